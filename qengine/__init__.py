@@ -28,11 +28,13 @@ from qengine.errors import (
     ResourceError,
     SemanticError,
     StorageError,
+    StorageWarning,
     TransactionError,
     Unsupported,
 )
 from qengine.graph import Graph
 from qengine.prepared import Prepared
+from qengine.procedures import Snapshot, procedure
 from qengine.result import Result, ResultStats, Row
 from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
@@ -66,13 +68,16 @@ __all__ = [
     "ResultStats",
     "Row",
     "SemanticError",
+    "Snapshot",
     "StorageError",
+    "StorageWarning",
     "Time",
     "Transaction",
     "TransactionError",
     "Unsupported",
     "example",
     "open",
+    "procedure",
 ]
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
@@ -81,9 +86,15 @@ _EXAMPLES = ("world",)
 __version__ = "0.1.0"
 
 
-def open(path: str | PathLike[str], *, verify: Literal["lazy", "full"] = "lazy") -> Graph:
-    """Open a saved graph: its files are mapped, not read; see ``Graph.open``."""
-    return Graph.open(path, verify=verify)
+def open(
+    path: str | PathLike[str],
+    *,
+    durability: Literal["full", "batched", "none"] = "full",
+    read_only: bool = False,
+    verify: Literal["lazy", "full"] = "lazy",
+) -> Graph:
+    """Open a saved graph, to read and to change it: its files are mapped, not read; see ``Graph.open``."""
+    return Graph.open(path, durability=durability, read_only=read_only, verify=verify)
 
 
 def example(name: str = "world") -> Graph:

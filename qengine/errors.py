@@ -24,6 +24,7 @@ __all__ = [
     "SemanticError",
     "Span",
     "StorageError",
+    "StorageWarning",
     "TransactionError",
     "Unsupported",
     "render",
@@ -173,8 +174,8 @@ class InternalError(QengineError):
     kind = "Internal error"
 
 
-class LoadingWarning(UserWarning):
-    """A Python warning while files are loaded: the graph may not hold what was meant, as where a file is left out."""
+class StorageWarning(UserWarning):
+    """A Python warning of a graph's files, as of a checkpoint in the background that has failed."""
 
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(message)
@@ -183,6 +184,10 @@ class LoadingWarning(UserWarning):
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}"
+
+
+class LoadingWarning(StorageWarning):
+    """A warning while files are loaded: the graph may not hold what was meant, as where a file is left out."""
 
 
 @frozen

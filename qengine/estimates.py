@@ -25,6 +25,7 @@ from qengine.planning import planning
 from qengine.statements import PLANS, Statements, check_parameters
 
 if TYPE_CHECKING:
+    from qengine.catalog.procedures import Procedures
     from qengine.storage.store import GraphStore
 
 __all__ = ["Counted", "Estimates", "plan_counted"]
@@ -96,8 +97,8 @@ class Estimates:
         self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext, budget_ms: float | None
     ) -> Iterator[Counted]:
         """Plan a statement that was accepted; errors get their place in the text."""
-        store = self._statements.store
-        counted = self._plans.get(text, lambda: plan_counted(store, text, _check(context, budget_ms)))
+        store, procedures = self._statements.store, self._statements.procedures
+        counted = self._plans.get(text, lambda: plan_counted(store, text, _check(context, budget_ms), procedures))
         check_parameters(counted.text, counted.parameters, params)
         context.parameters = dict(params or {})
         try:
@@ -117,7 +118,9 @@ def _nodes(plan: LogicalPlan) -> frozenset[str]:
     return frozenset(node.name for each in matches for node in each.graph.nodes)
 
 
-def plan_counted(store: GraphStore, text: str, check: Callable[[], None] = lambda: None) -> Counted:
+def plan_counted(
+    store: GraphStore, text: str, check: Callable[[], None] = lambda: None, procedures: Procedures | None = None
+) -> Counted:
     """Plan a statement as a count; ``check`` raises once that has taken too long."""
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count
@@ -125,7 +128,7 @@ def plan_counted(store: GraphStore, text: str, check: Callable[[], None] = lambd
     text = text.strip().removesuffix(";")
     with planning(text, check, "estimate"):
         text, statement = _statement(text)
-        bound = bind(statement, text, store)
+        bound = bind(statement, text, store, procedures=procedures)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         physical = plan_count(bound.plan, store)

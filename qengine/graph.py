@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
 
 from qengine._printable import in_markup
 from qengine.errors import StorageError
+from qengine.exec.scalar.import_roots import folder, folders_by_prefix
 from qengine.options import (
     EstimateKeywords,
     EstimateOptions,
@@ -18,9 +21,11 @@ from qengine.options import (
     with_options,
 )
 from qengine.prepared import Prepared
+from qengine.procedures import register
 from qengine.result import Result
 from qengine.statements import Cardinalities
 from qengine.views import GraphView
+from qengine.write.versions import Versions
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
@@ -29,10 +34,14 @@ if TYPE_CHECKING:
     from qengine.statements import Statements
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
+    from qengine.storage.states import Commit
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
     from qengine.transaction import Transaction
+    from qengine.write.log import Durability
+    from qengine.write.open_folder import OpenFolder
 
+F = TypeVar("F", bound=Callable[..., Any])
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
@@ -40,12 +49,19 @@ _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving bac
 class Graph:
     """A property graph in memory (or mapped from files), ready for queries.
 
-    ``Graph()`` is empty; ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may
-    query it at a time. A query sees the graph as it is when it begins, to its last row: what statements change makes
-    a new version. ``with`` closes it at the end of the block.
+    ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
+    ``open`` and the ``from_`` constructors make one of what there is. Any number of threads may query it at a time. A
+    query sees the graph as it is when it begins, to its last row: what statements change makes a new version. One that
+    was opened keeps each change in its folder; others are in memory alone. ``with`` closes it at the end of the block.
     """
 
-    def __init__(self, store: GraphStore | None = None, *others: Any, **named: Any) -> None:
+    def __init__(
+        self,
+        store: GraphStore | None = None,
+        *others: Any,
+        import_directory: Source | None = None,
+        **named: Any,
+    ) -> None:
         if others or named or not (store is None or hasattr(store, "relationship_types")):
             raise TypeError(
                 "Graph() is empty. Others are made by Graph.from_csv, from_parquet, from_arrow, from_records, "
@@ -55,7 +71,8 @@ class Graph:
             from qengine import storage
 
             store = storage.from_records([])
-        self._view = GraphView(store)
+        self._view = GraphView(Versions(store))
+        self.import_directory = import_directory
 
     @property
     def _store(self) -> GraphStore:
@@ -275,16 +292,30 @@ class Graph:
         return cls._loaded(storage.from_graph_file(path))
 
     @classmethod
-    def open(cls, path: Source, *, verify: Verify = "lazy") -> Graph:
-        """Open a saved graph: its files are mapped, not read.
+    def open(
+        cls, path: Source, *, durability: Durability = "full", read_only: bool = False, verify: Verify = "lazy"
+    ) -> Graph:
+        """Open a saved graph, to read and to change it: its files are mapped, not read.
 
-        Nothing in them is trusted: each array is checked, with its checksums, when a query first needs it. Don't write
-        to the files, or cut them off, while the graph is open.
+        What statements change is written to a log in the folder. The first that changes the graph locks the folder
+        until ``close``: one process, and one ``Graph`` in it, writes to a folder, any number read it. They see the
+        graph as it was when they opened it, until they ``refresh``.
+
+        Nothing in the files is trusted: each array is checked, with its checksums, when a query first needs it. Don't
+        write to the files, or cut them off, while the graph is open.
 
         Parameters
         ----------
         path
             The directory that ``save`` wrote.
+        durability
+            When a statement or ``Transaction.commit`` that changes the graph returns. "full": once the changes are on
+            the disk, so nothing that was committed is ever lost; threads that commit at the same time share a sync.
+            "batched": once the system has them; if the machine crashes, the commits of the last tenth of a second may
+            be lost. "none": the same, and all since the last checkpoint may be lost. If the process alone crashes
+            nothing is lost, whatever the durability; and what is lost are the last commits, never a part of one.
+        read_only
+            Refuse whatever changes the graph with ``TransactionError``, and never lock the folder.
         verify
             "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
             it.
@@ -292,14 +323,26 @@ class Graph:
         Raises
         ------
         StorageError
-            If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it.
+            If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it. From the
+            first statement that changes the graph: if another process writes to the folder, or it can't be written.
+            From any such statement: if the disk refuses; then nothing was changed, and the graph is only read from
+            then on. Open it again to go on.
         """
-        from qengine import storage
+        from qengine.write.open_folder import open_folder
 
-        return cls(storage.open_saved(path, verify))
+        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify))
+
+    @classmethod
+    def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
+        """Wrap what ``open_folder`` gave."""
+        graph = cls(store)
+        graph._view = GraphView(Versions(store, folder, commits), folder)
+        return graph
 
     def save(self, path: Source) -> None:
         """Save the graph as a directory, or replace the graph that is saved there.
+
+        It is a copy: later changes of this graph don't go there, unless it was opened from there.
 
         Crash-safe: until the last rename the old graph stands untouched. Readers that have the old one open keep it.
         Other files beside a saved graph stay, and nothing is deleted but what earlier saves wrote.
@@ -307,11 +350,61 @@ class Graph:
         Raises
         ------
         StorageError
-            If the directory holds something else and no graph, or can't be written.
+            If the directory holds something else and no graph, can't be written, or a process has it open for writing.
         """
+        from pathlib import Path
+
         from qengine import storage
 
+        folder = self._view.folder
+        if folder is not None and folder.was_written and folder.path.resolve() == Path(path).resolve():
+            self.checkpoint()
+            return
         storage.save(self._view.store, path)  # a closed graph refuses before anything is written
+
+    @with_options(Limits)
+    def checkpoint(self, **limits: Unpack[LimitKeywords]) -> None:
+        """Save the graph in the folder that it was opened from, in place of the log; readers and writers go on.
+
+        Opening is faster after that. It happens by itself, in the background, where the log has more than 64 MB and a
+        tenth of the graph's bytes; if that fails, the next change or ``close`` gives a ``StorageWarning``.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait for others that write.
+
+        Raises
+        ------
+        StorageError
+            If the folder can't be written: then it is as before. For a graph that has none: ``save`` it.
+        TransactionError
+            For a graph that was opened with ``read_only=True``.
+        """
+        self._view.versions.checkpoint(self._view.accept(**limits))
+
+    @with_options(Limits)
+    def refresh(self, **limits: Unpack[LimitKeywords]) -> bool:
+        """See what another process has committed since the graph was opened or last refreshed.
+
+        Statements that are under way keep the version that they have.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait for other threads that refresh.
+
+        Returns
+        -------
+        bool
+            Whether there was anything. Always False for a graph that writes itself, and for one without a folder.
+
+        Raises
+        ------
+        StorageError
+            If a file is damaged or gone.
+        """
+        return self._view.versions.refresh(self._view.accept(**limits))
 
     # ------------------------------------------------------------ querying
 
@@ -404,6 +497,63 @@ class Graph:
             context.check_interrupted()
             part = text[statement.span.start : statement.span.end]
             yield self.query(part, params, **options)
+
+    @property
+    def import_directory(self) -> Path | None:
+        """The folder below which ``LOAD CSV`` may read, None (at first) where it may read no files.
+
+        ``LOAD CSV FROM 'file:///x.csv'``, ``'/x.csv'`` and ``'x.csv'`` all read ``x.csv`` in it. Neither ``..`` nor
+        links lead out of it. It is not saved with the graph. Set it to a folder that exists, or to None.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidArgumentValue`` where it is set to what is no folder.
+        """
+        return self._view.imports.directory
+
+    @import_directory.setter
+    def import_directory(self, path: Source | None) -> None:
+        directory = None if path is None else folder("import_directory", path)
+        self._view.imports = replace(self._view.imports, directory=directory)
+
+    @property
+    def import_urls(self) -> Mapping[str, Path]:
+        """Folders that stand for addresses in ``LOAD CSV``, which reads nothing from the network.
+
+        After ``graph.import_urls = {"https://example.org/data/": "folder"}`` the file of
+        ``'https://example.org/data/x.csv'`` is ``x.csv`` in the folder. The longest prefix counts.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidArgumentValue`` where a prefix is no address that ends with ``/``, or a folder doesn't exist.
+        """
+        return self._view.imports.urls
+
+    @import_urls.setter
+    def import_urls(self, prefixes: Mapping[str, Source]) -> None:
+        self._view.imports = replace(self._view.imports, urls=folders_by_prefix(prefixes))
+
+    @overload
+    def register_procedure(self, signature: str, function: F, *, reads_graph: bool = False) -> F: ...
+    @overload
+    def register_procedure(
+        self, signature: str, function: None = None, *, reads_graph: bool = False
+    ) -> Callable[[F], F]: ...
+    def register_procedure(
+        self, signature: str, function: F | None = None, *, reads_graph: bool = False
+    ) -> F | Callable[[F], F]:
+        """Register a procedure that this graph's statements may ``CALL``, before those of the same name elsewhere.
+
+        As a decorator, or with the function; everything as for ``qengine.procedure``, which registers for all graphs.
+
+        Raises
+        ------
+        SemanticError
+            ``InvalidSignature`` for a signature of another form.
+        """
+        return register(self._view.procedures, signature, function, reads_graph=reads_graph)
 
     @with_options(Limits)
     def transaction(self, **limits: Unpack[LimitKeywords]) -> Transaction:
@@ -593,9 +743,18 @@ class Graph:
     def close(self) -> None:
         """Let go of the graph's memory and files; what is asked of it from now on raises ``StorageError``.
 
-        Results and prepared statements that there are go on; the memory is free once the last of them is dropped.
+        What was committed is on the disk then, and others may write to the folder. A graph that is dropped is closed,
+        too. Results and prepared statements that there are go on to read; the memory is free once the last of them is
+        dropped.
+
+        Raises
+        ------
+        StorageError
+            If the disk refuses commits that weren't yet on it; the graph is closed all the same.
         """
-        self._view = cast("Any", _Closed())
+        view, self._view = self._view, cast("Any", _Closed())
+        if not isinstance(view, _Closed):
+            view.close()
 
     def __enter__(self) -> Graph:
         return self

@@ -23,6 +23,7 @@ from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
 
 if TYPE_CHECKING:
+    from qengine.catalog.procedures import Procedures
     from qengine.estimate import EstimateTable
     from qengine.explain import Explanation
     from qengine.shared_plans import SharedPlans
@@ -45,10 +46,11 @@ class Statements:
     A statement is accepted before anything else is done for it: from then on ``interrupt`` stops it.
     """
 
-    def __init__(self, store: GraphStore, executions: Executions) -> None:
-        """Begin without plans; ``executions``: of the graph, whatever its version."""
+    def __init__(self, store: GraphStore, executions: Executions, procedures: Procedures) -> None:
+        """Begin without plans; ``executions`` and ``procedures`` are of the graph, whatever its version."""
         self.store = store
         self._executions = executions
+        self.procedures = procedures
         self._plans: LruCache[Planned] = LruCache(PLANS)
 
     @cached_property
@@ -136,7 +138,7 @@ class Statements:
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
 
-        bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted)
+        bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted, procedures=self.procedures)
         logical, notices = bound.plan, bound.notices
         if writes(logical.root):  # is carried out by views; here it is only shown
             from qengine.update_plans import shown_plan

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qengine._deadline import check_planning
+from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView
+from qengine.errors import Span, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.plan.columns import columns_of
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
@@ -30,13 +32,13 @@ def may_update(text: str) -> bool:
     return isinstance(text, str) and _WORDS.search(text) is not None
 
 
-def plan_update(text: str, context: ExecutionContext) -> Planned | None:
-    """Return what a statement is planned to, None for one that only reads.
+def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
+    """Return what a statement is planned to, None for one that only reads, or that is only to be shown.
 
     Raises
     ------
     QuerySyntaxError, SemanticError, Unsupported
-        For what is wrong with the text.
+        For what is wrong with the text; for PROFILE and EXPLAIN STEPS, which know nothing of changes.
     """
     from qengine.binder import bind
     from qengine.syntax.checks import updates
@@ -44,9 +46,15 @@ def plan_update(text: str, context: ExecutionContext) -> Planned | None:
     with planning(text, context.check_planning):
         statement = one_statement(text)
         check_planning()
-        if not updates(statement.body):
+        if not updates(statement.body) or statement.explain == "explain":
             return None
-        bound = bind(statement, text, _OPEN)
+        if statement.explain is not None:
+            raise Unsupported(
+                f"{statement.explain.upper()} of a statement that changes the graph isn't built yet.",
+                span=Span(statement.span.start, statement.span.start + len(statement.explain)),
+                hint="EXPLAIN shows its plan; stats of the result hold its time and its changes.",
+            )
+        bound = bind(statement, text, _OPEN, procedures=procedures)
         notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
         return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
 

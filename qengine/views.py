@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
+from qengine._gc import gc_paused
 from qengine._lru import LruCache
+from qengine.builtin_procedures import EVERYWHERE
+from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import Rules
-from qengine.errors import ExecutionError, QengineError, QueryInterrupted, TransactionError, Unsupported
+from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
+from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
@@ -19,12 +24,13 @@ from qengine.result import Result, ResultStats
 from qengine.statements import PLANS, Statements, check_parameters
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
-from qengine.write.versions import CommitLog, Versions, Writer
+from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.write.open_folder import OpenFolder
 
-__all__ = ["GraphView", "TransactionView", "View"]
+__all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
 
 
 class View(Protocol):
@@ -46,14 +52,25 @@ class View(Protocol):
 
 
 class GraphView:
-    """A graph's versions, and the plans of statements that change it, which hold for all versions."""
+    """A graph's versions, and the plans of statements that change it, which hold for all versions.
 
-    def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
-        self.versions = Versions(store, log)
+    ``folder``: where it is kept, None for a graph in memory; it is closed with the view at the latest.
+    """
+
+    def __init__(self, versions: Versions, folder: OpenFolder | None = None) -> None:
+        self.versions, self.folder = versions, folder
+        self._close = None if folder is None else weakref.finalize(self, folder.close)
         self.executions = Executions()
+        self.procedures = Procedures(EVERYWHERE)
+        self.imports = NO_IMPORTS
         self._updates: LruCache[Planned] = LruCache(PLANS)
-        self._known: tuple[object, Statements] | None = None
+        self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
+
+    def close(self) -> None:
+        """Close the graph's folder; errors as for ``Log.close``."""
+        if self._close is not None:
+            self._close()
 
     @property
     def store(self) -> GraphStore:
@@ -68,7 +85,9 @@ class GraphView:
         SemanticError
             For limits that there can't be.
         """
-        return self.executions.accept(ExecutionContext(None, **limits))
+        context = ExecutionContext(None, **limits)
+        context.imports, context.procedures = self.imports, self.procedures
+        return self.executions.accept(context)
 
     def interrupt(self) -> None:
         """Stop all statements that were accepted so far."""
@@ -76,10 +95,10 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        version, known = self.versions.latest, self._known
-        if known is None or known[0] is not version:
-            known = self._known = version, Statements(version.store, self.executions)
-        return known[1]
+        store, known, registered = self.versions.latest.store, self._known, Procedures.changes
+        if known is None or known[0] is not store or known[1] != registered:
+            known = self._known = store, registered, Statements(store, self.executions, self.procedures)
+        return known[2]
 
     def estimates(self) -> Estimates:
         """Return the estimates of statements over the latest version."""
@@ -92,13 +111,14 @@ class GraphView:
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
-        known = self._updates.find(text)
+        key = text, Procedures.changes
+        known = self._updates.find(key)
         if known is not None:
             return known
         from qengine.update_plans import may_update, plan_update
 
-        planned = plan_update(text, context) if may_update(text) else None
-        return None if planned is None else self._updates.get(text, lambda: planned)
+        planned = plan_update(text, context, self.procedures) if may_update(text) else None
+        return None if planned is None else self._updates.get(key, lambda: planned)
 
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
@@ -107,7 +127,7 @@ class GraphView:
         writer = self.versions.writer(context)
         try:
             result = carried_out(planned, params, device, context, writer, writer.commit)
-            writer.commit()
+            writer.end()
         finally:
             writer.release()
         return result
@@ -119,7 +139,7 @@ class TransactionView:
     def __init__(self, graph: GraphView, writer: Writer) -> None:
         self._graph = graph
         self._writer: Writer | None = writer
-        self._known: tuple[GraphStore, Statements] | None = None
+        self._known: tuple[GraphStore, int, Statements] | None = None
 
     @property
     def writer(self) -> Writer:
@@ -141,7 +161,7 @@ class TransactionView:
         writer = self.writer
         try:
             if commit:
-                writer.commit()
+                writer.end()
         finally:
             self._writer = None
             writer.release()
@@ -157,10 +177,11 @@ class TransactionView:
 
     def current(self) -> Statements:
         """Return the statements of what the transaction sees."""
-        store = self.writer.sealed()
-        if self._known is None or self._known[0] is not store:
-            self._known = store, Statements(store, self._graph.executions)
-        return self._known[1]
+        store, known, registered = self.writer.sealed(), self._known, Procedures.changes
+        if known is None or known[0] is not store or known[1] != registered:
+            known = store, registered, Statements(store, self._graph.executions, self._graph.procedures)
+            self._known = known
+        return known[2]
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
@@ -171,6 +192,43 @@ class TransactionView:
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
         return carried_out(planned, params, device, context, self.writer, None)
+
+
+class SnapshotView:
+    """One version of a graph, which can only be read; what runs on it ends with the query that it is for."""
+
+    def __init__(self, store: GraphStore, outer: ExecutionContext) -> None:
+        self._procedures = outer.procedures or EVERYWHERE
+        self._statements = Statements(store, Executions(), self._procedures)
+        self._outer = outer
+
+    def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
+        """Return the limits of a statement; it ends with the query that it is for, at the latest."""
+        return self._statements.accept(**limits).inside(self._outer)
+
+    def current(self) -> Statements:
+        """Return the statements of the version."""
+        return self._statements
+
+    def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Refuse a statement that changes the graph.
+
+        Raises
+        ------
+        TransactionError
+            ``ReadOnly``.
+        """
+        from qengine.update_plans import may_update, plan_update
+
+        if may_update(text) and plan_update(text, context, self._procedures) is not None:
+            raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
+        return None
+
+    def update(
+        self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
+    ) -> Result:
+        """Is never asked for: there are no plans of updates."""
+        raise InternalError("A snapshot has no plans of updates.")
 
 
 def carried_out(
@@ -199,7 +257,8 @@ def carried_out(
     begin = time.perf_counter()
     try:
         rules = overlay.rules
-        rows = execute(planned.logical, overlay, context, reader, commit)
+        with gc_paused():
+            rows = execute(planned.logical, overlay, context, reader, commit, writer.sealed)
         if overlay.rules is not rules:
             _check_new(rules, writer, context)
     except BaseException as error:

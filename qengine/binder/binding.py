@@ -9,6 +9,7 @@ from typing import Any
 from qengine._frozen import record
 from qengine._nearest import nearest
 from qengine.binder.scope import Names, Scope
+from qengine.catalog.procedures import Procedures
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, SemanticError, Span, Unsupported
 from qengine.types import ANY, NODE, RELATIONSHIP, Type
@@ -31,6 +32,7 @@ class Binding:
     explaining: bool = False
     lifted: Mapping[Span, str] = field(default_factory=dict)
     updating: bool = False
+    procedures: Procedures = field(default_factory=Procedures)
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)

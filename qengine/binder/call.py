@@ -17,7 +17,7 @@ from qengine.binder.inference import join
 from qengine.binder.projection import bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
-from qengine.plan.logical import Argument, Filter, Match, Operator, Project, Union, Unwind
+from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Union, Unwind
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
 from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
@@ -90,9 +90,9 @@ def bind_reading_call(
 
 def _joined(body: Operator, root: Operator, columns: dict[str, Expr]) -> Operator | None:
     """Return a body on top of the rows that it is called for, None where it isn't carried out row by row."""
-    spine: list[Match | Filter | Unwind | Project] = []
+    spine: list[Match | Filter | Unwind | ProcedureCall | LoadCsv | Project] = []
     while not isinstance(body, Argument):
-        if not isinstance(body, Match | Filter | Unwind | Project):
+        if not isinstance(body, Match | Filter | Unwind | ProcedureCall | LoadCsv | Project):
             return None
         spine.append(body)
         body = body.input

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NoReturn
@@ -15,6 +14,13 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, join, may_be
 from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
+from qengine.binder.procedures import (
+    bind_load_csv,
+    bind_procedure_call,
+    bind_standalone_call,
+    in_subquery,
+    without_rows,
+)
 from qengine.binder.projection import bind_return, bind_with
 from qengine.binder.schema import bind_schema, bind_show
 from qengine.binder.scope import Outer, Scope, Symbol
@@ -26,7 +32,6 @@ from qengine.syntax import ast
 from qengine.types import Kind, Type
 
 _HINTS = {
-    "LOAD CSV": "Load files with qengine.Graph.from_csv(…).",
     "FOR": "Write UNWIND list AS item.",
     "LET": "Write WITH *, expression AS name.",
     "FILTER": "Write WITH * WHERE condition.",
@@ -100,8 +105,14 @@ def _bind_query(
     outer: Outer | None,
 ) -> Body:
     last = query.clauses[-1]
+    if isinstance(last, ast.ProcedureCallClause) and len(query.clauses) == 1 and outer is None and not last.optional:
+        root, columns = bind_standalone_call(binding, last, leaf)
+        return Body(root, tuple(columns), tuple(columns.values()))
     if not isinstance(last, ast.ReturnClause):  # it ends with a clause that updates, or stands in a subquery
-        return Body(_bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())[0], (), ())
+        root, _ = _bind_clauses(binding, query.clauses, leaf, Scope(outer=outer), ())
+        if outer is None and isinstance(last, ast.ProcedureCallClause):
+            root = without_rows(binding, root)
+        return Body(root, (), ())
     root, scope = _bind_clauses(binding, query.clauses[:-1], leaf, Scope(outer=outer), (last,))
     root, columns = bind_return(binding, last, root, scope)
     return Body(root, tuple(columns), tuple(columns.values()))
@@ -114,6 +125,8 @@ def _bind_clauses(
     changes: Updates | None = None
     for place, clause in enumerate(clauses):
         check_planning()
+        if isinstance(clause, ast.ProcedureCallClause) and clause.optional:
+            clause = in_subquery(binding, clause)
         if isinstance(clause, UPDATING) or (isinstance(clause, ast.CallClause) and is_step(clause)):
             changes = changes or Updates.after(binding, scope)
             changes.add(clause, _bind_clauses)
@@ -141,6 +154,10 @@ def _bind_clauses(
                     root, scope = bind_with(binding, clause.selection, root, scope, ())
             case ast.SchemaClause():
                 root = Update(root, (bind_schema(binding, clause),))
+            case ast.ProcedureCallClause():
+                root, scope = bind_procedure_call(binding, clause, root, scope)
+            case ast.LoadCsvClause():
+                root, scope = bind_load_csv(binding, clause, root, scope)
             case ast.UnsupportedClause():
                 _refuse(binding, clause)
     if changes is not None:
@@ -200,12 +217,4 @@ def _bind_unwind(binding: Binding, clause: ast.UnwindClause, root: Operator, sco
 
 
 def _refuse(binding: Binding, clause: ast.UnsupportedClause) -> NoReturn:
-    procedure = re.fullmatch(r"(?:OPTIONAL\s+)?CALL\s+([^\s({]+).*", binding.quoted(clause.span)[1:-1], re.I | re.S)
-    if procedure is not None:
-        raise binding.error(
-            "ProcedureNotFound",
-            f"There is no procedure `{procedure[1]}`.",
-            clause.span,
-            "There are no procedures at all; Graph.schema lists labels, relationship types and properties.",
-        )
     raise binding.unsupported(f"{clause.keyword} isn't built yet.", clause.span, _HINTS.get(clause.keyword))

@@ -9,6 +9,7 @@ from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.clauses import bind_body
 from qengine.binder.hints import with_hints
+from qengine.catalog.procedures import Procedures
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, Span
 from qengine.plan.logical import LogicalPlan, Unit
@@ -33,6 +34,7 @@ def bind(
     *,
     explaining: bool = False,
     lifted: Mapping[Span, str] | None = None,
+    procedures: Procedures | None = None,
 ) -> BoundStatement:
     """Resolve the names of a statement against a graph's catalogue, check it, and return its logical plan.
 
@@ -52,6 +54,9 @@ def bind(
         Places of literals that become parameters of their types, with the parameters' names; ``binder.lifting`` says of
         which literals that is right.
 
+    procedures
+        Those that it may call; None: there are none.
+
     Raises
     ------
     SemanticError
@@ -60,7 +65,7 @@ def bind(
         If it is legal, but not built.
     """
     explaining = explaining or statement.explain is not None
-    binding = Binding(text, catalog, parameters, explaining, lifted or {})
+    binding = Binding(text, catalog, parameters, explaining, lifted or {}, procedures=procedures or Procedures())
     body = bind_body(binding, statement.body, Unit())
     root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)

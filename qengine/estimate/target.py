@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from qengine.errors import Unsupported
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
-from qengine.plan.logical import Aggregate, Argument, Filter, Limit, Operator, Project, Unit, Unwind
+from qengine.plan.logical import (
+    Aggregate,
+    Argument,
+    Filter,
+    Limit,
+    LoadCsv,
+    Operator,
+    ProcedureCall,
+    Project,
+    Unit,
+    Unwind,
+)
 from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
 
 __all__ = ["SAMPLE", "Target", "known_to_be_empty", "target_of"]
@@ -69,6 +80,9 @@ def target_of(root: Operator) -> Target:
             case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest():
                 above.append(operator)
                 operator = operator.input
+            case ProcedureCall() | LoadCsv():
+                what = "calls a procedure" if isinstance(operator, ProcedureCall) else "loads a file"
+                raise Unsupported(f"This query can't be estimated: it {what}.", hint=_COUNTABLE)
             case _:
                 raise Unsupported(
                     f"This query can't be estimated: {type(operator).__name__.lower()} depends on more than one row.",

@@ -18,10 +18,12 @@ from qengine._frozen import record
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.limits import directory_of, number_of_bytes, number_of_seconds, number_of_threads
 from qengine.exec.memory import Holding, MemoryAccount
+from qengine.exec.scalar.import_roots import NO_IMPORTS, ImportRoots
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
 if TYPE_CHECKING:
+    from qengine.catalog.procedures import Procedures
     from qengine.exec.spill.folder import SpillFolder
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -89,8 +91,8 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "memory_limit",
-        "parameters", "planning_ends", "profile", "rivals", "spill_directory", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "imports",
+        "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals", "spill_directory", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +110,10 @@ class ExecutionContext:
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
+        #: Those that the statement may call, where they are to be listed.
+        self.procedures: Procedures | None = None
+        #: Where LOAD CSV may read.
+        self.imports: ImportRoots = NO_IMPORTS
         self._beside: ExecutionContext | None = None
         self._memory: MemoryAccount | None = None
         self._gathered: Holding | None = None
@@ -254,6 +260,16 @@ class ExecutionContext:
         found._beside = self
         return found
 
+    def inside(self, outer: ExecutionContext) -> ExecutionContext:
+        """Let the execution end with another that waits for it, at the latest; return it."""
+        self._beside = outer
+        self.imports, self.procedures = outer.imports, outer.procedures
+        if ends := outer.control.deadline_ns:
+            self.control.deadline_ns = min(self.control.deadline_ns or ends, ends)
+            self.planning_ends = min(self.planning_ends or ends, max(ends, time.monotonic_ns() + _LEAST_PLANNING_NS))
+            self.timeout = outer.timeout
+        return self
+
     @contextmanager
     def within(self, milliseconds: float) -> Iterator[None]:
         """Let ``QueryTimeout`` be raised in this block after so long, if the execution's own time isn't over before.
@@ -303,8 +319,10 @@ class ExecutionContext:
         QueryInterrupted, QueryTimeout
             As ``check``.
         """
-        if rows < _ASIDE_ROWS:
-            return compute()
+        return compute() if rows < _ASIDE_ROWS else self.awaited(self.begun(compute))
+
+    def begun(self, compute: Callable[[], Computed]) -> Future[Computed]:
+        """Let a function run on a thread of its own. It changes nothing that others see, as for ``aside``."""
         outcome: Future[Computed] = Future()
 
         def work() -> None:
@@ -314,6 +332,16 @@ class ExecutionContext:
                 outcome.set_exception(error)
 
         Thread(target=work, name="qengine", daemon=True).start()
+        return outcome
+
+    def awaited(self, outcome: Future[Computed]) -> Computed:
+        """Return what a function returns that has begun; it is left alone if the execution must stop.
+
+        Raises
+        ------
+        QueryInterrupted, QueryTimeout
+            As ``check``.
+        """
         while not wait((outcome,), _ASIDE_SECONDS).done:
             self.check()
         return outcome.result()

@@ -103,7 +103,9 @@ class _Intervals:
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer
-            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.Unwind():
+            case logical.Filter() | logical.Aggregate() | logical.Distinct() | logical.Unwind() | logical.LoadCsv():
+                return below + _GUESS
+            case logical.ProcedureCall():
                 return below + _GUESS
         return below
 

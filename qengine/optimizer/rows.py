@@ -82,8 +82,10 @@ class _Estimate:
                 return max(0.0, rows - times * _number(count, 0.0))
             case logical.Unwind(expr=ListOf(items=items)):
                 return rows * len(items)
-            case logical.Unwind():
+            case logical.Unwind() | logical.LoadCsv():
                 return rows * _ITEMS
+            case logical.ProcedureCall(procedure=procedure):
+                return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
 
     def _walks(self, walk: Walk | Reach) -> float:

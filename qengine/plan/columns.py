@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from qengine.plan.logical import Aggregate, Argument, Match, Operator, Project, Step, Union, Unit, Unwind
+from qengine.plan.logical import (
+    Aggregate,
+    Argument,
+    LoadCsv,
+    Match,
+    Operator,
+    ProcedureCall,
+    Project,
+    Step,
+    Union,
+    Unit,
+    Unwind,
+)
 from qengine.plan.updates import CallSubquery, Create, Merge, Update
 
 __all__ = ["columns_added", "columns_of"]
@@ -27,8 +39,11 @@ def columns_of(operator: Operator) -> tuple[str, ...]:
             case Match(input=below, graph=graph):
                 added.append(graph.variables())
                 operator = below
-            case Unwind(input=below, name=name):
+            case Unwind(input=below, name=name) | LoadCsv(input=below, name=name):
                 added.append((name,))
+                operator = below
+            case ProcedureCall(input=below, outputs=outputs):
+                added.append(tuple(name for _, name in outputs))
                 operator = below
             case Update(input=below, steps=steps):
                 added.append(tuple(name for step in steps for name in columns_added(step)))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from qengine._frozen import frozen
+from qengine.catalog.procedures import Procedure
+from qengine.errors import Span
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.node import node
 from qengine.plan.pattern import QueryGraph
@@ -132,6 +134,35 @@ class Unwind(Operator):
     input: Operator
     expr: Expr
     name: str
+
+
+@node("input", "args")
+class ProcedureCall(Operator):
+    """Emits each row once for each row that a procedure gives for it, in order; a VOID procedure's rows stay as they
+    are.
+
+    ``outputs``: those of the procedure's outputs that become columns, each with the column's name.
+    """
+
+    input: Operator
+    procedure: Procedure
+    args: tuple[Expr, ...]
+    outputs: tuple[tuple[str, str], ...]
+    span: Span | None = None
+
+
+@node("input", "url")
+class LoadCsv(Operator):
+    """Emits each row once for each row of the CSV file at ``url``, in the file's order, as column ``name``.
+
+    A file's row is a list of strings and nulls; with ``headers`` a map from the first row's fields to them.
+    """
+
+    input: Operator
+    url: Expr
+    name: str
+    headers: bool = False
+    separator: str = ","
 
 
 @node("inputs")

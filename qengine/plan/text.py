@@ -178,6 +178,19 @@ class _Writer:
         keys = ", ".join(f"{self.expr(key.expr)}{'' if key.ascending else ' DESC'}" for key in operator.keys)
         return f"Sort {keys}" + (f" first {self.expr(operator.limit)}" if operator.limit is not None else "")
 
+    def _procedure_call(self, operator: logical.ProcedureCall) -> str:
+        text = f"ProcedureCall {operator.procedure.name}({self.expr.joined(operator.args)})"
+        outputs = (
+            name_text(output) if output == name else f"{name_text(output)} AS {name_text(name)}"
+            for output, name in operator.outputs
+        )
+        return f"{text} YIELD {', '.join(outputs)}" if operator.outputs else text
+
+    def _load_csv(self, operator: logical.LoadCsv) -> str:
+        text = f"LoadCsv{' with headers' if operator.headers else ''} {self.expr(operator.url)}"
+        separated = "" if operator.separator == "," else f" separated by {operator.separator!r}"
+        return f"{text} AS {name_text(operator.name)}{separated}"
+
     # ------------------------------------------------------------ physical
 
     def _search(self, operator: physical.Search) -> str:
@@ -294,6 +307,8 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     logical.Skip: lambda writer, each: f"Skip {writer.expr(each.count)}",
     logical.Limit: lambda writer, each: f"Limit {writer.expr(each.count)}",
     logical.Unwind: lambda writer, each: f"Unwind {writer.expr(each.expr)} AS {name_text(each.name)}",
+    logical.ProcedureCall: _Writer._procedure_call,
+    logical.LoadCsv: _Writer._load_csv,
     logical.Union: lambda writer, each: "UnionAll" if each.all else "Union",
     Update: lambda writer, each: "Update",
     physical.Search: _Writer._search,

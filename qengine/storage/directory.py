@@ -21,13 +21,14 @@ import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from qengine.errors import StorageError
 from qengine.storage.blocks import open_regular, reason
+from qengine.storage.disk import DISK, Disk
 from qengine.storage.manifest import DATA_FILES, FORMAT, MOST_BYTES, decode
 
-__all__ = ["MANIFEST", "SaveFolder", "directory_opened", "flush", "read_bounded"]
+__all__ = ["MANIFEST", "SaveFolder", "directory_opened", "read_bounded"]
 
 MANIFEST = "manifest.json"
 _MARKER = ".qengine-save"
@@ -46,6 +47,8 @@ class SaveFolder:
         The directory, which exists.
     directory
         A descriptor of it, locked.
+    disk
+        What writes.
 
     Raises
     ------
@@ -55,16 +58,18 @@ class SaveFolder:
         If it can't be written.
     """
 
-    def __init__(self, path: Path, directory: int) -> None:
+    def __init__(self, path: Path, directory: int, disk: Disk = DISK) -> None:
         self._directory = directory
-        replaced = _claim(path, directory)
+        self._disk = disk
+        self._unsure = False
+        replaced = _claim(path, directory, disk)
         self.name = f"data-{uuid.uuid4().hex}"
         try:
-            _write_marker(directory, self.name, replaced or "nothing")
-            os.mkdir(self.name, dir_fd=directory)
+            _write_marker(directory, self.name, replaced or "nothing", disk)
+            disk.make_folder(self.name, directory)
             self._folder = _open_folder(self.name, directory)
         except BaseException:
-            _clean_up(directory)
+            _clean_up(directory, disk)
             raise
 
     def __enter__(self) -> SaveFolder:
@@ -72,25 +77,36 @@ class SaveFolder:
 
     def __exit__(self, *error: object) -> None:
         os.close(self._folder)
-        _clean_up(self._directory)
+        if not self._unsure:
+            _clean_up(self._directory, self._disk)
 
-    def create(self, name: str) -> Any:
+    def create(self, name: str) -> BinaryIO:
         """Return a new file of the folder, open for writing."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        return os.fdopen(os.open(name, flags, 0o666, dir_fd=self._folder), "wb")
+        return self._disk.create(name, self._folder)
+
+    def flush(self, file: BinaryIO) -> None:
+        """Make sure that what was written to a file is on the disk."""
+        self._disk.sync(file)
 
     def open(self, name: str) -> int:
         """Return a descriptor of a file of the folder, for reading."""
         return open_regular(name, self._folder)
 
     def publish(self, manifest: bytes) -> None:
-        """Make the folder the saved graph: write the manifest, and rename it over the old one."""
+        """Make the folder the saved graph: write the manifest, and rename it over the old one.
+
+        Where the disk doesn't say that the renaming has reached it, both folders stay, and the marker: a crash may
+        bring the old manifest back.
+        """
         with self.create(MANIFEST) as file:
             file.write(manifest)
-            flush(file)
-        os.fsync(self._folder)
-        os.rename(MANIFEST, MANIFEST, src_dir_fd=self._folder, dst_dir_fd=self._directory)
-        os.fsync(self._directory)
+            self.flush(file)
+        self._disk.sync_folder(self._folder)
+        self._disk.sync_folder(self._directory)
+        self._disk.rename(MANIFEST, self._folder, MANIFEST, self._directory)
+        self._unsure = True
+        self._disk.sync_folder(self._directory)
+        self._unsure = False
 
 
 @contextlib.contextmanager
@@ -103,12 +119,6 @@ def directory_opened(path: Path, lock: bool = False) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
-
-
-def flush(file: Any) -> None:
-    """Make sure that what was written to a file is on the disk."""
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def read_bounded(name: str, directory: int, most: int) -> bytes:
@@ -128,7 +138,7 @@ def read_bounded(name: str, directory: int, most: int) -> bytes:
     return text
 
 
-def _claim(path: Path, directory: int) -> str | None:
+def _claim(path: Path, directory: int, disk: Disk) -> str | None:
     """Return the folder of the graph that is saved in a directory, None if there is none; clean up after crashes.
 
     Raises
@@ -137,7 +147,7 @@ def _claim(path: Path, directory: int) -> str | None:
         If the directory isn't for saves.
     """
     names = os.listdir(directory)
-    saved = _saved_folder(path, directory)
+    saved = _replaced_folder(path, directory)
     marked = _MARKER in names and _read_marker(directory) is not None
     if names and saved is None and not marked:
         raise StorageError(f"{path}: there is something else there", hint="Choose a new or empty directory.")
@@ -147,11 +157,11 @@ def _claim(path: Path, directory: int) -> str | None:
                 f"{path}: it holds a file {_MARKER} that no save wrote",
                 hint="Move it elsewhere, or choose a new directory.",
             )
-        _clean_up(directory)
+        _clean_up(directory, disk)
     return saved
 
 
-def _saved_folder(path: Path, directory: int) -> str | None:
+def _replaced_folder(path: Path, directory: int) -> str | None:
     """Return the folder of the graph that is saved in a directory, None if there is no manifest.
 
     Raises
@@ -175,12 +185,11 @@ class _Marker(NamedTuple):
     replaces: str = ""
 
 
-def _write_marker(directory: int, makes: str, replaces: str) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(_MARKER, flags, 0o666, dir_fd=directory), "wb") as file:
+def _write_marker(directory: int, makes: str, replaces: str, disk: Disk) -> None:
+    with disk.create(_MARKER, directory) as file:
         file.write(_HEAD + f"makes {makes}\nreplaces {replaces}\n".encode())
-        flush(file)
-    os.fsync(directory)
+        disk.sync(file)
+    disk.sync_folder(directory)
 
 
 def _read_marker(directory: int) -> _Marker | None:
@@ -197,16 +206,16 @@ def _read_marker(directory: int) -> _Marker | None:
     return _Marker() if text.startswith(_HEAD) or _HEAD.startswith(text) else None
 
 
-def _clean_up(directory: int) -> None:
+def _clean_up(directory: int, disk: Disk) -> None:
     """Delete what the save named by the marker leaves, and the marker; where that fails the next save tries again."""
     with contextlib.suppress(OSError, ValueError):  # of a manifest that can't be read: then nothing is deleted
         marker = _read_marker(directory)
         if marker is None:
             return
         saved = marker.makes != "" and _listed_folder(directory) == marker.makes
-        _delete(marker.replaces if saved else marker.makes, directory)
-        os.unlink(_MARKER, dir_fd=directory)
-        os.fsync(directory)
+        _delete(marker.replaces if saved else marker.makes, directory, disk)
+        disk.remove(_MARKER, directory)
+        disk.sync_folder(directory)
 
 
 def _listed_folder(directory: int) -> str | None:
@@ -226,7 +235,7 @@ def _listed_folder(directory: int) -> str | None:
     return str(next(iter(manifest["files"])).partition("/")[0])
 
 
-def _delete(name: str, directory: int) -> None:
+def _delete(name: str, directory: int, disk: Disk) -> None:
     """Delete a folder of a save; leave it as it is if it holds anything that saves don't write, or is a link."""
     try:
         folder = _open_folder(name, directory)
@@ -236,8 +245,8 @@ def _delete(name: str, directory: int) -> None:
         names = os.listdir(folder)
         if all(one in (*DATA_FILES, MANIFEST) and _is_file(one, folder) for one in names):
             for one in names:
-                os.unlink(one, dir_fd=folder)
-            os.rmdir(name, dir_fd=directory)
+                disk.remove(one, folder)
+            disk.remove_folder(name, directory)
     finally:
         os.close(folder)
 

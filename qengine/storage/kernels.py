@@ -433,7 +433,7 @@ class Checksum:
     """A running 64-bit checksum; parts before the last must be multiples of 64 bytes long."""
 
     def __init__(self) -> None:
-        self._state = (ctypes.c_uint64 * 8)()
+        self._state = _Lanes()
         self._total = 0
         self.value = self.update(b"")
 
@@ -445,7 +445,13 @@ class Checksum:
         return self.value
 
 
+def checksum(data: bytes) -> int:
+    """Return the checksum of some bytes that ``Checksum`` computes; for many small ones."""
+    return int(_library().qe_checksum(_Lanes(), data, len(data), len(data)))
+
+
 _LISTS = (np.uint32, np.uint64, np.uint32)
+_Lanes = ctypes.c_uint64 * 8
 
 
 @functools.cache

@@ -37,8 +37,9 @@ __all__ = [
     "types",
 ]
 
-FORMAT = 3
-"""The newest; graphs whose numbers are their ids are still written in format 2, which older versions read."""
+FORMAT = 4
+"""The newest: a log continues the graph. Others are still written in format 2, or 3 where numbers aren't ids, which
+older versions read."""
 MOST_BYTES = 1 << 25
 """A manifest with more is neither written nor read."""
 
@@ -53,6 +54,7 @@ DATA_FILES = (ADJACENCY, PROPERTIES, STATISTICS, NUMBERS, CHECKSUMS)
 """The names that files with arrays have."""
 
 _NEEDED = {1: {ADJACENCY, PROPERTIES}, 2: set(DATA_FILES) - {NUMBERS}, 3: set(DATA_FILES)}
+_NEEDED[4] = _NEEDED[2]
 
 
 def encode(manifest: Mapping[str, Any]) -> bytes:
@@ -93,12 +95,15 @@ def decode(text: bytes) -> dict[str, Any]:
     return manifest
 
 
-def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the manifest of a graph whose arrays are in ``files`` (bytes and checksum by relative path)."""
+def describe(store: GraphStore, files: Mapping[str, Mapping[str, Any]], *, logged: bool) -> dict[str, Any]:
+    """Return the manifest of a graph whose arrays are in ``files`` (bytes and checksum by relative path).
+
+    ``logged``: a log continues it.
+    """
     numbered = needs_numbers(store)
     numbers = {"next_node": store.next_node, "next_relationship": store.next_relationship, "firsts": firsts(store)}
     return {
-        "format": 3 if numbered else 2,
+        "format": 4 if logged else 3 if numbered else 2,
         **({"numbers": numbers} if numbered else {}),
         **({"rules": [list(row) for row in store.rules.rows()]} if store.rules.all else {}),
         "files": files,
@@ -194,7 +199,8 @@ def _contradiction(manifest: Mapping[str, Any]) -> str | None:
         if (manifest["format"] > 1) != ("digests" in one):
             return f"types[{row}] is of another format"
         base += one["count"]
-    if (manifest["format"] > 2) != ("numbers" in manifest):
+    numbered = NUMBERS in names if manifest["format"] > 3 else manifest["format"] > 2
+    if numbered != ("numbers" in manifest):
         return "its numbers are of another format"
     if "numbers" in manifest and len(manifest["numbers"]["firsts"]) != 1 + len(manifest["types"]):
         return "its numbers aren't those of its types"

@@ -6,6 +6,7 @@ Numbers stay: ``elementId``, ``id()`` and the ids of results are numbers. In a g
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -38,6 +39,15 @@ class NumberRange:
         """Return the places of numbers (int64), -1 where there is none."""
         inside = (numbers >= self.first) & (numbers < self.first + self.count)
         return np.where(inside, numbers - self.first, -1)
+
+    def number(self, place: int) -> int:
+        """Return the number at one place."""
+        return place + self.first
+
+    def place(self, number: int) -> int:
+        """Return the place of one number, -1 where there is none."""
+        place = number - self.first
+        return place if 0 <= place < self.count else -1
 
 
 class NumberList:
@@ -81,6 +91,20 @@ class NumberList:
         found = np.minimum(np.searchsorted(table, numbers), self.count - 1)
         return np.where(table[found] == numbers, order[found], -1).astype(np.int64)
 
+    def number(self, place: int) -> int:
+        """Return the number at one place."""
+        return int(self.array[place])
+
+    def place(self, number: int) -> int:
+        """Return the place of one number, -1 where there is none."""
+        if not self.count:
+            return -1
+        low, table, order = self._index
+        if order is None:
+            return int(table[number - low]) if 0 <= number - low < len(table) else -1
+        at = bisect_left(table, number)
+        return int(order[at]) if at < self.count and table[at] == number else -1
+
     @cached_property
     def _index(self) -> tuple[int, Array, Array | None]:
         """The least number and a table of places from there on, or sorted numbers and their places."""
@@ -112,8 +136,9 @@ class Numbers:
         self.changed = changed
         self.runs = tuple(runs)
         self._bases = np.cumsum([0, *(run.count for run in self.runs)], dtype=np.int64)
+        self._starts: list[int] = self._bases.tolist()
         firsts = (run.first if isinstance(run, NumberRange) else -1 for run in self.runs)
-        self.equal_ids = all(first == base for first, base in zip(firsts, self._bases.tolist(), strict=False))
+        self.equal_ids = all(first == base for first, base in zip(firsts, self._starts, strict=False))
         """Whether each number is the internal id."""
 
     @property
@@ -148,13 +173,25 @@ class Numbers:
 
     def number(self, id: int) -> int:
         """Return the number of one internal id."""
-        return id if self.equal_ids else int(self.of([id])[0])
+        if self.equal_ids:
+            return id
+        index = bisect_right(self._starts, id) - 1
+        return self.runs[index].number(id - self._starts[index])
+
+    def place(self, number: int) -> int:
+        """Return the internal id of one number, -1 where no element has it."""
+        if self.equal_ids:
+            return number if 0 <= number < self._starts[-1] else -1
+        for start, run in zip(self._starts, self.runs, strict=False):
+            if (place := run.place(number)) >= 0:
+                return start + place
+        return -1
 
     def places(self, numbers: Array | Sequence[int]) -> Array:
         """Return the internal ids (int64) of numbers, -1 where no element has one."""
         wanted = np.asarray(numbers, np.int64)
         found = np.full(len(wanted), -1, np.int64)
-        for base, run in zip(self._bases.tolist(), self.runs, strict=False):
+        for base, run in zip(self._starts, self.runs, strict=False):
             within = run.places(wanted)
             np.copyto(found, within + base, where=within >= 0)
         return found

@@ -8,9 +8,10 @@ read (``blocks.py``, ``saved_lists.py``, ``saved_columns.py``).
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -23,18 +24,23 @@ from qengine.storage import manifest as manifests
 from qengine.storage.arrays import Array
 from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_adjacencies, write_properties
 from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular, reason
-from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, flush, read_bounded
+from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, read_bounded
+from qengine.storage.disk import DISK, Disk
 from qengine.storage.kernels import Checksum
 from qengine.storage.numbers_file import read_numbers, write_numbers
 from qengine.storage.progress import Progress
 from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
+from qengine.storage.writer_lock import WRITER, WriterLock
 
-__all__ = ["Verify", "open_saved", "save"]
+__all__ = ["Publishing", "Verify", "announce_log", "open_saved", "save", "save_version", "saved_version"]
 
 Verify = Literal["lazy", "full"]
+Publishing = Callable[[str], contextlib.AbstractContextManager[object]]
 
 _ATTEMPTS = 5
+_NEW_MANIFEST = f"{MANIFEST}.new"
+_UNLOGGED = 3  # the last format of graphs that no log continues
 _FILES: dict[str, Callable[[GraphStore, BinaryIO], None]] = {
     manifests.ADJACENCY: write_adjacencies,
     manifests.PROPERTIES: write_properties,
@@ -45,16 +51,49 @@ _FILES: dict[str, Callable[[GraphStore, BinaryIO], None]] = {
 def save(store: GraphStore, path: str | PathLike[str]) -> None:
     """Save a graph as a directory, crash-safe, as ``Graph.save`` says."""
     directory = Path(path)
-    try:
+    with _saving(directory):
         if directory.exists() and not directory.is_dir():
             raise StorageError(f"{directory}: there is something else there", hint="Choose a new or empty directory.")
         directory.mkdir(parents=True, exist_ok=True)
-        with directory_opened(directory, lock=True) as handle, SaveFolder(directory, handle) as folder:
-            _write(store, folder)
-    except (OSError, ValueError) as error:
-        raise StorageError(
-            f"{directory}: the graph can't be saved: {reason(error)}", hint="What was saved there is kept."
-        ) from None
+        with directory_opened(directory, lock=True) as handle:
+            lock = WriterLock(directory, handle) if os.path.lexists(directory / WRITER) else None
+            try:
+                _save(store, directory, handle, DISK)
+            finally:
+                if lock is not None:
+                    lock.release()
+
+
+def save_version(store: GraphStore, path: Path, disk: Disk, publishing: Publishing) -> None:
+    """Save a graph that a log continues over the one in a directory, whose writer's lock the caller holds.
+
+    ``publishing`` gets the new version's name (``saved_version``); the manifest is renamed inside the context that it
+    returns.
+
+    Raises
+    ------
+    StorageError
+        As ``save``, and what ``publishing`` raises.
+    """
+    with _saving(path), directory_opened(path, lock=True) as handle:
+        _save(store, path, handle, disk, publishing)
+
+
+def saved_version(path: Path) -> str:
+    """Return the name of the version that is saved in a directory: each save gives a new one.
+
+    Raises
+    ------
+    StorageError
+        If there is none, or its manifest is damaged.
+    """
+    try:
+        with directory_opened(path) as handle:
+            return _folder(_read_manifest(path, handle))
+    except (FileNotFoundError, NotADirectoryError):
+        raise _nothing_saved(path) from None
+    except OSError as error:
+        raise StorageError(f"{path}: it can't be read: {reason(error)}") from None
 
 
 def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore:
@@ -91,7 +130,57 @@ class _Gone(Exception):
         self.path = path
 
 
-def _write(store: GraphStore, folder: SaveFolder) -> None:
+@contextlib.contextmanager
+def _saving(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f"{path}: the graph can't be saved: {reason(error)}", hint="What was saved there is kept."
+        ) from None
+
+
+def announce_log(path: Path, handle: int, disk: Disk) -> None:
+    """Note in the manifest that a log continues the graph, so that versions that know of no logs refuse to open it.
+
+    Parameters
+    ----------
+    path, handle
+        The directory and a descriptor of it, locked; its writer's lock is the caller's.
+    disk
+        What writes.
+
+    Raises
+    ------
+    StorageError
+        If the manifest is damaged.
+    OSError
+        If it can't be written.
+    """
+    manifest = _read_manifest(path, handle)
+    if manifest["format"] > _UNLOGGED:
+        return
+    if manifest["format"] == 1:  # its files can't be those of a later format
+        _save(open_saved(path), path, handle, disk, contextlib.nullcontext)
+        return
+    with contextlib.suppress(FileNotFoundError):  # a crash has left it
+        disk.remove(_NEW_MANIFEST, handle)
+    with disk.create(_NEW_MANIFEST, handle) as file:
+        file.write(manifests.encode({**manifest, "format": manifests.FORMAT}))
+        disk.sync(file)
+    disk.rename(_NEW_MANIFEST, handle, MANIFEST, handle)
+    disk.sync_folder(handle)
+
+
+def _save(store: GraphStore, path: Path, handle: int, disk: Disk, publishing: Publishing | None = None) -> None:
+    with SaveFolder(path, handle, disk) as folder:
+        manifest = _write(store, folder, logged=publishing is not None)
+        with contextlib.nullcontext() if publishing is None else publishing(folder.name):
+            folder.publish(manifest)
+
+
+def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
+    """Write the files with a graph's arrays; return the manifest's text, as ``manifests.describe``."""
     store.statistics.gather_all()
     files: dict[str, dict[str, Any]] = {}
     checksums: dict[str, Array] = {}
@@ -99,16 +188,16 @@ def _write(store: GraphStore, folder: SaveFolder) -> None:
     for name, write in (_FILES | numbered).items():
         with folder.create(name) as file:
             write(store, file)
-            flush(file)
+            folder.flush(file)
         mapped = _mapped(folder.open(name))
         checksums[name] = block_checksums(mapped)
         files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
     together = np.concatenate([checksums[name] for name in sorted(checksums)])
     with folder.create(manifests.CHECKSUMS) as file:
         file.write(together.astype("<u8").tobytes())
-        flush(file)
+        folder.flush(file)
     files[f"{folder.name}/{manifests.CHECKSUMS}"] = {"bytes": together.nbytes, "checksum": _checksum(together)}
-    folder.publish(manifests.encode(manifests.describe(store, files)))
+    return manifests.encode(manifests.describe(store, files, logged=logged))
 
 
 def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphStore:
@@ -131,7 +220,7 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphSto
 def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any]) -> dict[str, BlockFile]:
     """Map the files that a manifest lists, by their names, with the checksums of their blocks."""
     facts = {path.partition("/")[2]: one for path, one in manifest["files"].items()}
-    folder = next(iter(manifest["files"])).partition("/")[0]
+    folder = _folder(manifest)
     try:
         inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
     except FileNotFoundError:
@@ -197,6 +286,11 @@ def _nothing_saved(directory: Path) -> StorageError:
         if next(directory.glob(f"nodes_*.{kind}"), None) is not None:
             hint = f"Load its files with Graph.from_{kind}."
     return StorageError(f"{directory}: there is no saved graph", hint=hint)
+
+
+def _folder(manifest: Mapping[str, Any]) -> str:
+    """Return the folder with a manifest's files."""
+    return str(next(iter(manifest["files"])).partition("/")[0])
 
 
 def _read_manifest(directory: Path, handle: int) -> dict[str, Any]:

@@ -486,8 +486,45 @@ class CallClause(Clause):
 
 
 @frozen
+class YieldItem(Ast):
+    """``output [AS name]``; without AS the name is the output's."""
+
+    output: str
+    name: str
+
+
+@frozen
+class ProcedureCallClause(Clause):
+    """``[OPTIONAL] CALL name(args) [YIELD items [WHERE where]]``.
+
+    ``args`` None: there are no parentheses. ``items`` None: there is no YIELD; empty: ``YIELD *``.
+    """
+
+    name: str
+    args: tuple[Expression, ...] | None
+    items: tuple[YieldItem, ...] | None = None
+    where: Expression | None = None
+    optional: bool = False
+    name_span: Span = field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@frozen
+class LoadCsvClause(Clause):
+    """``[USING PERIODIC COMMIT n] LOAD CSV [WITH HEADERS] FROM url AS name [FIELDTERMINATOR separator]``.
+
+    ``periodic``: where the words before LOAD stand; they ask for transactions of n rows each.
+    """
+
+    url: Expression
+    name: str
+    headers: bool = False
+    separator: str = ","
+    periodic: Span | None = field(default=None, compare=False, repr=False)
+
+
+@frozen
 class UnsupportedClause(Clause):
-    """A clause that parses but isn't built: CALL of a procedure, LOAD CSV, LET, FOR, FILTER, USE, SHOW, …
+    """A clause that parses but isn't built: LET, FOR, FILTER, USE, SHOW, …
 
     ``keyword`` names it as the user wrote it, in upper case.
     """

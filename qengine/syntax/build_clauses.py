@@ -131,6 +131,43 @@ class AstBuilder(CommandBuilder):
 
     limit = skip
 
+    # ------------------------------------------------------------------------------------- procedures and LOAD CSV
+
+    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
+        optional, start, names, args, _, items, where = c
+        arguments, closing = args or (None, names[-1])
+        end = where or (items[-1] if items else closing)
+        if items is not None:
+            items = () if isinstance(items[0], Token) else tuple(items)
+        return ast.ProcedureCallClause(
+            ".".join(each.value for each in names),
+            arguments,
+            items,
+            where,
+            optional is not None,
+            span=between(optional or start, end),
+            name_span=between(names[0], names[-1]),
+        )
+
+    def procedure_arguments(self, c: Sequence[Any]) -> tuple[tuple[ast.Expression, ...], Token]:
+        return tuple(c[1] or ()), c[2]
+
+    def yield_item(self, c: Sequence[Any]) -> ast.YieldItem:
+        output, _, name = c
+        return ast.YieldItem(output.value, (name or output).value, span=between(output, name or output))
+
+    def load_csv(self, c: Sequence[Any]) -> ast.LoadCsvClause:
+        periodic, start, url, _, name, _, terminator = c
+        separator = ","
+        if terminator is not None:
+            separator = self.string([terminator]).value
+            if len(separator) != 1 or separator in '"\r\n':
+                hint = "Write FIELDTERMINATOR ';' or '\\t'."
+                raise self.fail("A field terminator is one character, and no quote.", span_of(terminator), hint)
+        headers = start.value.split()[2:3] == ["WITH"]
+        span = between(periodic or start, terminator or name)
+        return ast.LoadCsvClause(url, name.value, headers, separator, periodic and span_of(periodic), span=span)
+
     # --------------------------------------------------------------------------- clauses that parse but aren't built
 
     def unsupported(self, c: Sequence[Any]) -> ast.UnsupportedClause:

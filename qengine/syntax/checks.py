@@ -58,6 +58,9 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
         if isinstance(last, ast.CallClause):
             if _is_unit(last.body.body) or last.transactions is not None:
                 continue
+        elif isinstance(last, ast.ProcedureCallClause):
+            if last.items is None or len(query.clauses) == 1:  # the binder knows what the procedure gives
+                continue
         elif isinstance(last, ast.WithClause):
             word = Span(last.span.start, last.span.start + len("WITH"))
             raise _error("A query can't end with WITH.", word, text, "Write RETURN instead, or add a RETURN clause.")
@@ -215,7 +218,9 @@ def _collect(value: object, into: list[ast.Ast]) -> None:
             _collect(item, into)
 
 
-_NO_CHILDREN = frozenset(("Any", "bool", "int", "int | None", "str", "str | None", "Span", "tuple[str, ...]"))
+_NO_CHILDREN = frozenset(
+    ("Any", "bool", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]")
+)
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -259,7 +264,7 @@ def _check_order(query: ast.Query, text: str) -> None:
             raise _error(message, word, text, hint, "InvalidClauseComposition")
 
 
-_READING = (ast.MatchClause, ast.UnwindClause, ast.CallClause)
+_READING = (ast.MatchClause, ast.UnwindClause, ast.CallClause, ast.ProcedureCallClause, ast.LoadCsvClause)
 
 
 def _parts(clause: ast.Clause, before: ast.Clause | None) -> int:

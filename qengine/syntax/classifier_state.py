@@ -27,7 +27,7 @@ _OPERAND_END = frozenset((
     "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
-_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER"))
+_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
 
 
 class ClassifierState:

@@ -21,11 +21,15 @@ _WORDS = {
     "STRING": "a string",
     "PARAMETER": "a parameter",
     "ORDER": "ORDER BY",
+    "LOAD_CSV": "LOAD CSV",
     "PATHS": "PATHS",
     "SUBQUERY": "EXISTS",
     "SHORTEST_PATH": "shortestPath",
     "PATH_MODE": "a path mode",
     "MATCH_MODE": "a match mode",
+    "ON_SET": "ON CREATE SET",
+    "ON_ERROR": "ON ERROR",
+    "LOAD_CSV": "LOAD CSV",
 }
 # Types that stand for one notion: where all of `signs` are accepted, `members` are said in one phrase.
 _OPERATORS = frozenset(
@@ -44,27 +48,15 @@ _OPERANDS = frozenset(
 _CLAUSES = frozenset(
     (
         *("MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "FINISH", "UNION", "EXPLAIN", "PROFILE", "CREATE", "MERGE"),
-        *(
-            "SET",
-            "REMOVE",
-            "DETACH",
-            "DELETE",
-            "FOREACH",
-            "CALL",
-            "LOAD_CSV",
-            "LET",
-            "FOR",
-            "FILTER",
-            "USE",
-            "COMMAND",
-            "SHOW",
-        ),
+        *("SET", "REMOVE", "DETACH", "DELETE", "FOREACH", "CALL", "LOAD_CSV", "LET", "FOR", "FILTER", "USE", "COMMAND"),
+        *("PERIODIC_COMMIT", "SHOW"),
     )
 )
 _NOTIONS = (
     ("an expression", frozenset(("INTEGER", "FLOAT", "STRING")), _OPERANDS | {"DISTINCT"}),
     ("an operator", frozenset(("AND", "EQ", "PLUS")), _OPERATORS),
     ("a clause", frozenset(("MATCH", "RETURN")), _CLAUSES),
+    ("a clause that changes the graph", frozenset(("CREATE", "MERGE", "SET")), _CLAUSES),
     ("a path selector", frozenset(("ANY", "SHORTEST")), frozenset(("ANY", "SHORTEST", "ALL", "PATH_MODE"))),
     (
         "a relationship",

@@ -139,11 +139,11 @@ class WordRules(ClassifierState):
     def _load(self, index: int, upper: str, after_operand: bool) -> int:
         if not (self.word(index + 1) == "CSV" and self.begins_clause()):
             return self.emit("NAME", index)
-        last = index + 1
-        while self.word(last + 1) in ("WITH", "HEADERS", "FROM"):
-            last += 1
+        last, value = index + 1, "LOAD CSV"
+        while (word := self.word(last + 1)) in ("WITH", "HEADERS", "FROM"):
+            last, value = last + 1, f"{value} {word}"
         self.context = Context.EXPRESSION
-        return self.emit_joined("LOAD_CSV", "LOAD CSV", index, last)
+        return self.emit_joined("LOAD_CSV", value, index, last)
 
     def _soft_clause(self, index: int, upper: str, after_operand: bool) -> int:
         """LET, FOR, FILTER, USE: names unless a clause may begin here and what follows fits."""
@@ -179,6 +179,13 @@ class WordRules(ClassifierState):
         if not self._begins_statement() or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
             return self._command(index, upper, after_operand)
         return self.emit_joined("SHOW", upper, index, last)
+
+    def _periodic_commit(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join USING PERIODIC COMMIT and the number behind it into one token."""
+        if (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT") or not self.begins_clause():
+            return self.emit("NAME", index)
+        last = index + 3 if self.kind(index + 3) == "INTEGER" else index + 2
+        return self.emit_joined("PERIODIC_COMMIT", "USING PERIODIC COMMIT", index, last)
 
     # --------------------------------------------------------------------------------------- words of expressions
 
@@ -238,6 +245,7 @@ _WORDS = {
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
     **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
     "SHOW": WordRules._show,
+    "USING": WordRules._periodic_commit,
     "IS": WordRules._is,
     "END": WordRules._end,
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),

@@ -34,7 +34,7 @@ _AMBIGUOUS = word_set(
 # Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
 _CLAUSE_WORDS = word_set(
     "ALTER CALL CREATE DELETE DETACH DROP FIELDTERMINATOR FILTER FOR FOREACH INSERT LET LOAD MERGE NODETACH ON REMOVE "
-    "SET SHOW USE YIELD"
+    "SET SHOW USE USING YIELD"
 )
 
 KEYWORDS = _RESERVED | _AMBIGUOUS | _CLAUSE_WORDS

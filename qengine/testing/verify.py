@@ -13,9 +13,11 @@ from qengine.plan.logical import (
     Distinct,
     Filter,
     Limit,
+    LoadCsv,
     LogicalPlan,
     Match,
     Operator,
+    ProcedureCall,
     Project,
     Skip,
     Sort,
@@ -111,6 +113,15 @@ class _Verifier:
                 self.exprs((count,), ())
             case Unwind(expr=expr, name=name):
                 self.exprs((expr,), columns)
+                return (*columns, *self.declare([name]))
+            case ProcedureCall(procedure=procedure, args=args, outputs=outputs):
+                known = {each.name for each in procedure.signature.outputs}
+                assert len(args) == len(procedure.signature.inputs), f"{procedure!r} gets {len(args)} arguments"
+                assert known.issuperset(name for name, _ in outputs), f"{procedure!r} lacks some of {outputs}"
+                self.exprs(args, columns)
+                return (*columns, *self.declare([name for _, name in outputs]))
+            case LoadCsv(url=url, name=name):
+                self.exprs((url,), columns)
                 return (*columns, *self.declare([name]))
             case Project(items=items):
                 self.exprs((expr for _, expr in items), columns)

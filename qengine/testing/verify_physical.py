@@ -14,7 +14,9 @@ from qengine.plan.logical import (
     Distinct,
     Filter,
     Limit,
+    LoadCsv,
     Operator,
+    ProcedureCall,
     Project,
     Skip,
     Sort,
@@ -120,6 +122,12 @@ def _row_by_row(operator: Operator, given: Columns) -> Columns:
             _exprs((count,), ())
         case Unwind(expr=expr, name=name):
             _exprs((expr,), given)
+            return _with(given, (name,))
+        case ProcedureCall(args=args, outputs=outputs):
+            _exprs(args, given)
+            return _with(given, (name for _, name in outputs))
+        case LoadCsv(url=url, name=name):
+            _exprs((url,), given)
             return _with(given, (name,))
         case Project(items=items):
             _exprs((expr for _, expr in items), given)

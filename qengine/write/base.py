@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
-from qengine.storage.numbers import Numbers
 from qengine.storage.states import NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 
@@ -27,9 +26,27 @@ class Base:
     def __init__(self, store: GraphStore) -> None:
         self.store = store
         self.next_node, self.next_relationship = store.identity.next_node, store.identity.next_relationship
-        self._node_place, self._node_number = _finder(store.node_numbers), store.node_numbers.number
-        self._edge_place, self._edge_number = _finder(store.relationship_numbers), store.relationship_numbers.number
+        self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
+        self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
+        self._nodes: dict[int, NodeState] = {}  # read ahead
+        self._relationships: dict[int, RelationshipState] = {}
+
+    def read_nodes(self, numbers: Sequence[int]) -> None:
+        """Read nodes that ``node`` will be asked for together, which takes less than one by one."""
+        places = self.store.node_numbers.places(numbers)
+        self._nodes = {
+            node.id: NodeState(node.labels, node.properties) for node in self.store.nodes(places) if node is not None
+        }
+
+    def read_relationships(self, numbers: Sequence[int]) -> None:
+        """Read relationships that ``relationship`` will be asked for together."""
+        places = self.store.relationship_numbers.places(numbers)
+        self._relationships = {
+            found.id: RelationshipState(found.type, found.start, found.end, found.properties)
+            for found in self.store.relationships(places)
+            if found is not None
+        }
 
     # ------------------------------------------------------------ nodes
 
@@ -39,6 +56,8 @@ class Base:
 
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
+        if (known := self._nodes.get(number)) is not None:
+            return known
         place = self._node_place(number)
         if place < 0:
             return None
@@ -80,6 +99,8 @@ class Base:
 
     def relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, None where there is none."""
+        if (known := self._relationships.get(number)) is not None:
+            return known
         place = self._edge_place(number)
         if place < 0:
             return None
@@ -92,6 +113,10 @@ class Base:
         place = self._edge_place(number)
         if place < 0:
             return None
+        if (known := self._relationships.get(number)) is not None:
+            index = self.store.type_index(known.type)
+            assert index is not None
+            return number, index, known.start, known.end
         ids = np.array([place], np.int64)
         start, end = self.store.endpoints(ids)
         return number, int(self.store.type_of(ids)[0]), self._node_number(int(start[0])), self._node_number(int(end[0]))
@@ -103,10 +128,9 @@ class Base:
         column = self.store.relationship_property(kind.index, key)
         return None if column is None else column.value(place - kind.base)
 
-    def incident(self, node: int) -> Iterator[int]:
+    def incident(self, node: int) -> Iterator[Link]:
         """Give the relationships that a node is an end of, each once."""
-        for number, _, _, _ in self.links(node, Direction.BOTH, range(len(self.store.types))):
-            yield number
+        return self.links(node, Direction.BOTH, range(len(self.store.types)))
 
     def links(self, node: int, direction: Direction, types: Iterable[int]) -> Iterator[Link]:
         """Give the relationships of some types that can be walked from a node, each once."""
@@ -170,14 +194,6 @@ class Base:
     @cached_property
     def _out(self) -> list[Adjacency]:
         return [self.store.adjacency(index, Direction.OUT) for index in range(len(self.store.types))]
-
-
-def _finder(numbers: Numbers) -> Callable[[int], int]:
-    """Return what finds the internal id of one number, -1 where there is none."""
-    if numbers.equal_ids:
-        count = sum(run.count for run in numbers.runs)
-        return lambda number: number if 0 <= number < count else -1
-    return lambda number: int(numbers.places([number])[0])
 
 
 def _run(lists: Adjacency, begin: int, end: int, vertex: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,9 +12,10 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.reference.run import Compiler, Source
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
-from qengine.exec.scalar.values import number_of_rows
+from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
+from qengine.storage.store import GraphStore
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
@@ -22,6 +24,10 @@ from qengine.write.steps import Rows, StepCompiler
 
 __all__ = ["execute"]
 
+_ROW = 300  # bytes that a row takes, as a dictionary
+_CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
+_LOOKS = 256  # rows or changes between two looks at the memory
+
 
 def execute(
     plan: op.LogicalPlan,
@@ -29,6 +35,7 @@ def execute(
     context: ExecutionContext,
     reader: PartReader | None,
     commit: Callable[[], None] | None,
+    sealed: Callable[[], GraphStore],
 ) -> list[tuple[Any, ...]]:
     """Carry out a statement and return its rows, of values as a result has them.
 
@@ -41,6 +48,8 @@ def execute(
         by value.
     commit
         Ends a transaction in the middle, for ``IN TRANSACTIONS``; None where the statement is part of a larger one.
+    sealed
+        Returns what procedures read: the present state as a version.
 
     Raises
     ------
@@ -50,7 +59,7 @@ def execute(
     """
     graph = LiveGraph(overlay, context)
     mark = overlay.mark()
-    compiler = _Compiler(graph, context, reader, commit)
+    compiler = _Compiler(graph, context, reader, commit, sealed)
     rows = list(compiler.rows(plan.root)({}))
     _check_end(graph, min(mark, overlay.mark()))
     columns = plan.columns
@@ -70,13 +79,52 @@ def _check_end(graph: LiveGraph, mark: int) -> None:
 def _check_ends(graph: LiveGraph) -> None:
     """Refuse to leave relationships without an end."""
     overlay = graph.overlay
-    for number in dict.fromkeys(graph.deleted):
+    for number, span in graph.deleted.items():
         if overlay.touched_node(number) is None and overlay.has_relationships(number):
             raise ExecutionError(
                 "A node can't be deleted while it has relationships.",
                 code="DeleteConnectedNode",
+                span=span,
                 hint="Delete them, too, or write DETACH DELETE.",
             )
+
+
+def _batch_size(value: Any, step: up.CallSubquery) -> int:
+    """Return how many rows are a transaction."""
+    span = step.batch.span if step.batch is not None else step.span
+    with failing_at(span):
+        count = number_of_rows("IN TRANSACTIONS OF", value)
+    if count == 0:
+        message = "IN TRANSACTIONS OF needs a number of rows from 1 on, not 0."
+        raise ExecutionError(message, code="NegativeIntegerArgument", span=span)
+    return count
+
+
+class _Held:
+    """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
+
+    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+        self._overlay = overlay
+        self._context = context
+        self._holding = context.memory.holding("Update")
+        self._rows = self._count = 0
+
+    def check(self) -> None:
+        """Raise where the execution must stop, or holds too much."""
+        self._context.check()
+        self._count += 1
+        if self._count >= _LOOKS:
+            self._count = 0
+            self._holding.set(self._rows * _ROW + self._overlay.mark() * _CHANGE)
+
+    def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
+        """Return rows as a list, which is held until the statement ends."""
+        found = []
+        for row in rows:
+            found.append(row)
+            self._rows += 1
+            self.check()
+        return found
 
 
 class _Compiler(Compiler):
@@ -88,15 +136,18 @@ class _Compiler(Compiler):
         context: ExecutionContext,
         reader: PartReader | None,
         commit: Callable[[], None] | None,
+        sealed: Callable[[], GraphStore],
     ) -> None:
         def environment(subqueries: Any) -> LiveEnvironment:
             return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
 
-        super().__init__(environment, lambda: graph, context.check)
+        super().__init__(environment, lambda: graph, sealed, context)
+        self._held = _Held(graph.overlay, context)
+        self._check = self._held.check
         self._live = graph
         self._reader = reader
         self._commit = commit
-        self._steps = StepCompiler(graph, self._env, context.check, self._call)  # type: ignore[arg-type]
+        self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
 
     def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows."""
@@ -129,7 +180,7 @@ class _Compiler(Compiler):
 
     def _update(self, operator: up.Update) -> Source:
         source, run = self.rows(operator.input), self._steps.all(operator.steps)
-        return lambda outer: iter(run(list(source(outer))))
+        return lambda outer: iter(run(self._held.gathered(source(outer))))
 
     # ------------------------------------------------------------ CALL { … }
 
@@ -165,11 +216,11 @@ class _Compiler(Compiler):
                 )
             _check_end(self._live, 0)
             self._commit()
-            count = number_of_rows("IN TRANSACTIONS OF", size({}))
+            count = _batch_size(size({}), step)
             found: Rows = []
             stopped = False
-            for first in range(0, len(rows), max(1, count)):
-                part = rows[first : first + max(1, count)]
+            for first in range(0, len(rows), count):
+                part = rows[first : first + count]
                 made, error = ([], None) if stopped else self._batch(part, for_row, step.on_error == "fail")
                 failed = stopped or error is not None
                 found += self._reported(step, part if failed else made, error, begun=not stopped, failed=failed)
@@ -183,7 +234,7 @@ class _Compiler(Compiler):
     ) -> tuple[Rows, QengineError | None]:
         """Run some rows as a transaction; return what they give, or why they were taken back."""
         overlay = self._live.overlay
-        mark = overlay.mark()
+        mark, changes = overlay.mark(), replace(overlay.changes)
         try:
             made = [each for row in rows for each in for_row(row)]
             _check_end(self._live, mark)
@@ -193,6 +244,7 @@ class _Compiler(Compiler):
             if must_hold:
                 raise
             overlay.take_back(mark)
+            overlay.changes = changes
             return [], error
         assert self._commit is not None
         self._commit()

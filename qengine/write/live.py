@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qengine.errors import ExecutionError
+from qengine.errors import ExecutionError, Span
 from qengine.exec.common.access import hash_index, relationship_index
 from qengine.exec.common.value_index import HashIndex, Unanswered
 from qengine.exec.context import ExecutionContext
@@ -37,8 +37,8 @@ class LiveGraph:
 
     def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
         self.overlay = overlay
-        #: Numbers of nodes that DELETE has named in this statement.
-        self.deleted: list[int] = []
+        #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
+        self.deleted: dict[int, Span | None] = {}
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
@@ -309,11 +309,10 @@ def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str])
                 yield one.key, other
 
 
-def gone(kind: str) -> ExecutionError:
+def gone(kind: str, span: Span | None = None) -> ExecutionError:
     """Return the error of an element that was deleted before."""
-    return ExecutionError(
-        f"The {kind} was deleted before.", code="DeletedEntityAccess", hint="Read what you need before DELETE."
-    )
+    message, hint = f"The {kind} was deleted before.", "Read what you need before DELETE."
+    return ExecutionError(message, code="DeletedEntityAccess", span=span, hint=hint)
 
 
 class LiveEnvironment(Environment):

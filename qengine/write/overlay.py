@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,6 +19,7 @@ _V = TypeVar("_V")
 _State: TypeAlias = NodeState | RelationshipState | None
 _ABSENT: Any = object()
 _NO_LABELS: tuple[str, ...] = ()
+_NO_PROPERTIES: Mapping[str, Any] = {}
 
 
 @record
@@ -102,6 +103,13 @@ class Overlay:
         found = self._nodes.get(number, _ABSENT)
         return self.base.node(number) if found is _ABSENT else found
 
+    def read_ahead(self, nodes: Sequence[int], relationships: Sequence[int]) -> None:
+        """Read elements that will be asked for together."""
+        if nodes := [number for number in nodes if number not in self._nodes]:
+            self.base.read_nodes(nodes)
+        if relationships := [number for number in relationships if number not in self._relationships]:
+            self.base.read_relationships(relationships)
+
     def relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, None where there is none."""
         found = self._relationships.get(number, _ABSENT)
@@ -166,7 +174,7 @@ class Overlay:
         """Tell whether a node, which may be deleted, is an end of a relationship."""
         if next(self.added(node), None) is not None:
             return True
-        return any(self._relationships.get(number, False) is not None for number in self.base.incident(node))
+        return any(self._relationships.get(link[0], False) is not None for link in self.base.incident(node))
 
     # ------------------------------------------------------------ changing
 
@@ -239,7 +247,8 @@ class Overlay:
 
     def delete_node(self, number: int) -> None:
         """Take a node away, if it is still there; its relationships stay."""
-        if self.node(number) is not None:
+        known = self._nodes.get(number, _ABSENT)
+        if known is not None and (known is not _ABSENT or self.base.node_place(number) >= 0):
             self._put_node(number, None)
             self.changes.nodes_deleted += 1
 
@@ -247,14 +256,21 @@ class Overlay:
         """Take a relationship away, if it is still there."""
         state = self.relationship(number)
         if state is not None:
-            self._put(self._gone, number, state)
-            self._put_relationship(number, None)
-            self.changes.relationships_deleted += 1
+            self._delete(number, state.type, state.start, state.end)
 
-    def relationships_of(self, node: int) -> list[int]:
-        """Return the relationships that a node, which may be deleted, is an end of."""
-        found = [number for number in self.base.incident(node) if self._relationships.get(number, False) is not None]
-        return found + [number for number, _ in self.added(node)]
+    def delete_relationships_of(self, node: int) -> None:
+        """Take away the relationships that a node is an end of."""
+        names = self.base.store.types
+        for number, index, start, end in list(self.base.incident(node)):
+            if self._relationships.get(number, False) is not None:
+                self._delete(number, names[index].name, start, end)
+        for number, state in list(self.added(node)):
+            self._delete(number, state.type, state.start, state.end)
+
+    def _delete(self, number: int, type: str, start: int, end: int) -> None:
+        self._put(self._gone, number, RelationshipState(type, start, end, _NO_PROPERTIES))
+        self._put_relationship(number, None)
+        self.changes.relationships_deleted += 1
 
     def set_node_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
         """Give a node other properties; ``count``: how many of them were set, for the statement's counts."""

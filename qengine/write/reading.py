@@ -73,6 +73,8 @@ class PartReader:
         """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
         rows = 1
         for each in operators(operator):
+            if isinstance(each, op.LoadCsv | op.ProcedureCall):
+                return _LONG
             if isinstance(each, op.Unwind):
                 match each.expr:
                     case Parameter(name=name):

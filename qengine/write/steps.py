@@ -12,7 +12,7 @@ from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, MapOf
+from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
 from qengine.write.rules import add_rule, drop_rule
 from qengine.write.values import storable_properties, storable_value
@@ -22,6 +22,8 @@ __all__ = ["Rows", "StepCompiler"]
 Rows = list[dict[str, Any]]
 _Run = Callable[[Rows], Rows]
 _ForRow = Callable[[Row], None]
+_AT_ONCE = 4096  # rows whose elements are read together
+_FEW = 4  # rows whose elements are read one by one
 _Entity = NodeHandle | RelationshipHandle
 
 
@@ -67,14 +69,30 @@ class StepCompiler:
         """Return what carries out one step."""
         raise InternalError(f"The step {type(step).__name__} can't be carried out.")
 
-    def _each(self, do: _ForRow) -> _Run:
+    def _each(self, do: _ForRow, span: Span | None, *subjects: Expr) -> _Run:
+        """Return what does something for each row.
+
+        ``span``: where it fails unless the error says so. ``subjects``: what it changes.
+        """
+        names = [each.name for each in subjects if isinstance(each, Variable)]
+
         def run(rows: Rows) -> Rows:
-            for row in rows:
-                self._check()
-                do(row)
+            for first in range(0, len(rows), _AT_ONCE):
+                part = rows[first : first + _AT_ONCE]
+                if len(part) > _FEW:
+                    self._read_ahead([row[name] for row in part for name in names])
+                with failing_at(span):
+                    for row in part:
+                        self._check()
+                        do(row)
             return rows
 
         return run
+
+    def _read_ahead(self, values: list[Any]) -> None:
+        nodes = dict.fromkeys(value.id for value in values if type(value) is NodeHandle)
+        relationships = dict.fromkeys(value.id for value in values if type(value) is RelationshipHandle)
+        self._overlay.read_ahead(list(nodes), list(relationships))
 
     # ------------------------------------------------------------ making
 
@@ -138,7 +156,7 @@ class StepCompiler:
             error.span = span
             raise error
         if self._overlay.touched_node(value.id) is None:
-            raise gone("node")
+            raise gone("node", span)
         return value.id
 
     def _properties(self, expr: Expr | None, span: Span | None) -> Callable[[Row], Mapping[str, Any]]:
@@ -238,7 +256,7 @@ class StepCompiler:
                 new = value(row)
                 self._assign(entity, {key: new if new is None else storable_value(key, new, place)}, replace=False)
 
-        return self._each(do)
+        return self._each(do, step.span, step.subject)
 
     @step.register
     def _(self, step: up.SetProperties) -> _Run:
@@ -252,7 +270,7 @@ class StepCompiler:
                 nulls = dict.fromkeys(key for key, each in given.items() if each is None)
                 self._assign(entity, {**stored, **nulls}, replace=step.replace)
 
-        return self._each(do)
+        return self._each(do, step.span, step.subject)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run:
@@ -263,7 +281,7 @@ class StepCompiler:
             if entity is not None:
                 self._assign(entity, {step.key: None}, replace=False)
 
-        return self._each(do)
+        return self._each(do, step.span, step.subject)
 
     def _assign(self, entity: _Entity, given: Mapping[str, Any], *, replace: bool) -> None:
         """Set properties of an element, and take away those that are null, or that aren't given where ``replace``."""
@@ -301,14 +319,17 @@ class StepCompiler:
                 raise ExecutionError(
                     "Only nodes have labels that can change.", code="InvalidArgumentType", span=step.span
                 )
-            labels = self._graph.labels_of(entity.id)
+            state = self._overlay.node(entity.id)
+            if state is None:
+                raise gone("node")
+            labels = state.labels
             new = tuple(each for each in labels if each not in given)
             if not remove:
                 new = tuple(dict.fromkeys((*labels, *given)))
             if new != labels:
                 self._overlay.set_labels(entity.id, new)
 
-        return self._each(do)
+        return self._each(do, step.span, step.subject)
 
     def _entity(self, value: Any, clause: str, span: Span | None) -> _Entity | None:
         if value is None or type(value) in (NodeHandle, RelationshipHandle):
@@ -325,26 +346,26 @@ class StepCompiler:
         def do(row: Row) -> None:
             for evaluate, span in subjects:
                 with failing_at(span):
-                    self._delete(evaluate(row), step.detach)
+                    self._delete(evaluate(row), step.detach, span)
 
-        return self._each(do)
+        return self._each(do, step.span, *(() if step.detach else step.subjects))
 
-    def _delete(self, value: Any, detach: bool) -> None:
+    def _delete(self, value: Any, detach: bool, span: Span | None) -> None:
         overlay = self._overlay
         match value:
             case None:
                 pass
             case NodeHandle():
                 if detach:
-                    for number in overlay.relationships_of(value.id):
-                        overlay.delete_relationship(number)
-                self._graph.deleted.append(value.id)
+                    overlay.delete_relationships_of(value.id)
+                else:
+                    self._graph.deleted.setdefault(value.id, span)
                 overlay.delete_node(value.id)
             case RelationshipHandle():
                 overlay.delete_relationship(value.id)
             case PathHandle():
                 for each in (*value.relationships, *value.nodes):
-                    self._delete(each, detach)
+                    self._delete(each, detach, span)
             case _:
                 message = f"DELETE takes nodes, relationships and paths, not a value of type {kind_of(value)}."
                 raise ExecutionError(message, code="InvalidArgumentType")
@@ -353,11 +374,11 @@ class StepCompiler:
 
     @step.register
     def _(self, step: up.AddRule) -> _Run:
-        return self._each(lambda row: add_rule(self._overlay, step))
+        return self._each(lambda row: add_rule(self._overlay, step), step.span)
 
     @step.register
     def _(self, step: up.DropRule) -> _Run:
-        return self._each(lambda row: drop_rule(self._overlay, step))
+        return self._each(lambda row: drop_rule(self._overlay, step), step.span)
 
     # ------------------------------------------------------------ nesting
 
@@ -374,7 +395,7 @@ class StepCompiler:
             if found:
                 steps([{**row, name: item} for item in found])
 
-        return self._each(do)
+        return self._each(do, step.items.span)
 
     @step.register
     def _(self, step: up.CallSubquery) -> _Run:

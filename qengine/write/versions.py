@@ -2,23 +2,27 @@
 
 A commit costs what it has changed: it is kept beside the version that it was made above, and a store of both is made
 (``storage.successor``) when the new version is first read.
+
+Where the graph has a folder, a commit is appended to its log while other writers wait. Then they go on above it, while
+the thread that has committed waits for the disk, so threads share syncs. Readers see the commit after that: what was
+read can't be lost. If the disk refuses, what waits fails and stays unseen, and there is no writer any more.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol
 
-from qengine.errors import TransactionError
+from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.write.base import Base
+from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 
-__all__ = ["CommitLog", "Version", "Versions", "Writer", "merged"]
+__all__ = ["Version", "Versions", "Writer", "merged"]
 
 _WAIT = 0.02  # seconds between two looks, while another transaction writes
 _KEPT_COMMITS = 65_536  # above a version before a store is made of them
@@ -26,27 +30,21 @@ _LEAST_TOUCHED = 100_000  # elements above a version that are no reason for it
 _TOUCHED_SHARE = 0.1  # of a version's elements, which are
 
 
-class CommitLog(Protocol):
-    """What keeps commits on disk."""
-
-    def append(self, commit: Commit) -> None:
-        """Keep a commit; it has happened once this returns."""
-
-
 class _Chain:
     """A store and the commits since it was made. ``sealed``: the latest store made of it, and of how many of them."""
 
-    def __init__(self, store: GraphStore) -> None:
-        self.commits: list[Commit] = []
+    def __init__(self, store: GraphStore, commits: Sequence[Commit] = ()) -> None:
+        self.commits = list(commits)
         self.store = store
         self.sealed = store, 0
         self.lock = threading.Lock()
 
 
 class Version:
-    """A snapshot of a graph."""
+    """A snapshot of a graph. ``number``: of its last commit, in the log where there is one."""
 
-    def __init__(self, chain: _Chain, count: int) -> None:
+    def __init__(self, chain: _Chain, count: int, number: int) -> None:
+        self.number = number
         self._chain = chain
         self._count = count  # of the chain's commits, which are in this version
         self._store = None if count else chain.store
@@ -68,6 +66,8 @@ class Version:
     def _made(self) -> GraphStore:
         chain = self._chain
         store, count = chain.sealed if chain.sealed[1] <= self._count else (chain.store, 0)
+        if count == self._count:
+            return store
         store = successor(store, merged(chain.commits[count : self._count]))
         if self._count > chain.sealed[1]:
             chain.sealed = store, self._count
@@ -89,15 +89,26 @@ def merged(commits: Sequence[Commit]) -> Commit:
 
 
 class Versions:
-    """The versions of one graph. Any number of threads may read ``latest`` and ask for a writer."""
+    """The versions of one graph. Any number of threads may read ``latest`` and ask for a writer.
 
-    def __init__(self, store: GraphStore, log: CommitLog | None = None) -> None:
-        self._chain = _Chain(store)
+    Attributes
+    ----------
+    latest
+        What is read: the version of the last commit that was acknowledged.
+    """
+
+    def __init__(self, store: GraphStore, folder: OpenFolder | None = None, commits: Sequence[Commit] = ()) -> None:
+        self._folder = folder
         self._overlay: Overlay | None = None
-        self._log = log
         self._writing = threading.Lock()
         self._owner: int | None = None
-        self.latest = Version(self._chain, 0)
+        self._publishing = threading.Lock()
+        self._restart(_Chain(store, commits), 0)
+
+    def _restart(self, chain: _Chain, number: int) -> None:
+        """Make all of a chain's commits the latest version."""
+        self._chain, self._overlay = chain, None
+        self.latest = self._tip = Version(chain, len(chain.commits), number)
 
     def writer(self, context: ExecutionContext) -> Writer:
         """Return the only writer there is, once those before it have ended.
@@ -108,6 +119,8 @@ class Versions:
             ``NestedTransaction`` where this thread has it already.
         QueryTimeout, QueryInterrupted
             By the context's limits, while others write.
+        StorageError, TransactionError
+            As ``OpenFolder.begin``.
         """
         if self._owner == threading.get_ident():
             raise TransactionError(
@@ -115,22 +128,85 @@ class Versions:
                 hint="Ask the transaction itself: t.query(…), or end it first.",
                 code="NestedTransaction",
             )
-        while not self._writing.acquire(timeout=_WAIT):
-            context.check()
-        self._owner = threading.get_ident()
+        self._acquire(context)
         try:
+            self._begin()
             return Writer(self, self._current_overlay())
         except BaseException:
             self._release()
             raise
 
+    def refresh(self, context: ExecutionContext) -> bool:
+        """Take over what other processes have committed; return whether there was anything.
+
+        Raises
+        ------
+        StorageError
+            As ``OpenFolder.follow``.
+        """
+        if self._folder is None or self._folder.is_writing:
+            return False
+        self._acquire(context)
+        try:
+            news = self._folder.follow()
+            if news is not None:
+                self._learn(news, self._tip.number)
+            return news is not None
+        finally:
+            self._release()
+
+    def checkpoint(self, context: ExecutionContext) -> None:
+        """Save the latest version in the graph's folder, in place of the log.
+
+        Raises
+        ------
+        StorageError, TransactionError
+            As ``OpenFolder.begin`` and ``OpenFolder.checkpoint``; where there is no folder.
+        """
+        if self._folder is None:
+            raise StorageError("The graph has no folder.", hint='Save it: graph.save("folder").')
+        if not self._folder.is_writing:
+            self._acquire(context)
+            try:
+                self._begin()
+            finally:
+                self._release()
+        self._folder.checkpoint(self.latest)
+
+    def _acquire(self, context: ExecutionContext) -> None:
+        while not self._writing.acquire(timeout=_WAIT):
+            context.check()
+        self._owner = threading.get_ident()
+
+    def _begin(self) -> None:
+        """Get the right to write to the folder."""
+        if self._folder is None:
+            return
+        was_writing = self._folder.is_writing
+        news = self._folder.begin()
+        if not was_writing:
+            self._learn(news or News(None, []), self._folder.number)
+        elif self._folder.number != self._tip.number:
+            raise StorageError("A commit was interrupted, and may be in the log.", hint="Open the graph again.")
+
+    def _learn(self, news: News, number: int) -> None:
+        """Go on from what others have committed."""
+        if news.store is not None:
+            self._restart(_Chain(news.store, news.commits), number)
+        elif self._chain.commits and self._tip.is_sealed:
+            self._restart(_Chain(self._tip.store, news.commits), number)
+        else:
+            self._chain.commits += news.commits
+            self._restart(self._chain, number)
+
     def _current_overlay(self) -> Overlay:
-        """Return the latest version with what is above its base; a new one where that was read meanwhile."""
-        chain = self._chain
-        if chain.commits and (self.latest.is_sealed or self._is_heavy()):
-            self._chain = _Chain(self.latest.store)
-            self.latest = Version(self._chain, 0)
-            self._overlay = None
+        """Return the last commit's version with what is above its base; a new one where that was read meanwhile."""
+        if self._chain.commits and (self._overlay is None or self._tip.is_sealed or self._is_heavy()):
+            tip = Version(_Chain(self._tip.store), 0, self._tip.number)
+            with self._publishing:
+                if self.latest.number == tip.number:
+                    self.latest = tip
+            self._chain, self._tip, self._overlay = tip._chain, tip, None
         if self._overlay is None:
             self._overlay = Overlay(Base(self._chain.store))
         return self._overlay
@@ -142,11 +218,42 @@ class Versions:
         most = max(_LEAST_TOUCHED, _TOUCHED_SHARE * (base.vertex_count + base.relationship_count))
         return self._overlay is not None and self._overlay.touched > most
 
-    def _publish(self, commit: Commit) -> None:
-        if self._log is not None:
-            self._log.append(commit)
-        self._chain.commits.append(commit)
-        self.latest = Version(self._chain, len(self._chain.commits))
+    def _append(self, commit: Commit) -> Version:
+        """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""
+        count = len(self._chain.commits)
+        self._chain.commits.append(commit)  # no version has it yet
+        version = Version(self._chain, count + 1, self._tip.number + 1)
+        try:
+            if self._folder is not None:
+                self._folder.append(commit)
+            self._tip = version
+        except BaseException:
+            if self._folder is not None and self._folder.number == version.number:  # Ctrl-C came when it was logged
+                self._tip, self._overlay = version, None
+            else:
+                del self._chain.commits[count:]
+            raise
+        return version
+
+    def _acknowledge(self, version: Version) -> None:
+        """Show a version to readers once the log says that it may be; errors as ``Log.wait``."""
+        if self._folder is not None:
+            try:
+                self._folder.wait(version.number)
+            except StorageError:
+                raise
+            except BaseException:  # Ctrl-C: what is logged stands
+                self._folder.wait(version.number)
+                self._publish(version)
+                raise
+        self._publish(version)
+        if self._folder is not None:
+            self._folder.checkpoint_if_due(version)
+
+    def _publish(self, version: Version) -> None:
+        with self._publishing:
+            if version.number > self.latest.number:
+                self.latest = version
 
     def _release(self) -> None:
         self._owner = None
@@ -166,28 +273,39 @@ class Writer:
         """Return the present state as a store, with what isn't committed yet."""
         changes = self.overlay.mark()
         if not changes:
-            return self._versions.latest.store
+            return self._versions._tip.store
         if self._uncommitted is None or self._uncommitted[0] != self.overlay.clock:
             store = successor(self.overlay.base.store, self.overlay.above())
             self._uncommitted = self.overlay.clock, store
         return self._uncommitted[1]
 
     def commit(self) -> None:
-        """Make what was changed the latest version.
+        """Make what was changed the latest version, and go on.
 
         Raises
         ------
         StorageError
             Where it can't be kept on disk; then nothing was changed.
         """
+        self._versions._acknowledge(self._logged())
+
+    def end(self) -> None:
+        """Make what was changed the latest version, once others may write; errors as ``commit``."""
+        try:
+            version = self._logged()
+        finally:
+            self.release()
+        self._versions._acknowledge(version)
+
+    def _logged(self) -> Version:
         if not self.overlay.mark():
-            return
-        commit = self.overlay.uncommitted()
-        self._versions._publish(commit)
+            return self._versions._tip  # perhaps of another thread, which waits for the disk: it was read here
+        version = self._versions._append(self.overlay.uncommitted())
         self.overlay.committed()
+        return version
 
     def release(self) -> None:
-        """Let others write."""
+        """Let others write; what wasn't committed is taken back."""
         if self._open:
             self._open = False
             self.overlay.take_back(0)

@@ -23,7 +23,7 @@ SEEDS = [
     "MATCH (n) SET n.x = 1, n += {a: 1} DETACH DELETE n FOREACH (x IN [1] | CREATE (m)) "
     "MERGE (k) ON CREATE SET k.x = 1",
     "CALL { WITH n RETURN 1 AS y } IN TRANSACTIONS CALL db.labels() YIELD a AS b WHERE b RETURN b; "
-    "LOAD CSV FROM 'x' AS r",
+    "LOAD CSV FROM 'x' AS r FIELDTERMINATOR ';' RETURN r",
 ]  # fmt: skip
 WORDS = {piece for seed in SEEDS for piece in seed.replace("(", " ( ").replace(")", " ) ").split()}
 PIECES = [

@@ -13,6 +13,7 @@ from typing import Any
 
 import qengine
 from qengine.syntax import ast, parse
+from tests.scripts.procedures import with_procedures
 from tests.scripts.script import GraphText, Script, ScriptError
 
 __all__ = ["FOLDER", "graph_of", "value_of"]
@@ -28,6 +29,10 @@ def graph_of(script: Script, wanted: GraphText) -> qengine.Graph:
     ScriptError
         For an unknown name, and for a pattern that doesn't describe a graph.
     """
+    return with_procedures(_graph_of(script, wanted))
+
+
+def _graph_of(script: Script, wanted: GraphText) -> qengine.Graph:
     if wanted.name is None:
         return _described(script, wanted.line + 1, wanted.lines)
     if wanted.name == "world":

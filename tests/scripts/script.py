@@ -18,7 +18,7 @@ A script is plain text. Blank lines separate its paragraphs, of which there are 
 
 ``graph`` describes the graph for the queries below it by path patterns, one or more per line. A relationship without an
 arrow head makes its type undirected. ``graph social`` loads the description in ``graphs/social.txt``, ``graph world``
-the package's example graph.
+the package's example graph. All graphs have the procedures of ``procedures.py``, and ``LOAD CSV`` reads ``files/``.
 
 A query follows a prompt; its continuation lines are indented by two spaces. Lines above the prompt set parameters.
 Words before ``>`` ask for more than the rows, or expect something else:

@@ -32,6 +32,15 @@ class Adapter:
     def reset(self) -> None:
         self._graph = qengine.Graph()
 
+    def register_procedure(self, signature: str, columns: list[str], rows: list[list[Any]]) -> None:
+        """Register a procedure whose table says which outputs it gives for which arguments."""
+        inputs = signature[: signature.rindex(") ::")].count("::")
+
+        def given(*args: Any) -> list[tuple[Any, ...]]:
+            return [tuple(row[inputs:]) for row in rows if row[:inputs] == list(args)]
+
+        self._graph.register_procedure(signature, given)
+
     def run(self, query: str, params: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
         try:
             result = self._graph.query(query, params, device=self._device)

@@ -51,7 +51,7 @@ ALLOWED = {
     "optimizer": BASE | {"catalog", "plan", "_native"},
     "exec": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits"},
     "estimate": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec"},
-    "write": BASE | {"catalog", "plan", "storage", "_native", "_control", "_limits", "exec", "optimizer"},
+    "write": BASE | {"_gc", "catalog", "plan", "storage", "_native", "_control", "_limits", "exec", "optimizer"},
 }
 
 
@@ -138,6 +138,8 @@ def test_every_stage_is_known() -> None:
         "options",
         "qerror",
         "calibration",
+        "builtin_procedures",
+        "procedures",
         "cardinalities",
         "sampled",
     }
@@ -150,7 +152,17 @@ RECURSIVE = [
     {"plan.constants", "plan.fallible"},
     {
         f"binder.{name}"
-        for name in ("aggregation", "projection_scope", "call", "calls", "clauses", "expressions", "items", "patterns")
+        for name in (
+            "aggregation",
+            "projection_scope",
+            "call",
+            "calls",
+            "clauses",
+            "expressions",
+            "items",
+            "patterns",
+            "procedures",
+        )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do

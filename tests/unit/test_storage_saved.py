@@ -226,7 +226,7 @@ def test_truncated_and_missing_files_are_refused(saved, name):
 def test_a_newer_format_is_refused(saved):
     manifest = json.loads((saved / "manifest.json").read_text())
     (saved / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
-    with pytest.raises(StorageError, match="it has format 99; this version of qengine reads formats up to 3") as raised:
+    with pytest.raises(StorageError, match="it has format 99; this version of qengine reads formats up to 4") as raised:
         open_saved(saved)
     assert "Install a newer qengine" in raised.value.hint
 

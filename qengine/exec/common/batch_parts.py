@@ -12,12 +12,12 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import Column, IntArray, ListColumn, ObjectColumn, concatenate
 from qengine.exec.memory import Holding, MemoryAccount, Oversized
 
-__all__ = ["by_parts", "evaluated", "fitting", "pieces", "repeated_pieces", "working_bytes"]
+__all__ = ["PLACES", "TABLE", "by_parts", "evaluated", "fitting", "pieces", "repeated_pieces", "working_bytes"]
 
 _Found = TypeVar("_Found")
 
-_PLACES = 32  # bytes a row and column of what says where rows stand: codes, order, places
-_TABLE = 40  # bytes a row of a table of codes
+PLACES = 32  # bytes a row and column of what says where rows stand: codes, order, places
+TABLE = 40  # bytes a row of a table of codes
 
 
 def by_parts(
@@ -70,15 +70,15 @@ def fitting(batches: Iterable[Batch], holding: Holding) -> Iterator[Batch]:
 def working_bytes(columns: Iterable[Column]) -> int:
     """Return what it takes for a while to lay columns in a row, to group or order their rows, and to copy those."""
     given = list(columns)
-    return sum(map(_working, given)) + _TABLE * max(map(len, given), default=0)
+    return sum(map(_working, given)) + TABLE * max(map(len, given), default=0)
 
 
 def _working(column: Column) -> int:
     if isinstance(column, ObjectColumn):  # whose values aren't copied
-        return _PLACES * len(column)
+        return PLACES * len(column)
     if isinstance(column, ListColumn):
-        return _working(column.items) + _PLACES * len(column)
-    return 2 * column.nbytes + _PLACES * len(column)
+        return _working(column.items) + PLACES * len(column)
+    return 2 * column.nbytes + PLACES * len(column)
 
 
 def pieces(rows: int, first: int) -> Iterator[tuple[int, int]]:

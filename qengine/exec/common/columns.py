@@ -180,6 +180,9 @@ class ArrowColumn(Column):
 
     @property
     def nbytes(self) -> int:
+        kind = self.array.type
+        if pa.types.is_int64(kind) or pa.types.is_float64(kind):
+            return len(self.array) * 8 + (len(self.array) // 8 if self.array.null_count else 0)
         return int(self.array.nbytes)
 
     def widths(self) -> IntArray | None:

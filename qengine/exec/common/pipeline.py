@@ -19,6 +19,7 @@ from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
+from qengine.exec.common.operators.load_csv import load_csv_stage
 from qengine.exec.common.operators.look_up import look_up_stage
 from qengine.exec.common.operators.matching import (
     eliminate_stage,
@@ -27,6 +28,7 @@ from qengine.exec.common.operators.matching import (
     shortest_stage,
     walk_stage,
 )
+from qengine.exec.common.operators.procedure_call import procedure_call_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
 from qengine.exec.common.operators.sort import sort_stage
 from qengine.exec.common.operators.stage import Build, Stage
@@ -50,6 +52,8 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Skip: skip_stage,
     logical.Limit: limit_stage,
     logical.Unwind: unwind_stage,
+    logical.ProcedureCall: procedure_call_stage,
+    logical.LoadCsv: load_csv_stage,
     logical.Union: union_stage,
     physical.Search: search_stage,
     physical.HashJoin: hash_join_stage,

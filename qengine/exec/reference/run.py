@@ -7,6 +7,7 @@ from functools import cache, singledispatchmethod
 from itertools import islice
 from typing import Any
 
+from qengine.catalog.view import CatalogView
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
@@ -14,12 +15,14 @@ from qengine.exec.reference.graph import PlainGraph, WalkedGraph
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.aggregates import accumulator
 from qengine.exec.scalar.compare import order_key, row_key
+from qengine.exec.scalar.csv_rows import file_rows
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
 from qengine.exec.scalar.materialize import materialize
+from qengine.exec.scalar.procedures import ProcedureCaller
 from qengine.exec.scalar.values import failing_at, kind_of, number_of_rows
-from qengine.exec.view import GraphReader
+from qengine.exec.view import ExecView
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
 
@@ -28,7 +31,7 @@ __all__ = ["run"]
 _CHUNK = 256  # rows whose nodes and relationships are fetched together
 
 
-def run(plan: op.LogicalPlan, store: GraphReader, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
+def run(plan: op.LogicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
     """Give the rows of a plan, their values in the order of ``plan.columns``.
 
     Raises
@@ -43,7 +46,7 @@ def run(plan: op.LogicalPlan, store: GraphReader, context: ExecutionContext) -> 
     def environment(subqueries: Subqueries) -> Environment:
         return Environment(store, context.parameters, subqueries=subqueries, memory=memory)
 
-    source = Compiler(environment, cache(lambda: PlainGraph(store)), context.check).rows(plan.root)({})
+    source = Compiler(environment, cache(lambda: PlainGraph(store)), lambda: store, context).rows(plan.root)({})
     columns = plan.columns
     while chunk := [[row[name] for name in columns] for row in islice(source, _CHUNK)]:
         yield from materialize(chunk, store)
@@ -64,17 +67,22 @@ class Compiler:
         Makes the environment of expressions of what compiles subqueries in them.
     graph
         Gives the graph that patterns are matched in, when the first is.
-    check
-        Raises where the execution must stop.
+    version
+        Returns the version of the graph that procedures read.
+    context
+        The limits of the execution.
     """
 
     def __init__(
         self,
         environment: Callable[[Subqueries], Environment],
         graph: Callable[[], WalkedGraph],
-        check: Callable[[], None],
+        version: Callable[[], CatalogView],
+        context: ExecutionContext,
     ) -> None:
-        self._check = check
+        self._check = context.check
+        self._context = context
+        self._version = version
         self._env = environment(self._subquery)
         self._graph = graph
 
@@ -228,6 +236,32 @@ class Compiler:
                 return None if None in bounds else range_of(*bounds)
 
         return numbers
+
+    @rows.register
+    def _(self, operator: op.ProcedureCall) -> Source:
+        source = self.rows(operator.input)
+        args = [compile(arg, self._env) for arg in operator.args]
+        caller = ProcedureCaller(operator, self._env.store, self._version, self._context)
+        names = [name for _, name in operator.outputs]
+
+        def rows(outer: Row) -> Rows:
+            for row in source(outer):
+                for values in caller.rows([arg(row) for arg in args]):
+                    yield {**row, **dict(zip(names, values, strict=True))}
+
+        return rows
+
+    @rows.register
+    def _(self, operator: op.LoadCsv) -> Source:
+        source = self.rows(operator.input)
+        url = compile(operator.url, self._env)
+
+        def rows(outer: Row) -> Rows:
+            for row in source(outer):
+                for found in file_rows(operator, url(row), self._context):
+                    yield {**row, operator.name: found}
+
+        return rows
 
     @rows.register
     def _(self, operator: op.Union) -> Source:

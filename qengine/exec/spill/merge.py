@@ -1,4 +1,9 @@
-"""The external merge: sorted runs become one order, a part of each in memory at a time (Knuth, TAOCP 3, §5.4)."""
+"""The external merge: sorted runs become one order, a part of each in memory at a time (Knuth, TAOCP 3, §5.4).
+
+Blocks are read in the order of their first rows, which stay in memory. Once as many as fit are there, they are ordered
+together; what precedes the first row of the next block is ready, the rest waits for that. So each row is ordered about
+once, however many runs there are, and a run that has no row to give yet takes no memory.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,28 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from qengine._frozen import frozen
 from qengine.exec.common.batch import Batch, concatenate_batches
-from qengine.exec.common.batch_parts import working_bytes
 from qengine.exec.common.columns import IntArray
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import Holding
-from qengine.exec.spill.rows import SpilledRows, block_bytes
+from qengine.exec.spill.rows import SpilledRows, in_blocks, working_of
 
 __all__ = ["SortedRuns"]
 
 Order = Callable[[Batch], IntArray]
 """Returns the rows of a batch in order, ties in the order in which they stand."""
 
-_WORKING = 8  # blocks' bytes that merging one takes: itself, in one piece, ordered, and the numbers of its rows
 _FEWEST = 2
+_FRESH = 4  # of what is in memory, this part at least are new rows, where runs are few enough
+
+
+@frozen
+class _Rows:
+    """Sorted rows of the run with this number."""
+
+    run: int
+    batch: Batch
 
 
 class SortedRuns:
@@ -45,13 +58,14 @@ class SortedRuns:
 
     def add(self, rows: Batch) -> None:
         """Write sorted rows as the next run."""
-        run = SpilledRows(self._context, self._operator)
+        run = SpilledRows(self._context, self._operator, self._keys)
         self._runs.append(run)
         run.write(rows)
 
     def merged(self, holding: Holding) -> Iterator[Batch]:
         """Yield all rows in order; ``holding`` is of what is in memory meanwhile."""
-        most = max(_FEWEST, int(holding.share() // (_WORKING * block_bytes(self._context))))
+        largest = max(run.largest_working for run in self._runs)
+        most = max(_FEWEST, int(holding.share() * (_FRESH - 1) / _FRESH // largest))
         while len(self._runs) > most:
             self._runs = [self._joined(self._runs[at : at + most], holding) for at in range(0, len(self._runs), most)]
         yield from self._merge(self._runs, holding)
@@ -59,50 +73,59 @@ class SortedRuns:
     def _joined(self, runs: Sequence[SpilledRows], holding: Holding) -> SpilledRows:
         if len(runs) == 1:
             return runs[0]
-        whole = SpilledRows(self._context, self._operator)
+        whole = SpilledRows(self._context, self._operator, self._keys)
         for batch in self._merge(runs, holding):
             whole.write(batch)
         return whole
 
     def _merge(self, runs: Sequence[SpilledRows], holding: Holding) -> Iterator[Batch]:
+        firsts = concatenate_batches([first for run in runs for first in run.firsts])
+        runs_of = np.repeat(np.arange(len(runs)), [len(run.firsts) for run in runs])
+        blocks = self._order(firsts)
         sources = [run.batches() for run in runs]
-        heads: list[Batch | None] = [next(source, None) for source in sources]
-        while any(heads):
+        held: list[_Rows] = []
+        at = working = 0
+        while at < len(blocks) or held:
             self._context.check()
-            places = self._first_to_end(heads)
-            parts = [heads[place] for place in places]
-            batches = [part for part in parts if part is not None]
-            holding.set(sum(head.nbytes for head in heads if head is not None))
-            ready, left = self._ready(batches, holding)
-            for place, rows in zip(places, left, strict=True):
-                head = heads[place]
-                assert head is not None
-                taken = head.length - rows
-                heads[place] = head.slice(taken, rows) if rows else next(sources[place], None)
-            yield ready
+            share = holding.share()
+            fresh = 0
+            while at < len(blocks) and (not fresh or working < share):
+                run = int(runs_of[blocks[at]])
+                held.append(_Rows(run, next(sources[run])))
+                working += working_of(held[-1].batch)
+                fresh += 1
+                at += 1
+            held.sort(key=lambda rows: rows.run)
+            holding.set(working)
+            limit = None if at == len(blocks) else _Rows(int(runs_of[blocks[at]]), firsts.slice(int(blocks[at]), 1))
+            rows = sum(each.batch.length for each in held)
+            ready, held = self._context.aside(lambda held=held, limit=limit: self._ready(held, limit), rows)  # type: ignore[misc]
+            working = sum(working_of(each.batch) for each in held)
+            holding.set(ready.nbytes + sum(each.batch.nbytes for each in held))
+            yield from in_blocks(ready, self._context)
+            del ready
+        for source in runs:
+            source.remove()
         holding.set(0)
 
-    def _first_to_end(self, heads: Sequence[Batch | None]) -> list[int]:
-        """Return which heads have rows before the end of the head that ends first: the others can wait."""
-        places = [place for place, head in enumerate(heads) if head is not None]
-        ends = []
-        for place in places:
-            head = heads[place]
-            assert head is not None
-            keys = head.select(self._keys)
-            ends += [keys.slice(0, 1), keys.slice(head.length - 1, 1)]
-        order = self._order(concatenate_batches(ends))
-        last = int(np.flatnonzero(order % 2)[0])  # odd rows are ends
-        return sorted(places[int(row) // 2] for row in order[: last + 1] if row % 2 == 0)
-
-    def _ready(self, batches: Sequence[Batch], holding: Holding) -> tuple[Batch, list[int]]:
-        """Return the rows of some heads, up to the end of the one that ends first, and how many each has left."""
-        holding.also(sum(working_bytes(batch.columns.values()) for batch in batches))
+    def _ready(self, held: Sequence[_Rows], limit: _Rows | None) -> tuple[Batch, list[_Rows]]:
+        """Return the rows that precede a limit, all where there is none, in order; and what is left of each run."""
+        batches = [each.batch for each in held]
         whole = concatenate_batches(batches)
-        order = self._order(whole)
-        bounds = np.cumsum([batch.length for batch in batches])
-        place = np.empty(whole.length, dtype=np.int64)
-        place[order] = np.arange(whole.length, dtype=np.int64)
-        count = int(place[bounds - 1].min()) + 1
-        left = np.add.reduceat(place >= count, [0, *bounds[:-1]], dtype=np.int64)
-        return whole.take(order[:count]), left.tolist()
+        keys = whole.select(self._keys)
+        if limit is None:
+            return whole.take(self._order(keys)), []
+        before = sum(each.run <= limit.run for each in held)  # rows of these precede the limit where they tie with it
+        place = sum(batch.length for batch in batches[:before])
+        parts = [keys.slice(0, place), limit.batch, keys.slice(place, keys.length - place)]
+        order = self._order(concatenate_batches([part for part in parts if part.length]))
+        ready = order[: int(np.flatnonzero(order == place)[0])]
+        ready = ready - (ready > place)
+        ends = np.cumsum([batch.length for batch in batches])
+        taken = np.bincount(np.searchsorted(ends, ready, side="right"), minlength=len(batches)).tolist()
+        left = [
+            _Rows(each.run, each.batch.slice(count, each.batch.length - count))
+            for each, count in zip(held, taken, strict=True)
+            if count < each.batch.length
+        ]
+        return whole.take(ready), left

@@ -12,19 +12,26 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.context import ExecutionContext
+from qengine.exec.spill.given_back import give_back
 from qengine.exec.spill.hashes import row_hashes
-from qengine.exec.spill.rows import SpilledRows, block_bytes
+from qengine.exec.spill.rows import SpilledRows
 
-__all__ = ["DEPTH", "Partitions"]
+__all__ = ["DEPTH", "Partitions", "waiting_bytes"]
 
-_BITS = 6
-_FILES = 1 << _BITS
-DEPTH = 64 // _BITS
+_FEWEST_BITS, _MOST_BITS = 3, 6
+DEPTH = 64 // _MOST_BITS
 """How often rows can be dealt."""
+
+_WAITING = 12  # rows that wait take this part of the memory limit
+_LEAST_WAITING, _MOST_WAITING = 1 << 14, 1 << 25
+_BLOCK = 1 << 14  # bytes of a file that are worth a write
+_WORKING = 5  # times their bytes that rows take while they are dealt: in one piece, hashed, ordered, and by file
 
 
 class Partitions:
     """Rows of one operator, in files by the hash of their keys.
+
+    Rows wait in memory until each file gets some: then they are ordered by file, and all are written.
 
     Parameters
     ----------
@@ -32,46 +39,71 @@ class Partitions:
         The columns that the hash is of.
     depth
         How often the rows have been dealt before.
+    beside
+        How many others of the same operator get rows at the same time: they share the memory.
+
+    Attributes
+    ----------
+    waiting
+        Bytes of the rows that wait to be written.
     """
 
-    def __init__(self, keys: Sequence[str], depth: int, context: ExecutionContext, operator: object) -> None:
+    def __init__(
+        self, keys: Sequence[str], depth: int, context: ExecutionContext, operator: object, beside: int = 0
+    ) -> None:
+        limit = context.memory_limit
+        most = _MOST_WAITING if limit is None else limit // (_WAITING * (beside + 1))
+        self._most = min(_MOST_WAITING, max(_LEAST_WAITING, most))
+        bits = min(_MOST_BITS, max(_FEWEST_BITS, (self._most // _BLOCK).bit_length() - 1))
         self._keys = keys
-        self._shift = np.uint64(64 - _BITS * (depth + 1))
+        self._shift = np.uint64(64 - _MOST_BITS * (depth + 1))
+        self._count = 1 << bits
         self._context = context
-        self._files = [SpilledRows(context, operator) for _ in range(_FILES)]
-        self._waiting: list[list[Batch]] = [[] for _ in range(_FILES)]
-        self._bytes = [0] * _FILES
-        self._flushed = max(1, block_bytes(context) // 2)
+        give_back(context)
+        self._files = [SpilledRows(context, operator) for _ in range(self._count)]
+        self._waiting: list[Batch] = []
+        self.waiting = 0
 
     @property
     def nbytes(self) -> int:
-        """Bytes of rows that wait in memory to be written."""
-        return sum(self._bytes)
+        """Bytes that rows take which wait to be written, and the dealing of them."""
+        return waiting_bytes([self])
 
     def add(self, batch: Batch) -> None:
         """Deal the rows of a batch; those of one file keep their order."""
-        hashes = row_hashes([batch.columns[key] for key in self._keys], batch.length)
-        files = (hashes >> self._shift).astype(np.uint8) & np.uint8(_FILES - 1)
-        order = np.argsort(files, kind="stable")
+        size = batch.nbytes
+        rows = max(1, batch.length * self._most // max(1, 2 * size))
+        for offset in range(0, batch.length, rows):
+            part = batch.slice(offset, rows)
+            self._waiting.append(part)
+            self.waiting += size * part.length // batch.length
+            if self.waiting >= self._most:
+                self._deal()
+
+    def _deal(self) -> None:
+        """Write the rows that wait."""
+        if not self._waiting:
+            return
+        rows = concatenate_batches(self._waiting)
+        self._waiting, self.waiting = [], 0
+        hashes = row_hashes([rows.columns[key] for key in self._keys], rows.length)
+        files = (hashes >> self._shift).astype(np.uint8) & np.uint8(self._count - 1)
+        dealt = rows.take(np.argsort(files, kind="stable"))
+        del rows
         begin = 0
-        for file, count in enumerate(np.bincount(files, minlength=_FILES).tolist()):
+        for file, count in enumerate(np.bincount(files, minlength=self._count).tolist()):
             if count:
-                self._append(file, batch.take(order[begin : begin + count]))
+                self._files[file].write(dealt.slice(begin, count))
             begin += count
-
-    def _append(self, file: int, rows: Batch) -> None:
-        self._waiting[file].append(rows)
-        self._bytes[file] += rows.nbytes
-        if self._bytes[file] >= self._flushed:
-            self._flush(file)
-
-    def _flush(self, file: int) -> None:
-        if self._waiting[file]:
-            self._files[file].write(concatenate_batches(self._waiting[file]))
-            self._waiting[file], self._bytes[file] = [], 0
+        del dealt
+        give_back(self._context)
 
     def files(self) -> list[SpilledRows]:
         """Return the files, in the order of the hashes, with all rows written."""
-        for file in range(_FILES):
-            self._flush(file)
+        self._deal()
         return self._files
+
+
+def waiting_bytes(partitions: Sequence[Partitions]) -> int:
+    """Return the bytes of all rows that wait to be written, and of dealing those of one at a time."""
+    return sum(each.waiting for each in partitions) + (_WORKING - 1) * max(each.waiting for each in partitions)

@@ -6,7 +6,7 @@ type, from batch to batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,20 +14,39 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch_parts import PLACES, TABLE
 from qengine.exec.spill.columns import Restore, stored
 from qengine.exec.spill.folder import failed
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["SpilledRows", "block_bytes"]
+__all__ = ["WORKING", "SpilledRows", "in_blocks", "working_of"]
 
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 1 << 20, 1 << 13
+WORKING = 3  # times their bytes that rows take while they are worked on: themselves, in one piece, and what is made
+_FIRST = np.zeros(1, np.int64)
 _BLOCKS = 512  # a block is about this part of the memory limit
 
 
-def block_bytes(context: ExecutionContext) -> int:
+def in_blocks(batch: Batch, context: ExecutionContext) -> Iterator[Batch]:
+    """Yield the rows of a batch in parts of a block's size each: who takes them has room for that."""
+    rows = max(1, min(BATCH_ROWS, batch.length * _block_bytes(context) // max(1, batch.nbytes)))
+    for offset in range(0, batch.length, rows):
+        yield batch.slice(offset, rows)
+
+
+def working_of(batch: Batch) -> int:
+    """Return the bytes that it takes to have rows in memory in one piece, and to group or order them."""
+    return _working(batch.nbytes, batch.length, len(batch.columns))
+
+
+def _working(nbytes: int, rows: int, columns: int) -> int:
+    return WORKING * nbytes + (TABLE + PLACES * columns) * rows
+
+
+def _block_bytes(context: ExecutionContext) -> int:
     """Return how many bytes of rows are written, and read again, at a time."""
     limit = context.memory_limit
     return _LARGEST_BLOCK if limit is None else min(_LARGEST_BLOCK, max(_SMALLEST_BLOCK, limit // _BLOCKS))
@@ -51,14 +70,23 @@ class SpilledRows:
     ----------
     operator
         Whose rows they are: a profile counts there what is written.
+    keys
+        The columns of which the first row of each block is kept in memory, too; none: none is.
 
     Attributes
     ----------
     length, nbytes
         Rows so far, and bytes that they take in memory.
+    firsts
+        The first rows of the blocks, of the keys alone.
+    largest_working
+        What ordering the rows of one block takes at most.
     """
 
-    def __init__(self, context: ExecutionContext, operator: object) -> None:
+    def __init__(self, context: ExecutionContext, operator: object, keys: Sequence[str] = ()) -> None:
+        self.firsts: list[Batch] = []
+        self.largest_working = 0
+        self._keys = keys
         self.length = self.nbytes = 0
         self._context = context
         self._operator = operator
@@ -76,12 +104,12 @@ class SpilledRows:
         QueryTimeout, QueryInterrupted
             Between two blocks, as the context says.
         """
-        rows = max(1, min(BATCH_ROWS, batch.length * block_bytes(self._context) // max(1, batch.nbytes)))
-        for offset in range(0, batch.length, rows):
+        for part in in_blocks(batch, self._context):
             self._context.check()
-            self._append(batch.slice(offset, rows))
+            self._append(part)
 
     def _append(self, batch: Batch) -> None:
+        nbytes = batch.nbytes
         kept = {name: stored(column) for name, column in batch.columns.items()}
         arrays = [array for array, _ in kept.values()]
         sink = pa.BufferOutputStream()
@@ -101,10 +129,13 @@ class SpilledRows:
         except OSError as error:
             raise failed(error, self._path.parent) from None
         restore = {name: each for name, (_, each) in kept.items()}
-        self._blocks.append(_Block(self._size, data.size, batch.length, batch.nbytes, restore))
+        self._blocks.append(_Block(self._size, data.size, batch.length, nbytes, restore))
         self._size += data.size
+        if self._keys:
+            self.firsts.append(batch.select(self._keys).take(_FIRST))
+            self.largest_working = max(self.largest_working, _working(nbytes, batch.length, len(restore)))
         self.length += batch.length
-        self.nbytes += batch.nbytes
+        self.nbytes += nbytes
         self._context.count_spilled(self._operator, data.size, files=int(first))
 
     def batches(self, *, again: bool = False) -> Iterator[Batch]:
@@ -120,6 +151,19 @@ class SpilledRows:
             yield self._read(block)
         if not again:
             self.remove()
+
+    @property
+    def width(self) -> int:
+        """Number of columns, without those that only mark rows."""
+        return max((sum(name[0] != "#" for name in block.restore) for block in self._blocks), default=0)
+
+    def working(self, compared: int) -> int:
+        """Return the bytes that it takes to have all rows in one piece, and to group them by so many columns."""
+        return _working(self.nbytes, self.length, compared)
+
+    def whole(self) -> Batch:
+        """Return all rows, at least one; the file is removed."""
+        return concatenate_batches(list(self.batches()))
 
     def _read(self, block: _Block) -> Batch:
         if not block.restore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 
 from qengine.catalog.view import CatalogView
@@ -19,8 +20,10 @@ from qengine.plan.logical import (
     Distinct,
     Filter,
     Limit,
+    LoadCsv,
     Match,
     Operator,
+    ProcedureCall,
     Project,
     Skip,
     Sort,
@@ -206,6 +209,22 @@ def _unwind(operator: Unwind, demand: Demand, catalog: CatalogView) -> Lowered:
     source = lower(operator.input, demand.also(operator.expr), catalog)
     root, columns, (expr,) = attach_subqueries(source.root, source.columns, (operator.expr,), catalog)
     return Lowered(Unwind(root, expr, operator.name), (*columns, operator.name), source.weight)
+
+
+@lower.register
+def _procedure_call(operator: ProcedureCall, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.keeping().also(*operator.args), catalog)
+    root, columns, args = attach_subqueries(source.root, source.columns, operator.args, catalog)
+    outputs = tuple((output, name) for output, name in operator.outputs if name in demand.columns)
+    call = ProcedureCall(root, operator.procedure, tuple(args), outputs, operator.span)
+    return Lowered(call, (*columns, *(name for _, name in outputs)), source.weight)
+
+
+@lower.register
+def _load_csv(operator: LoadCsv, demand: Demand, catalog: CatalogView) -> Lowered:
+    source = lower(operator.input, demand.also(operator.url), catalog)
+    root, columns, (url,) = attach_subqueries(source.root, source.columns, (operator.url,), catalog)
+    return Lowered(replace(operator, input=root, url=url), (*columns, operator.name), source.weight)
 
 
 @lower.register

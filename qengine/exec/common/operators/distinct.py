@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.batch_parts import fitting, working_bytes
-from qengine.exec.common.columns import ConstantColumn
+from qengine.exec.common.columns import ArrowColumn, ConstantColumn
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
+from qengine.exec.spill.ahead import computed_ahead
 from qengine.exec.spill.partitions import DEPTH, Partitions
+from qengine.exec.spill.rows import SpilledRows, in_blocks
 from qengine.plan import logical
 
-__all__ = ["distinct_rows", "distinct_stage", "union_stage"]
+__all__ = ["distinct_of_files", "distinct_rows", "distinct_stage", "union_stage"]
 
 _SEEN = "#seen"  # marks rows that were emitted before they went to a file
 
@@ -63,7 +66,7 @@ def distinct_rows(
     """
     seen: Batch | None = None
     waiting: list[Batch] = []
-    rows = 0
+    rows = working = 0
     thin = True
     spilled: Partitions | None = None
     limited = runtime.memory.limit is not None
@@ -73,12 +76,14 @@ def distinct_rows(
             holding.also(working_bytes(batch.columns.values()))
         own = _first_rows(batch, 0) if thin else batch
         thin = thin and 2 * own.length <= batch.length
-        if spilled is None and limited and _working(seen, [*waiting, own]) > holding.share():
+        working += _working([own]) if limited else 0
+        if spilled is None and limited and working > holding.share():
             if waiting:
                 seen, fresh = _joined_aside(runtime, seen, waiting)
-                waiting, rows = [], 0
+                waiting, rows, working = [], 0, _working([seen, own])
+                holding.set(seen.nbytes)
                 yield from _shown(fresh)
-            if seen is not None and depth < DEPTH and 2 * _working(seen, [own]) > holding.share():
+            if seen is not None and depth < DEPTH and 2 * working > holding.share():
                 spilled = Partitions(_compared(own), depth, runtime.context, operator)
                 spilled.add(_marked(seen, True))
                 seen = None
@@ -88,23 +93,44 @@ def distinct_rows(
             continue
         waiting.append(own)
         rows += own.length
-        holding.set((0 if seen is None else seen.nbytes) + sum(each.nbytes for each in waiting))
+        holding.add(own.nbytes)
         if seen is None or rows >= seen.length:
-            if limited:
-                holding.also(_working(seen, waiting))
+            holding.also(working)
             seen, fresh = _joined_aside(runtime, seen, waiting)
-            waiting, rows = [], 0
+            waiting, rows, working = [], 0, _working([seen]) if limited else 0
             holding.set(seen.nbytes)
             yield from _shown(fresh)
     if waiting:
-        if limited:
-            holding.also(_working(seen, waiting))
+        holding.also(working)
         _, fresh = _joined_aside(runtime, seen, waiting)
         yield from _shown(fresh)
     if spilled is not None:
-        for file in spilled.files():
-            holding.set(0)
+        holding.set(0)
+        seen = None
+        yield from distinct_of_files(spilled.files(), runtime, holding, operator, depth)
+
+
+def distinct_of_files(
+    files: Sequence[SpilledRows], runtime: Runtime, holding: Holding, operator: object, depth: int
+) -> Iterator[Batch]:
+    """Yield the different rows of files: of those that fit at once, on all threads, of others as of any batches.
+
+    No two files have a row in common; ``depth``: how often the rows had been dealt before they went to these.
+    """
+    share = holding.share()
+    needed = [file.working(file.width) for file in files]
+    fit = [(needs, partial(_of_file, file)) for file, needs in zip(files, needed, strict=True) if 0 < needs <= share]
+    for found in computed_ahead(fit, runtime.context, holding):
+        for fresh in _shown(found):
+            yield from in_blocks(fresh, runtime.context)
+    for file, needs in zip(files, needed, strict=True):
+        if needs > share:
             yield from distinct_rows(file.batches(), runtime, holding, operator, depth + 1)
+            holding.set(0)
+
+
+def _of_file(file: SpilledRows) -> Batch:
+    return _first_rows(file.whole(), 0)
 
 
 def _compared(batch: Batch) -> list[str]:
@@ -122,8 +148,12 @@ def _marked(batch: Batch, seen: bool) -> Batch:
 def _shown(fresh: Batch) -> Iterator[Batch]:
     """Yield new rows but those that were seen before they were dealt to files."""
     if _SEEN in fresh.columns:
-        seen = np.array(fresh.columns[_SEEN].values(), dtype=np.bool_)
-        fresh = fresh.select(_compared(fresh)).filter(~seen)
+        seen = fresh.columns[_SEEN]
+        fresh = fresh.select(_compared(fresh))
+        if isinstance(seen, ArrowColumn):
+            fresh = fresh.filter(~seen.array.to_numpy(zero_copy_only=False))
+        elif isinstance(seen, ConstantColumn) and seen.value:
+            return
     if fresh.length:
         yield fresh
 
@@ -133,9 +163,9 @@ def _joined_aside(runtime: Runtime, seen: Batch | None, waiting: list[Batch]) ->
     return runtime.context.aside(lambda: _joined(seen, waiting), rows)
 
 
-def _working(seen: Batch | None, waiting: list[Batch]) -> int:
-    """Return what the comparison of waiting rows with those seen takes for a while."""
-    return sum(working_bytes(batch.columns.values()) for batch in ([] if seen is None else [seen]) + waiting)
+def _working(batches: list[Batch]) -> int:
+    """Return what the comparison of rows with each other takes for a while."""
+    return sum(working_bytes(batch.columns.values()) for batch in batches)
 
 
 def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
@@ -149,7 +179,10 @@ def _joined(seen: Batch | None, waiting: list[Batch]) -> tuple[Batch, Batch]:
 
 def _first_rows(batch: Batch, start: int) -> Batch:
     """Return each different row at its first place, if that is ``start`` or later."""
+    groups = group_rows([batch.columns[name] for name in _compared(batch)], batch.length)
+    if groups.count == batch.length and not start:
+        return batch
     first = np.zeros(batch.length, dtype=np.bool_)
-    first[group_rows([batch.columns[name] for name in _compared(batch)], batch.length).first] = True
+    first[groups.first] = True
     first[:start] = False
-    return batch if first.all() else batch.take(np.flatnonzero(first))
+    return batch.take(np.flatnonzero(first))

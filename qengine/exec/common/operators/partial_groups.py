@@ -8,18 +8,21 @@ key and value: the different values of one group may be more than fit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from qengine._frozen import frozen
 from qengine.exec.common.aggregates import Aggregator, DistinctValues, State
 from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.batch_parts import working_bytes
-from qengine.exec.common.columns import Column
+from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn
 from qengine.exec.common.grouping import group_rows, known_apart
-from qengine.exec.common.operators.distinct import distinct_rows
+from qengine.exec.common.operators.distinct import distinct_of_files
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
-from qengine.exec.spill.partitions import DEPTH, Partitions
+from qengine.exec.spill.ahead import computed_ahead
+from qengine.exec.spill.partitions import DEPTH, Partitions, waiting_bytes
+from qengine.exec.spill.rows import SpilledRows
 
 __all__ = ["GroupMerge", "Partial"]
 
@@ -39,6 +42,11 @@ class Partial:
     def columns(self) -> list[Column]:
         """Return all columns, those of the keys first."""
         return [*self.keys, *(column for state in self.states for column in state)]
+
+    def compared(self) -> list[Column]:
+        """Return the columns whose rows are looked at one by one when groups are merged: keys, and states of lists."""
+        flat = ArrowColumn | ConstantColumn
+        return [*self.keys, *(column for state in self.states for column in state if not isinstance(column, flat))]
 
     def as_batch(self) -> Batch:
         """Return the groups as rows."""
@@ -87,25 +95,40 @@ class GroupMerge:
             yield from ((self._aggregators, part) for part in parts)
             return
         held: list[Partial] = []
-        rows, merged = 0, 0
+        rows, merged, given, needed = 0, 0, 0, 0
         spilled: _SpilledGroups | None = None
+        reducing = True  # merging leaves few groups of many: else they go to files as they come
         for part in parts:
             waiting = 0 if spilled is None else spilled.nbytes
-            if held and waiting + self._needed([*held, part]) > holding.share():
+            own = self._needed([part])
+            if held and waiting + needed + own > holding.share():
                 held = self._merged_aside(held, holding, rows)
-                if depth < DEPTH and waiting + 2 * self._needed(held) > holding.share() and self._divides(held):
+                rows = merged = sum(each.length for each in held)
+                needed = self._needed(held)
+                if depth < DEPTH and waiting + 2 * needed > holding.share() and self._divides(held):
                     spilled = spilled or _SpilledGroups(
                         held[0], self._aggregators, depth, self._runtime, self._operator
                     )
                     spilled.add(held)
+                    reducing = 2 * rows < given and not spilled.counted
                     held, waiting = [], spilled.nbytes
-                rows = merged = sum(each.length for each in held)
+                    rows = merged = given = needed = 0
+                holding.set(waiting + sum(each.nbytes for each in held))
+            if spilled is not None and not reducing:
+                spilled.add([part])
+                holding.set(spilled.nbytes)
+                continue
             held.append(part)
             rows += part.length
+            given += part.length
+            needed += own
             if rows > 2 * merged + _FEW_GROUPS and len(held) > 1:
                 held = self._merged_aside(held, holding, rows)
                 rows = merged = sum(each.length for each in held)
-            holding.set(waiting + sum(each.nbytes for each in held))
+                needed = self._needed(held)
+                holding.set(waiting + sum(each.nbytes for each in held))
+            else:
+                holding.set(holding.bytes + part.nbytes)
         if spilled is None:
             held = self._merged_aside(held, holding, rows)
             holding.set(sum(each.nbytes for each in held))
@@ -120,32 +143,47 @@ class GroupMerge:
         """Yield the groups of files, each file's by itself."""
         if spilled.counted:
             counting = GroupMerge(spilled.aggregators, False, self._runtime, self._operator)
-            yield from counting.merged(chain(chain.from_iterable(spilled.files()), spilled.different()), holding)
+            yield from counting.merged(
+                chain(chain.from_iterable(map(spilled.groups_of, spilled.files())), spilled.different()), holding
+            )
             return
-        for groups in spilled.files():
-            yield from self.merged(groups, holding, depth + 1)
+        files = spilled.files()
+        share = holding.share()
+        compared = spilled.compared
+        fit = [file for file in files if file.length and file.working(compared) <= share]
+        jobs = ((file.working(compared), partial(self._of_file, spilled, file)) for file in fit)
+        for found in computed_ahead(jobs, self._runtime.context, holding):
+            yield from ((self._aggregators, part) for part in found)
+        for file in files:
+            if file.working(compared) > share:
+                yield from self.merged(spilled.groups_of(file), holding, depth + 1)
+                holding.set(0)
+
+    def _of_file(self, spilled: _SpilledGroups, file: SpilledRows) -> list[Partial]:
+        return self._joined([spilled.like(file.whole())])
 
     def _needed(self, parts: Sequence[Partial]) -> int:
         """Return what it takes to hold and merge parts."""
         if self._runtime.memory.limit is None:
             return 0
-        return sum(3 * part.nbytes + working_bytes(part.keys) for part in parts)
+        return sum(3 * part.nbytes + working_bytes(part.compared()) for part in parts)
 
     def _divides(self, parts: Sequence[Partial]) -> bool:
         """Tell whether dealing leaves less in each file: there are several groups, or values of one to be counted."""
         return sum(part.length for part in parts) > 1 or bool(_counted(self._aggregators))
 
     def _merged_aside(self, parts: list[Partial], holding: Holding, rows: int) -> list[Partial]:
-        return self._runtime.context.aside(lambda: self._joined(parts, holding), rows) if parts else []
-
-    def _joined(self, parts: list[Partial], holding: Holding) -> list[Partial]:
         """Return parts that have no group in common: large ones as they come where that shows at once."""
-        large = len(parts[0].keys) == 1 and sum(part.length for part in parts) >= _FEW_GROUPS * len(parts)
-        if (len(parts) == 1 and not parts[0].repeated) or (large and known_apart([part.keys[0] for part in parts])):
+        large = rows >= _FEW_GROUPS * len(parts) and parts and len(parts[0].keys) == 1
+        alone = len(parts) == 1 and not parts[0].repeated
+        if not parts or alone or (large and known_apart([part.keys[0] for part in parts])):
             return parts
         if self._runtime.memory.limit is not None:
-            working = sum(working_bytes(part.columns()) for part in parts)  # more where states are lists
-            holding.also(max(working, self._needed(parts) - sum(part.nbytes for part in parts)))
+            holding.also(self._needed(parts) - sum(part.nbytes for part in parts))
+        return self._runtime.context.aside(lambda: self._joined(parts), rows)
+
+    def _joined(self, parts: list[Partial]) -> list[Partial]:
+        """Return parts as one in which each group is there once."""
         joined = parts[0].like(concatenate_batches([part.as_batch() for part in parts]))
         groups = group_rows(joined.keys, joined.length)
         states = [each.merge(groups, state) for each, state in zip(self._aggregators, joined.states, strict=True)]
@@ -189,13 +227,16 @@ class _SpilledGroups:
         self._like = self._without_values(like)
         self._keys = [str(place) for place in range(len(like.keys))]
         context = runtime.context
-        self._groups = Partitions(self._keys, depth, context, operator)
-        self._values = {place: Partitions([*self._keys, _VALUE], 0, context, operator) for place in self.counted}
+        beside = len(self.counted)
+        self._groups = Partitions(self._keys, depth, context, operator, beside)
+        self._values = {
+            place: Partitions([*self._keys, _VALUE], 0, context, operator, beside) for place in self.counted
+        }
 
     @property
     def nbytes(self) -> int:
         """Bytes of what waits in memory to be written."""
-        return self._groups.nbytes + sum(each.nbytes for each in self._values.values())
+        return waiting_bytes([self._groups, *self._values.values()])
 
     def add(self, parts: Sequence[Partial]) -> None:
         """Deal groups to the files."""
@@ -206,19 +247,30 @@ class _SpilledGroups:
                 self._values[place].add(Batch(len(values), {**keys, _VALUE: values}))
             self._groups.add(self._without_values(part).as_batch())
 
-    def files(self) -> Iterator[Iterator[Partial]]:
-        """Yield the groups of each file: those of one file are in no other."""
-        for rows in self._groups.files():
-            yield map(self._like.like, rows.batches())
+    @property
+    def compared(self) -> int:
+        """How many columns are looked at row by row when groups are merged."""
+        return len(self._like.compared())
+
+    def files(self) -> list[SpilledRows]:
+        """Return the files: the groups of one are in no other."""
+        return self._groups.files()
+
+    def like(self, rows: Batch) -> Partial:
+        """Return rows of a file as groups."""
+        return self._like.like(rows)
+
+    def groups_of(self, file: SpilledRows) -> Iterator[Partial]:
+        """Yield the groups of a file."""
+        return map(self._like.like, file.batches())
 
     def different(self) -> Iterator[Partial]:
         """Yield groups that have states of different values alone."""
         with self._runtime.memory.holding("Aggregate") as holding:
             for place, partitions in self._values.items():
-                for rows in partitions.files():
-                    for batch in distinct_rows(rows.batches(), self._runtime, holding, self._operator, depth=1):
-                        yield self._of_values(batch, place)
-                    holding.set(0)
+                for batch in distinct_of_files(partitions.files(), self._runtime, holding, self._operator, 0):
+                    yield self._of_values(batch, place)
+                holding.set(0)
 
     def _of_values(self, batch: Batch, place: int) -> Partial:
         keys = [batch.columns[name] for name in self._keys]

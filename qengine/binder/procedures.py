@@ -1,0 +1,186 @@
+"""Binds calls of procedures, and LOAD CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from qengine.binder.binding import Binding, did_you_mean
+from qengine.binder.expressions import ExpressionBinder
+from qengine.binder.inference import accepts, indefinite, may_be
+from qengine.binder.scope import Scope, Symbol
+from qengine.catalog.procedures import Procedure
+from qengine.plan.expr import AggregateCall, Expr, Literal, Parameter, Variable
+from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, ProcedureCall, Project, Skip
+from qengine.syntax import ast
+from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
+
+__all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
+
+
+def bind_procedure_call(
+    binding: Binding, clause: ast.ProcedureCallClause, root: Operator, scope: Scope
+) -> tuple[Operator, Scope]:
+    """Return the rows behind a call inside of a larger query, and their scope.
+
+    Raises
+    ------
+    SemanticError
+        ``ProcedureNotFound``, ``InvalidNumberOfArguments``, ``InvalidArgumentType``, ``InvalidArgumentPassingMode``,
+        ``VariableAlreadyBound``; ``UndefinedVariable`` for outputs that get no names, or that there are none of.
+    """
+    procedure = _procedure(binding, clause)
+    if clause.args is None and procedure.signature.inputs:
+        raise binding.error(
+            "InvalidArgumentPassingMode",
+            f"`{procedure.name}` needs its arguments in parentheses here.",
+            clause.name_span,
+            f"Write {_form(procedure)}. Only a call that stands alone takes them from parameters.",
+        )
+    if clause.items is None and not procedure.signature.is_void:
+        names = ", ".join(each.name for each in procedure.signature.outputs)
+        raise binding.error(
+            "UndefinedVariable", f"The outputs of `{procedure.name}` get no names.", clause.span, f"Add YIELD {names}."
+        )
+    if clause.items == ():
+        raise binding.error(
+            "UnexpectedSyntax", "YIELD * can only end a call that stands alone.", clause.span, "Name the outputs."
+        )
+    return _called(binding, clause, procedure, clause.items or (), root, scope)
+
+
+def bind_standalone_call(
+    binding: Binding, clause: ast.ProcedureCallClause, root: Operator
+) -> tuple[Operator, dict[str, Type]]:
+    """Return the rows of a call that is a whole statement, and the columns of its result."""
+    procedure = _procedure(binding, clause)
+    items = clause.items or tuple(
+        ast.YieldItem(each.name, each.name, span=clause.span) for each in procedure.signature.outputs
+    )
+    root, scope = _called(binding, clause, procedure, items, root, Scope())
+    if not items:
+        return without_rows(binding, root), {}
+    symbols = {item.name: scope.symbols[item.name] for item in items}
+    columns = ((name, Variable(symbol.name, type=symbol.type)) for name, symbol in symbols.items())
+    return Project(root, tuple(columns)), {name: symbol.type for name, symbol in symbols.items()}
+
+
+def without_rows(binding: Binding, root: Operator) -> Operator:
+    """Return what takes all rows of an operator and emits none."""
+    rows = Aggregate(root, (), ((binding.names.anonymous(), AggregateCall("count", (), type=INTEGER)),))
+    return Skip(Project(rows, ()), Literal(1, type=INTEGER))
+
+
+def in_subquery(binding: Binding, clause: ast.ProcedureCallClause) -> ast.CallClause:
+    """Return ``OPTIONAL CALL p(…) YIELD …`` as the subquery that it stands for."""
+    items = clause.items
+    if not items:
+        items = tuple(ast.YieldItem(each.name, each.name) for each in _procedure(binding, clause).signature.outputs)
+    call = ast.ProcedureCallClause(
+        clause.name, clause.args, clause.items, clause.where, span=clause.span, name_span=clause.name_span
+    )
+    named = tuple(
+        ast.ReturnItem(ast.Variable(item.name, span=item.span), None, item.name, span=item.span) for item in items
+    )
+    returned = ast.ReturnClause(ast.Projection(named, span=clause.span), span=clause.span)
+    query = ast.Query((call, returned), span=clause.span)
+    return ast.CallClause(ast.Statement(query, span=clause.span), None, True, True, span=clause.span)
+
+
+def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
+    """Return the rows behind LOAD CSV, and their scope."""
+    if clause.periodic is not None:
+        binding.notice(
+            "PeriodicCommitIgnored",
+            "",
+            "USING PERIODIC COMMIT has no effect: the statement is one transaction.",
+            clause.periodic,
+            f"Write LOAD CSV … AS {clause.name} CALL ({clause.name}) {{ … }} IN TRANSACTIONS OF 1000 ROWS.",
+        )
+    url = ExpressionBinder(binding, scope, "LOAD CSV").value(clause.url)
+    if not may_be(url.type, Kind.STRING):
+        raise binding.error(
+            "InvalidArgumentType", f"LOAD CSV takes a STRING, not {indefinite(url.type)}.", clause.url.span
+        )
+    _check_new(binding, clause.name, scope.symbols, clause)
+    symbol = Symbol(binding.names.fresh(clause.name), MAP if clause.headers else list_of(STRING))
+    root = LoadCsv(root, url, symbol.name, clause.headers, clause.separator)
+    return root, scope.with_symbols({clause.name: symbol})
+
+
+def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
+    found = binding.procedures.find(clause.name)
+    if found is None:
+        hint = did_you_mean(binding.procedures.nearest(clause.name))
+        raise binding.error(
+            "ProcedureNotFound",
+            f"There is no procedure `{clause.name}`.",
+            clause.name_span,
+            hint or "CALL dbms.procedures() lists those that there are; Graph.register_procedure adds one.",
+        )
+    return found
+
+
+def _form(procedure: Procedure) -> str:
+    return f"{procedure.name}({', '.join(each.name for each in procedure.signature.inputs)})"
+
+
+def _called(
+    binding: Binding,
+    clause: ast.ProcedureCallClause,
+    procedure: Procedure,
+    items: tuple[ast.YieldItem, ...],
+    root: Operator,
+    scope: Scope,
+) -> tuple[Operator, Scope]:
+    args = _arguments(binding, clause, procedure, scope)
+    types = {each.name: each.type for each in procedure.signature.outputs}
+    symbols: dict[str, Symbol] = {}
+    for item in items:
+        if item.output not in types:
+            raise binding.error(
+                "UndefinedVariable",
+                f"`{procedure.name}` has no output `{item.output}`.",
+                item.span,
+                f"Its outputs are {', '.join(types)}." if types else "It is VOID: leave out YIELD.",
+            )
+        _check_new(binding, item.name, scope.symbols, item)
+        _check_new(binding, item.name, symbols, item)
+        symbols[item.name] = Symbol(binding.names.fresh(item.name), types[item.output])
+    outputs = tuple((item.output, symbols[item.name].name) for item in items)
+    root, scope = ProcedureCall(root, procedure, args, outputs, clause.span), scope.with_symbols(symbols)
+    if clause.where is not None:
+        root = Filter(root, ExpressionBinder(binding, scope, "WHERE").condition(clause.where))
+    return root, scope
+
+
+def _arguments(
+    binding: Binding, clause: ast.ProcedureCallClause, procedure: Procedure, scope: Scope
+) -> tuple[Expr, ...]:
+    inputs = procedure.signature.inputs
+    if clause.args is None:
+        return tuple(Parameter(each.name, span=clause.name_span) for each in inputs)
+    if len(clause.args) != len(inputs):
+        raise binding.error(
+            "InvalidNumberOfArguments",
+            f"`{procedure.name}` takes {len(inputs) or 'no'} argument{'s' if len(inputs) != 1 else ''}, "
+            f"not {len(clause.args)}.",
+            clause.span,
+            f"Write {_form(procedure)}.",
+        )
+    binder = ExpressionBinder(binding, scope, "CALL")
+    args = tuple(map(binder.value, clause.args))
+    for field, arg, node in zip(inputs, args, clause.args, strict=True):
+        if not accepts(field.type, arg.type):
+            raise binding.error(
+                "InvalidArgumentType",
+                f"`{procedure.name}` takes {indefinite(field.type)} as `{field.name}`, not {indefinite(arg.type)}.",
+                node.span,
+            )
+    return args
+
+
+def _check_new(binding: Binding, name: str, symbols: Mapping[str, Symbol], place: ast.Ast) -> None:
+    if name in symbols:
+        raise binding.error(
+            "VariableAlreadyBound", f"Variable `{name}` is already defined.", place.span, "Rename it: … AS other."
+        )

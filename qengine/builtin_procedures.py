@@ -1,0 +1,167 @@
+"""The built-in procedures: what a graph holds, with the names and columns of Neo4j 5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from qengine.catalog.procedures import Procedure, Procedures, parse_signature
+from qengine.types import Kind, Type
+
+if TYPE_CHECKING:
+    from qengine.exec.context import ExecutionContext
+    from qengine.storage.store import GraphStore
+
+__all__ = ["BUILT_IN", "EVERYWHERE"]
+
+BUILT_IN = Procedures()
+EVERYWHERE = Procedures(BUILT_IN)
+"""The procedures of all graphs; ``qengine.procedure`` adds to them."""
+
+_TYPES = {
+    Kind.BOOLEAN: "Boolean",
+    Kind.INTEGER: "Long",
+    Kind.FLOAT: "Double",
+    Kind.STRING: "String",
+    Kind.DATE: "Date",
+    Kind.TIME: "Time",
+    Kind.LOCAL_TIME: "LocalTime",
+    Kind.DATETIME: "DateTime",
+    Kind.LOCAL_DATETIME: "LocalDateTime",
+    Kind.DURATION: "Duration",
+}
+
+Reader = Callable[["GraphStore", "ExecutionContext"], Any]
+
+
+def _built_in(signature: str) -> Callable[[Reader], Reader]:
+    def register(read: Reader) -> Reader:
+        def called(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+            return read(store, context)
+
+        description = (read.__doc__ or "").partition("\n")[0]
+        BUILT_IN.register(Procedure(parse_signature(signature), called, description))
+        return read
+
+    return register
+
+
+@_built_in("db.labels() :: (label :: STRING)")
+def _labels(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
+    """List all labels that nodes have."""
+    return ((name,) for name in store.labels)
+
+
+@_built_in("db.relationshipTypes() :: (relationshipType :: STRING)")
+def _relationship_types(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
+    """List all types that relationships have."""
+    return ((kind.name,) for kind in store.types if kind.count)
+
+
+@_built_in("db.propertyKeys() :: (propertyKey :: STRING)")
+def _property_keys(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
+    """List all property keys of nodes and relationships."""
+    return ((key,) for key in dict.fromkeys((*store.property_keys("node"), *store.property_keys("relationship"))))
+
+
+@_built_in("db.schema.visualization() :: (nodes :: LIST<ANY>, relationships :: LIST<ANY>)")
+def _visualization(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """Show each label as a node, and each type between two labels as a relationship, as maps."""
+    labels = {name: -1 - place for place, name in enumerate(store.labels)}
+    nodes = [
+        {"id": id, "labels": [name], "properties": {"name": name, "indexes": [], "constraints": []}}
+        for name, id in labels.items()
+    ]
+    links = dict.fromkeys(
+        (each.type, start, end)
+        for each in store.schema.relationships
+        for starts, ends in each.endpoints
+        for start in starts
+        for end in ends
+    )
+    relationships = [
+        {"id": -1 - place, "type": type, "start": labels[start], "end": labels[end], "properties": {"name": type}}
+        for place, (type, start, end) in enumerate(links)
+    ]
+    yield nodes, relationships
+
+
+@_built_in(
+    "db.schema.nodeTypeProperties() :: (nodeType :: STRING, nodeLabels :: LIST<STRING>, propertyName :: STRING?, "
+    "propertyTypes :: LIST<STRING>?, mandatory :: BOOLEAN)"
+)
+def _node_type_properties(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """List the properties of nodes by their labels, with their types and whether all of them have it."""
+    groups: dict[tuple[str, ...], list[Any]] = {}
+    for index, group in enumerate(store.groups):
+        if group.begin < group.end:
+            groups.setdefault(store.group_labels(index), []).append((group.begin, group.end))
+    for node in store.schema.nodes:
+        name = "".join(f":`{label}`" for label in node.labels)
+        spans = groups.get(node.labels, [])
+        if not spans:
+            continue
+        for key, type in node.properties.items():
+            column = store.node_property(key)
+            everywhere = column is not None and all(_present(column, begin, end) for begin, end in spans)
+            yield name, list(node.labels), key, _type_names(type), everywhere
+        if not node.properties:
+            yield name, list(node.labels), None, None, False
+
+
+@_built_in(
+    "db.schema.relTypeProperties() :: (relType :: STRING, propertyName :: STRING?, propertyTypes :: LIST<STRING>?, "
+    "mandatory :: BOOLEAN)"
+)
+def _rel_type_properties(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """List the properties of relationships by their type, with their types and whether all of them have it."""
+    for index, kind in enumerate(store.schema.relationships):
+        if not kind.count:
+            continue
+        for key, type in kind.properties.items():
+            column = store.relationship_property(index, key)
+            yield f":`{kind.type}`", key, _type_names(type), column is not None and _present(column, 0, kind.count)
+        if not kind.properties:
+            yield f":`{kind.type}`", None, None, False
+
+
+def _present(column: Any, begin: int, end: int) -> bool:
+    """Tell whether no value of a range is null."""
+    import numpy as np
+
+    step = 65_536
+    return all(None not in column.values(np.arange(first, min(end, first + step))) for first in range(begin, end, step))
+
+
+def _type_names(type: Type) -> list[str]:
+    """Return the names that Neo4j gives to a property's type; of one with values of several types, "Any"."""
+    if type.kind is Kind.LIST:
+        item = None if type.item is None else _TYPES.get(type.item.kind)
+        return [f"{item or 'Any'}Array"]
+    return [_TYPES.get(type.kind, "Any")]
+
+
+@_built_in("dbms.components() :: (name :: STRING, versions :: LIST<STRING>, edition :: STRING)")
+def _components(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """Name the engine and its version."""
+    from qengine import __version__
+
+    yield "qengine", [__version__], "embedded"
+
+
+@_built_in("dbms.functions() :: (name :: STRING, signature :: STRING, description :: STRING, aggregating :: BOOLEAN)")
+def _functions(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """List the built-in functions, once for each signature."""
+    from qengine.catalog.functions import functions
+
+    for each in functions():
+        if each.kind in ("scalar", "aggregate") and each.available:
+            for signature in each.signatures:
+                yield each.name, f"{each.name}{signature}", each.doc, each.kind == "aggregate"
+
+
+@_built_in("dbms.procedures() :: (name :: STRING, signature :: STRING, description :: STRING, mode :: STRING)")
+def _procedures(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
+    """List the procedures that a statement may call."""
+    for each in context.procedures or EVERYWHERE:
+        yield each.name, str(each.signature), each.description, "READ"

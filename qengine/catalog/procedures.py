@@ -1,0 +1,187 @@
+"""Procedures: their signatures, as openCypher writes them, and the registries in which statements look them up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from qengine import _nearest
+from qengine._frozen import frozen
+from qengine.errors import SemanticError
+from qengine.types import ANY, LIST, Kind, Type, list_of
+
+if TYPE_CHECKING:
+    from qengine.catalog.view import CatalogView
+
+__all__ = ["Field", "Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
+
+
+@frozen
+class Field:
+    """An argument or an output of a procedure: its name, its type, and whether it may be null."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name} :: {self.type}{'?' if self.nullable else ''}"
+
+
+@frozen
+class ProcedureSignature:
+    """``name(inputs) :: (outputs)``; a procedure without outputs is VOID: its calls keep the rows as they are."""
+
+    name: str
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the procedure has no outputs."""
+        return not self.outputs
+
+    def __str__(self) -> str:
+        outputs = f"({', '.join(map(str, self.outputs))})" if self.outputs else "VOID"
+        return f"{self.name}({', '.join(map(str, self.inputs))}) :: {outputs}"
+
+
+ProcedureFunction = Callable[["CatalogView", Any, Sequence[Any]], Any]
+"""Gives the rows of a call: of the graph's version, the execution's context and the arguments."""
+
+
+class Procedure:
+    """A signature and the function behind it. Two are equal only if they are the same.
+
+    ``function`` gets the graph's version, the execution's context and the arguments as values of results; it returns
+    rows: tuples in the order of the outputs, mappings from their names, or a table.
+    """
+
+    __slots__ = ("description", "function", "signature")
+
+    def __init__(self, signature: ProcedureSignature, function: ProcedureFunction, description: str = "") -> None:
+        self.signature = signature
+        self.function = function
+        self.description = description
+
+    @property
+    def name(self) -> str:
+        """Its full name, with dots."""
+        return self.signature.name
+
+    def __repr__(self) -> str:
+        return f"<Procedure {self.signature}>"
+
+
+_REGISTERING = Lock()
+
+
+class Procedures:
+    """Procedures by name; those that aren't here are looked for in ``parent``.
+
+    ``changes`` counts registrations everywhere, so that plans made before are told apart.
+    """
+
+    changes = 0
+
+    def __init__(self, parent: Procedures | None = None) -> None:
+        self._parent = parent
+        self._own: dict[str, Procedure] = {}
+
+    def register(self, procedure: Procedure) -> None:
+        """Add a procedure, in place of one of the same name."""
+        with _REGISTERING:
+            self._own = {**self._own, procedure.name: procedure}
+            Procedures.changes += 1
+
+    def find(self, name: str) -> Procedure | None:
+        """Return the procedure with a name, None if there is none. Names are case-sensitive."""
+        found = self._own.get(name)
+        return found if found is not None or self._parent is None else self._parent.find(name)
+
+    def nearest(self, name: str) -> str | None:
+        """Return the name that ``name`` is probably a misspelling of, None if it is of none."""
+        for each in self:
+            if each.name.lower() == name.lower():
+                return each.name
+        return _nearest.nearest(name, (each.name for each in self))
+
+    def __iter__(self) -> Iterator[Procedure]:
+        """Give all procedures by their names' order, each name once."""
+        found = {} if self._parent is None else {each.name: each for each in self._parent}
+        return iter(sorted((found | self._own).values(), key=lambda each: each.name))
+
+
+_NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+_SIGNATURE = re.compile(
+    rf"\s*({_NAME}(?:\.{_NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
+)
+_FIELD = re.compile(rf"\s*({_NAME})\s*::\s*(.+?)\s*", re.DOTALL)
+_LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
+_SPELLINGS = {
+    "BOOL": "BOOLEAN",
+    "INT": "INTEGER",
+    "ANY VALUE": "ANY",
+    "LOCALTIME": "LOCAL TIME",
+    "LOCALDATETIME": "LOCAL DATETIME",
+    "ZONED TIME": "TIME",
+    "ZONED DATETIME": "DATETIME",
+    "VERTEX": "NODE",
+    "EDGE": "RELATIONSHIP",
+}
+_EXAMPLE = 'Write it like "my.procedure(name :: STRING, count :: INTEGER?) :: (row :: MAP, score :: FLOAT?)".'
+
+
+def parse_signature(text: str) -> ProcedureSignature:
+    """Read a signature as openCypher writes it, such as ``"test.my.proc(in :: INTEGER?) :: (out :: STRING?)"``.
+
+    ``?`` behind a type admits null; lists are ``LIST``, ``LIST<T>`` or ``LIST OF T``; ``:: ()`` and ``:: VOID`` have no
+    outputs.
+
+    Raises
+    ------
+    SemanticError
+        ``InvalidSignature`` for a text of another form, an unknown type, two arguments or outputs of one name.
+    """
+    found = _SIGNATURE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise _invalid(f"{text!r} is no signature of a procedure.")
+    name, inputs, outputs, _ = found.groups()
+    name = ".".join(part.strip("`") for part in name.split("."))
+    return ProcedureSignature(name, _fields(inputs, text), _fields(outputs or "", text))
+
+
+def _fields(text: str, whole: str) -> tuple[Field, ...]:
+    if not text.strip():
+        return ()
+    fields = []
+    for part in text.split(","):
+        found = _FIELD.fullmatch(part)
+        if found is None:
+            raise _invalid(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
+        written = found[2].upper()
+        nullable = written.endswith("?")
+        fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
+    names = [each.name for each in fields]
+    if len(set(names)) < len(names):
+        raise _invalid(f"The signature {whole!r} has a name twice.")
+    return tuple(fields)
+
+
+def _type(text: str, whole: str) -> Type:
+    if text == "LIST":
+        return LIST
+    if (found := _LIST.fullmatch(text)) is not None:
+        item = _type(next(filter(None, found.groups())).strip().removesuffix("?").strip(), whole)
+        return LIST if item == ANY else list_of(item)
+    try:
+        return Type(Kind(_SPELLINGS.get(text, text)))
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.NULL)
+        raise _invalid(f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}.") from None
+
+
+def _invalid(message: str, hint: str = _EXAMPLE) -> SemanticError:
+    return SemanticError(message, code="InvalidSignature", hint=hint)

@@ -1,0 +1,171 @@
+"""Reads a CSV file row by row, as LOAD CSV gives it.
+
+Fields are strings; one without characters is null, ``""`` is an empty string. A quoted field may hold separators, line
+ends and quotes (each as two). Rows may have any number of fields; lines without characters are left out. The text is
+UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+
+pyarrow wants as many fields in each row, and Python's ``csv`` doesn't tell ``""`` from nothing. So lines without
+quotes, most of them, are split at separators, and the others are read field by field. A quote inside of a field that
+doesn't begin with one stands for itself.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from qengine.errors import ExecutionError
+from qengine.exec.scalar.import_roots import refused
+from qengine.exec.scalar.values import failing_at, wrong_argument
+from qengine.plan.logical import LoadCsv
+
+if TYPE_CHECKING:
+    from qengine.exec.context import ExecutionContext
+
+__all__ = ["CsvRow", "csv_rows", "file_rows"]
+
+CsvRow: TypeAlias = "list[str | None] | dict[str, str | None]"
+
+_LONGEST = 1 << 24  # characters of a row
+_INSIDE = re.compile(r'(?:[^"]|"")*+')
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[CsvRow]:
+    """Give the rows of the file that a ``LoadCsv`` reads for one row, whose address is ``url``.
+
+    Raises
+    ------
+    ExecutionError
+        As ``csv_rows``; for an address that isn't a string, or that may not be read.
+    """
+    with failing_at(operator.url.span):
+        if type(url) is not str:
+            raise wrong_argument("LOAD CSV", "a string", url)
+        path = context.imports.path_of(url)
+        yield from csv_rows(path, url, headers=operator.headers, separator=operator.separator, check=context.check)
+
+
+def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Callable[[], None]) -> Iterator[CsvRow]:
+    """Give a file's rows; with ``headers`` as maps from the fields of the first.
+
+    A row that has fewer fields than the first has null for the rest; what it has more is left out, and so are columns
+    whose header is empty.
+
+    Parameters
+    ----------
+    path
+        The file.
+    url
+        What errors call it.
+    separator
+        The character between fields.
+    check
+        Raises where the execution must stop; called for each row.
+
+    Raises
+    ------
+    ExecutionError
+        ``ExternalResourceFailed`` for a file that can't be read, is no text of its encoding, or is malformed, as by
+        text behind a closing quote; with the line.
+    """
+    number = 0
+    try:
+        with path.open(encoding=_encoding(path), newline="") as file:
+            names: list[str | None] | None = None
+            lines = _Lines(file, url)
+            for fields in _records(lines, separator, url):
+                number = lines.number
+                check()
+                if not headers:
+                    yield fields
+                elif names is None:
+                    names = fields
+                else:
+                    fields += [None] * (len(names) - len(fields))
+                    yield {name: value for name, value in zip(names, fields, strict=False) if name is not None}
+    except UnicodeDecodeError as error:
+        raise _at(url, number + 1, f"no {error.encoding.upper()} text here or soon after") from None
+    except OSError as error:
+        raise refused(f"{url!r} can't be read: {error.strerror or error}.") from None
+
+
+def _encoding(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(4)
+    return next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8")
+
+
+class _Lines:
+    """The lines of a file, one after the other, with their numbers from 1 on."""
+
+    def __init__(self, file: IO[str], url: str) -> None:
+        self._file, self._url = file, url
+        self.number = 0
+        self._left = _LONGEST
+
+    def next(self, *, first: bool) -> str:
+        """Return the next line with its end, "" behind the last; ``first``: it begins a row."""
+        if first:
+            self._left = _LONGEST
+        line = self._file.readline(self._left + 1)
+        self.number += bool(line)
+        self._left -= len(line)
+        if self._left < 0:
+            raise _at(self._url, self.number, f"a row of more than {_LONGEST:,} characters; is a quote left open?")
+        return line
+
+
+def _records(lines: _Lines, separator: str, url: str) -> Iterator[list[str | None]]:
+    """Give the fields of each row."""
+    plain = re.compile(rf"[^{re.escape(separator)}\r\n]*+")
+    while line := lines.next(first=True):
+        if '"' not in line:
+            if line := line.rstrip("\r\n"):
+                yield [field or None for field in line.split(separator)]
+            continue
+        fields: list[str | None] = []
+        place = 0
+        while True:
+            if line.startswith('"', place):
+                value, line, place = _quoted(lines, line, place + 1, url)
+                fields.append(value)
+            else:
+                found = plain.match(line, place)
+                assert found is not None
+                fields.append(found[0] or None)
+                place = found.end()
+            if not line.startswith(separator, place):
+                break
+            place += 1
+        if line[place:].rstrip("\r\n"):
+            raise _at(url, lines.number, "text behind a closing quote")
+        yield fields
+
+
+def _quoted(lines: _Lines, line: str, place: int, url: str) -> tuple[str, str, int]:
+    """Return what stands in quotes from a place on, the line with the closing quote, and the place behind that."""
+    begin = lines.number
+    parts = []
+    while True:
+        found = _INSIDE.match(line, place)
+        assert found is not None
+        parts.append(found[0])
+        if found.end() < len(line):
+            return "".join(parts).replace('""', '"'), line, found.end() + 1
+        line, place = lines.next(first=False), 0
+        if not line:
+            raise _at(url, begin, "a quote that isn't closed")
+
+
+def _at(url: str, line: int, what: str) -> ExecutionError:
+    return refused(f"{url!r}, line {line:,}: {what}.")

@@ -1,0 +1,175 @@
+"""Gives the same transactions to the engine and to the model, and compares all that can be seen of them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from qengine.errors import QengineError
+from qengine.graph import Graph
+from qengine.testing.compare import canonical
+from qengine.testing.updates.generate import Transaction
+from qengine.testing.updates.model import ModelError, ModelGraph, Shown, Undefined, run
+from qengine.testing.updates.statements import Statement
+from qengine.types import Node, Relationship
+
+__all__ = ["Chain"]
+
+_ORDERS = 3  # of rows, in which a session is tried to see that it has one outcome
+_MORE_ORDERS = 200  # where it differs from the engine's
+_ROUNDS = 3  # in which new nodes are told apart by their neighbours
+
+
+class Chain:
+    """A graph and the model of it, which go from session to session together."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def check(self, session: Sequence[Transaction], device: str) -> str:
+        """Run some transactions; return "sure", "unsure" where their outcome depends on orders, or "undefined".
+
+        Raises
+        ------
+        AssertionError
+            With the statements, where the engine differs from the model.
+        """
+        before = self.model()
+        old = frozenset(before.nodes) | {~number for number in before.relationships}
+        try:
+            outcomes = [_modelled(before.copy(), session, old, order) for order in range(_ORDERS)]
+        except Undefined:
+            return "undefined"
+        found = self._run(session, old, device)
+        if any(each != outcomes[0] for each in outcomes):
+            return "unsure"
+        for at, (expected, actual) in enumerate(zip(outcomes[0], found, strict=True)):
+            if expected != actual:
+                more = (_modelled(before.copy(), session, old, order) for order in range(_ORDERS, _MORE_ORDERS))
+                if any(each != outcomes[0] for each in more):
+                    return "unsure"
+                raise AssertionError(_report(before, session, at, expected, actual))
+        return "sure"
+
+    def model(self) -> ModelGraph:
+        """Return the model of the graph as it is."""
+        store = self.graph._store
+        nodes = store.nodes(range(store.vertex_count))
+        relationships = store.relationships(range(store.relationship_count))
+        return ModelGraph(
+            {each.id: (frozenset(each.labels), dict(each.properties)) for each in nodes if each},
+            {each.id: (each.type, each.start, each.end, dict(each.properties)) for each in relationships if each},
+            frozenset(kind.name for kind in store.types if kind.undirected),
+        )
+
+    def _run(self, session: Sequence[Transaction], old: frozenset[int], device: str) -> list[Any]:
+        outcomes = []
+        for transaction in session:
+            if transaction.alone:
+                outcomes.append(_outcome(self.graph.query, transaction.statements[0], old, device))
+                continue
+            with self.graph.transaction() as t:
+                outcomes += [_outcome(t.query, each, old, device) for each in transaction.statements]
+                if transaction.rollback:
+                    t.rollback()
+        outcomes.append(_told(self.model(), old))
+        return outcomes
+
+
+def _modelled(graph: ModelGraph, session: Sequence[Transaction], old: frozenset[int], order: int) -> list[Any]:
+    chance = random.Random(order) if order else None
+    outcomes: list[Any] = []
+    for transaction in session:
+        work = graph.copy()
+        for statement in transaction.statements:
+            try:
+                rows, counts = run(work, statement, chance)
+            except ModelError as error:
+                outcomes.append(str(error))
+                continue
+            changes = {} if not any(counts.values()) else {key: value for key, value in counts.items() if value}
+            outcomes.append((Counter(tuple(_seen(value, old) for value in row) for row in rows), changes))
+        if not transaction.rollback:
+            graph.nodes, graph.relationships = work.nodes, work.relationships
+        graph.next = work.next
+    outcomes.append(_told(graph, old))
+    return outcomes
+
+
+def _outcome(query: Callable[..., Any], statement: Statement, old: frozenset[int], device: str) -> Any:
+    try:
+        result = query(str(statement), statement.parameters, device=device)
+        rows = [tuple(row) for row in result.fetchall()]
+    except QengineError as error:
+        return error.code
+    changes = {} if result.stats.changes is None else asdict(result.stats.changes)
+    counts = {key: value for key, value in changes.items() if value}
+    return Counter(tuple(_seen(value, old) for value in row) for row in rows), counts
+
+
+def _seen(value: Any, old: frozenset[int]) -> Any:
+    """Return a value of a row so that those of model and engine are equal."""
+    if isinstance(value, Node):
+        value = Shown(value.id, tuple(sorted(value.labels)), dict(value.properties))
+        return _element(value, value.id in old)
+    if isinstance(value, Relationship):
+        return _element(Shown(value.id, (value.type,), dict(value.properties)), ~value.id in old)
+    if isinstance(value, Shown):
+        return _element(value, value.id in old or ~value.id in old)
+    if isinstance(value, list):
+        return tuple(_seen(each, old) for each in value)
+    return canonical(value)
+
+
+def _element(value: Shown, is_old: bool) -> Any:
+    return value.id if is_old else "new", value.names, canonical(value.properties)
+
+
+def _told(graph: ModelGraph, old: frozenset[int]) -> Any:
+    """Return a graph without the numbers of what is new in it: equal for graphs that differ in those alone.
+
+    New nodes are told apart by their labels, properties and neighbours, and by those of these.
+    """
+    colours: dict[int, Any] = {
+        number: (number if number in old else "new", tuple(sorted(labels)), canonical(properties))
+        for number, (labels, properties) in graph.nodes.items()
+    }
+    edges = [
+        ((number if ~number in old else "new", kind, canonical(properties)), start, end)
+        for number, (kind, start, end, properties) in graph.relationships.items()
+    ]
+    if len(old.intersection(colours)) < len(colours):
+        for _ in range(_ROUNDS):
+            around: dict[int, list[Any]] = {number: [] for number in colours}
+            for key, start, end in edges:
+                here, there = (0, 0) if key[1] in graph.undirected else (0, 1)
+                around[start].append(hash((here, key, colours[end])))
+                around[end].append(hash((there, key, colours[start])))
+            colours = {
+                number: (*colour[:3], hash((colour, tuple(sorted(around[number])))))
+                for number, colour in colours.items()
+            }
+    links = (
+        (
+            key,
+            frozenset((colours[start], colours[end])) if key[1] in graph.undirected else (colours[start], colours[end]),
+        )
+        for key, start, end in edges
+    )
+    return Counter(colours.values()), Counter(links)
+
+
+def _report(before: ModelGraph, session: Sequence[Transaction], at: int, expected: Any, actual: Any) -> str:
+    statements = [each for transaction in session for each in transaction.statements]
+    what = (
+        f"statement {at + 1}: {statements[at]} {statements[at].parameters}"
+        if at < len(statements)
+        else "the graph afterwards"
+    )
+    nodes = [f"  {number}: {':'.join(sorted(labels))} {values}" for number, (labels, values) in before.nodes.items()]
+    edges = [f"  {each}" for each in before.relationships.items()]
+    lines = ["The engine differs from the model.", "Nodes:", *nodes, "Relationships:", *edges, "Transactions:"]
+    return "\n".join([*lines, *map(str, session), what, f"expected {expected}", f"found    {actual}"])

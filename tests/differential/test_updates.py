@@ -1,0 +1,121 @@
+"""Random transactions: the engine does to a graph what the definitions of the clauses say, or nothing where they fail.
+
+Each session of one to three transactions begins where the one before has left the graph, so that versions are made above
+versions. Its rows, its counts of changes, its errors and the graph afterwards are those of a model in plain dictionaries
+(``qengine.testing.updates``). Where they depend on the order of rows, which is not defined, only the next one is compared.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from qengine import Graph
+from qengine.testing.compare import difference
+from qengine.testing.random_graph import random_graph
+from qengine.testing.updates import Chain, random_session
+from qengine.testing.updates.model import ModelGraph
+from qengine.write import reading
+
+_WAYS = ("cpu", "reference", "planned")
+_SESSIONS = 20  # of each graph, as long as it stays small
+_MOST = 9  # nodes
+ORDINARY = 120  # sessions: more than 200 transactions
+BLOCKS, BLOCK = range(1, 25), 480  # together more than 20,000 transactions
+
+COUNTS = (
+    "MATCH (n) RETURN labels(n) AS l, count(*) AS c",
+    "MATCH (a)-[r]->(b) RETURN type(r) AS t, a.i AS i, b.s AS s, count(*) AS c",
+    "MATCH (a)--(b)--(c) RETURN count(*) AS c",
+    "MATCH (a:A)-[r]-(b) WHERE a.i < 2 RETURN a.i AS i, count(*) AS c",
+    "MATCH (a)-[:R|S*1..3]->(b) RETURN count(*) AS c",
+)
+
+
+def _check(seeds: range, patch: pytest.MonkeyPatch, folder: Path | None = None) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+    chain = None
+    for seed in seeds:
+        if chain is None or seed % _SESSIONS == 0 or chain.graph._store.vertex_count > _MOST:
+            chain = Chain(Graph(random_graph(f"updates {seed}", most_nodes=4, most_relationships=5).store()))
+        session = random_session(seed)
+        way = _WAYS[seed % len(_WAYS)]
+        patch.setattr(reading, "_SMALL", -1 if way == "planned" else 2_000)
+        patch.setattr(reading, "_FEW", -1 if way == "planned" else 1_000)
+        try:
+            outcomes[chain.check(session, "reference" if way == "reference" else "cpu")] += 1
+        except Exception as error:
+            texts = "\n".join(map(str, session))
+            raise AssertionError(f"seed {seed}, {way}:\n{texts}\n{error}") from error
+        outcomes["transactions"] += len(session)
+        if seed % 7 == 0:
+            _check_reading(chain)
+        if folder is not None and seed % 5 == 0:
+            chain.graph.save(folder / "graph")
+            chain = Chain(Graph.open(folder / "graph"))
+    return outcomes
+
+
+def _check_reading(chain: Chain) -> None:
+    """Check that the version gives the rows of the same graph loaded anew."""
+    anew = loaded(chain.model())
+    for text in COUNTS:
+        report = difference(
+            anew.query(text).fetchall(), chain.graph.query(text, device="cpu").fetchall(), lists_ordered=False
+        )
+        assert report is None, f"{text}\n{report}"
+
+
+def loaded(model: ModelGraph) -> Graph:
+    """Return a new graph with the elements of a model."""
+    return Graph.from_records(
+        [
+            {"id": number, "labels": sorted(labels), "properties": properties}
+            for number, (labels, properties) in model.nodes.items()
+        ],
+        [
+            {"type": kind, "start": start, "end": end, "properties": properties}
+            for kind, start, end, properties in model.relationships.values()
+        ],
+        undirected=model.undirected & {kind for kind, *_ in model.relationships.values()},
+    )
+
+
+def test_transactions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    outcomes = _check(range(ORDINARY), monkeypatch, tmp_path)
+    assert outcomes["transactions"] >= 200, outcomes
+    assert outcomes["sure"] > ORDINARY * 0.85, outcomes
+
+
+@pytest.mark.nets
+@pytest.mark.parametrize("block", BLOCKS)
+def test_more_transactions(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _check(range(block * BLOCK, (block + 1) * BLOCK), monkeypatch)["transactions"] > BLOCK
+
+
+def test_sessions_use_all_clauses() -> None:
+    text = "\n".join(str(each) for seed in range(400) for each in random_session(seed))
+    constructs = [
+        "OPTIONAL MATCH", "UNWIND $p", "MERGE (", "ON CREATE SET", "ON MATCH SET", "DETACH DELETE", ") DELETE", "REMOVE n",
+        "FOREACH (", "| FOREACH", "CALL (", "WITH DISTINCT", "collect(", "count(*)", " += ", " = n", "EXISTS {",
+        "LIMIT 0", "BEGIN;", "ROLLBACK;", "/ ", "null", "RETURN",
+    ]  # fmt: skip
+    assert [each for each in constructs if each not in text] == []
+
+
+def test_a_wrong_engine_is_found() -> None:
+    class Forgetful(Chain):
+        def model(self) -> ModelGraph:
+            found = super().model()
+            for number in list(found.relationships)[:1]:
+                del found.relationships[number]
+            return found
+
+    chance = random.Random(1)
+    graph = Graph.from_records([{"id": 0}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}])
+    with pytest.raises(AssertionError, match="The engine differs from the model"):
+        for _ in range(50):
+            Forgetful(graph).check(random_session(chance.random().hex()), "cpu")

@@ -1,0 +1,79 @@
+"""Strategies of commits with every value that a property may have."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+from hypothesis import strategies as st
+
+from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
+from qengine.temporal.fields import checked_days
+from qengine.temporal.native import from_native
+from qengine.temporal.values import DAY, SECOND
+
+_LAST_DAY = Date(999_999_999, 12, 31).days
+_FIRST_DAY = Date(-999_999_999, 1, 1).days
+assert checked_days(_FIRST_DAY) < checked_days(_LAST_DAY)
+_ZONES = ("Europe/Stockholm", "America/New_York", "Asia/Kathmandu", "UTC")
+_OFFSETS = st.integers(-18 * 3600, 18 * 3600)
+_TIMES = st.integers(0, DAY - 1)
+_MOMENTS = st.integers(_FIRST_DAY * DAY, (_LAST_DAY + 1) * DAY - 1)
+_WIDE = st.integers(-(2**63), 2**63 - 1)
+
+CHARACTERS = st.characters()  # surrogates alone, too
+TEMPORAL = st.one_of(
+    st.builds(Date.from_days, st.integers(_FIRST_DAY, _LAST_DAY)),
+    st.builds(LocalTime.from_nanoseconds, _TIMES),
+    st.builds(lambda time, offset: Time.from_utc(time - offset * SECOND, offset), _TIMES, _OFFSETS),
+    st.builds(LocalDateTime.from_nanoseconds, _MOMENTS),
+    st.builds(DateTime.from_utc, _MOMENTS, _OFFSETS),
+    st.datetimes(timezones=st.sampled_from([ZoneInfo(name) for name in _ZONES])).map(from_native),
+    st.builds(Duration.from_parts, _WIDE, _WIDE, st.integers(-(2**63 - 1) * SECOND, 2**63 * SECOND - 1)),
+)
+SCALARS = st.one_of(
+    st.booleans(),
+    _WIDE,
+    st.floats(),
+    st.sampled_from((0.0, -0.0, float("inf"), -float("inf"), float("nan"), 5e-324, 1.7976931348623157e308)),
+    st.text(CHARACTERS),
+    TEMPORAL,
+)
+VALUES = SCALARS | st.lists(
+    st.recursive(st.none() | SCALARS, lambda inside: st.lists(inside, max_size=3), max_leaves=8), max_size=4
+)
+PROPERTIES = st.dictionaries(st.text(CHARACTERS), VALUES, max_size=3)
+NAMES = st.text(CHARACTERS, max_size=5)
+
+
+@st.composite
+def commits(draw):
+    next_node, next_relationship = draw(st.integers(0, 2**63 - 2)), draw(st.integers(0, 2**63 - 2))
+    nodes, relationships = {}, {}
+    if next_node:
+        numbers = st.integers(0, next_node - 1)
+        labels = st.lists(NAMES, unique=True, max_size=3).map(tuple)
+        states = st.none() | st.builds(NodeState, labels, PROPERTIES)
+        nodes = draw(st.dictionaries(numbers, states, max_size=3))
+        if next_relationship:
+            states = st.none() | st.builds(RelationshipState, NAMES, numbers, numbers, PROPERTIES)
+            relationships = draw(st.dictionaries(st.integers(0, next_relationship - 1), states, max_size=3))
+    return Commit(nodes, relationships, next_node, next_relationship)
+
+
+def exact(value):
+    """A value with all that makes it what it is: its class, a zero's sign, NaN as equal to itself."""
+    if isinstance(value, list):
+        return [exact(each) for each in value]
+    if isinstance(value, NodeState):
+        return value.labels, [(name, exact(each)) for name, each in value.properties.items()]
+    if isinstance(value, RelationshipState):
+        inside = [(name, exact(each)) for name, each in value.properties.items()]
+        return value.type, value.start, value.end, inside
+    if isinstance(value, Commit):
+        of_nodes = [(number, exact(each)) for number, each in value.nodes.items()]
+        of_relationships = [(number, exact(each)) for number, each in value.relationships.items()]
+        return of_nodes, of_relationships, value.next_node, value.next_relationship
+    if type(value) is str:
+        return str, value
+    return type(value), repr(value), getattr(value, "zone", None)

@@ -1,0 +1,132 @@
+"""A crash after any operation of a writer: no acknowledged commit is lost, and never one without the later ones."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+
+import pytest
+
+from qengine.errors import LoadingWarning
+from qengine.storage import from_records, save
+from qengine.storage.disk import Disk
+from qengine.storage.states import Commit, NodeState
+from qengine.testing.disk import RecordingDisk, crashed
+from qengine.write.folder import open_for_reading, open_for_writing
+
+
+class Unsynced(Disk):
+    """A disk for what comes after the crash, which doesn't matter any more."""
+
+    def sync(self, file):
+        file.flush()
+
+    def sync_folder(self, folder):
+        pass
+
+
+def version(number):
+    return from_records([{"id": 1, "labels": ["A"], "properties": {"v": number}}])
+
+
+def commit(number):
+    # of several sizes: within a sector of the disk, and over several
+    return Commit({0: NodeState(("A",), {"v": number, "text": "x" * (number % 4 * 400)})}, {}, 1, 0)
+
+
+def recorded(path, durability):
+    """Write, with checkpoints; ``note`` what has been appended and acknowledged."""
+    save(version(0), path)
+    disk = RecordingDisk(path)
+    disk.note(("synced", 0))
+
+    def acknowledged(number):
+        disk.note(("acknowledged", number))
+
+    with open_for_writing(path, durability, interval=1e6, disk=disk)[2] as folder:
+        log = folder.log
+        for number in (1, 2, 3):
+            disk.note(("begun", number))
+            log.commit(commit(number))
+            acknowledged(number)
+        disk.note(("begun", 6))  # those below share a sync
+        for number in (4, 5, 6):
+            log.append(commit(number))
+        log.wait(6)
+        acknowledged(6)
+        folder.checkpoint(version(5), through=5)
+        disk.note(("synced", 6))
+        for number in (7, 8):
+            disk.note(("begun", number))
+            log.commit(commit(number))
+            acknowledged(number)
+        folder.checkpoint(version(8))
+        disk.note(("synced", 8))
+        disk.note(("begun", 9))
+        log.commit(commit(9))
+        acknowledged(9)
+    disk.note(("synced", 9))
+    with open_for_writing(path, durability, interval=1e6, disk=disk)[2] as folder:
+        for number in (10, 11):
+            disk.note(("begun", number))
+            folder.log.commit(commit(number))
+            acknowledged(number)
+    disk.note(("synced", 11))
+    return disk.operations
+
+
+def highest(noted, what):
+    return max((number for kind, number in noted if kind == what), default=0)
+
+
+def recovered(path):
+    """Open a folder after a crash; return the number that its commits lead to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadingWarning)
+        store, commits, folder = open_for_writing(path, disk=Unsynced())
+    with folder:
+        base = store.nodes([0])[0].properties["v"]
+        found = [one.nodes[0].properties["v"] for one in commits]
+        assert found == list(range(base + 1, base + 1 + len(found)))
+        number = base + len(found)
+        assert folder.log.number == number
+        folder.log.commit(commit(number + 1))
+    store, again, follower = open_for_reading(path, "full")
+    follower.close()
+    assert again == [*commits, commit(number + 1)]
+    assert len(list(path.glob("log-*"))) == 1, "logs that crashes have left are removed"
+    return number
+
+
+@pytest.mark.parametrize("durability", ["full", "batched", "none"])
+@pytest.mark.parametrize(
+    ("seeds", "every"), [(4, 3), pytest.param(12, 1, marks=pytest.mark.nets)], ids=["some", "many"]
+)
+def test_a_crash_leaves_what_was_acknowledged(tmp_path, durability, seeds, every):
+    operations = recorded(tmp_path / "graph", durability)
+    begins = next(place for place, one in enumerate(operations) if one.kind == "note")
+    outcomes = set()
+    for cut in range(begins, len(operations) + 1, every):
+        for seed in range(seeds):
+            path = tmp_path / "crashed"
+            noted = crashed(operations[:cut], path, seed if seed < 2 else seed + cut * seeds)
+            number = recovered(path)
+            least = highest(noted, "acknowledged" if durability == "full" else "synced")
+            assert least <= number <= highest(noted, "begun"), (cut, seed)
+            outcomes.add((number - least, highest(noted, "begun") - number))
+            shutil.rmtree(path)
+    assert any(more for more, _ in outcomes), "some commits are there that needn't be"
+    assert any(fewer for _, fewer in outcomes), "some commits are lost that hadn't been acknowledged"
+
+
+def test_what_was_synced_is_needed(tmp_path):
+    """A log that didn't sync would be found out: the same crashes lose acknowledged commits of another durability."""
+    operations = recorded(tmp_path / "graph", "none")
+    lost = 0
+    begins = next(place for place, one in enumerate(operations) if one.kind == "note")
+    for cut in range(begins, len(operations) + 1, 3):
+        noted = [one.arguments[0] for one in operations[:cut] if one.kind == "note"]
+        if highest(noted, "acknowledged") > highest(noted, "synced"):
+            crashed(operations[:cut], tmp_path / str(cut), 0)
+            lost += recovered(tmp_path / str(cut)) < highest(noted, "acknowledged")
+    assert lost > 0

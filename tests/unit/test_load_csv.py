@@ -1,0 +1,271 @@
+"""LOAD CSV: which files it may read, and how it reads them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import qengine
+from qengine.exec.scalar.csv_rows import csv_rows
+
+DEVICES = ["cpu", "reference"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    (folder / "inside").mkdir(parents=True)
+    (tmp_path / "secret.csv").write_text("secret\n")
+    (tmp_path / "files2").mkdir()
+    (tmp_path / "files2" / "x.csv").write_text("beside\n")
+    (folder / "x.csv").write_text("x\n")
+    (folder / "inside" / "a b.csv").write_text("ab\n")
+    return folder
+
+
+def loaded(graph: qengine.Graph, url: str, device: str = "cpu") -> list[object]:
+    return [row[0] for row in graph.query("LOAD CSV FROM $url AS row RETURN row[0]", {"url": url}, device=device)]
+
+
+# ---------------------------------------------------------------- which files
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["x.csv", "/x.csv", "file:///x.csv", "file:/x.csv", "file://localhost/x.csv", "inside/../x.csv", "./x.csv",
+     "//x.csv", "file:///inside/../x.csv", "FILE:///x.csv"],
+)  # fmt: skip
+def test_files_below_the_directory(files: Path, url: str) -> None:
+    assert loaded(qengine.Graph(import_directory=files), url) == ["x"]
+
+
+def test_addresses_are_unquoted(files: Path) -> None:
+    graph = qengine.Graph(import_directory=str(files))
+    assert loaded(graph, "file:///inside/a%20b.csv") == loaded(graph, "inside/a b.csv") == ["ab"]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "url",
+    ["../secret.csv", "/../secret.csv", "file:///../secret.csv", "file:///%2e%2e/secret.csv", "inside/../../secret.csv",
+     "../files2/x.csv", "/etc/passwd", "file:///etc/passwd", "file://other/x.csv", "link.csv", "linked/secret.csv",
+     "inside", "", "x.csv\0", "http://example.org/x.csv", "https://localhost/x.csv", "ftp://h/x.csv", "data://x/y"],
+)  # fmt: skip
+def test_nothing_else_is_read(files: Path, url: str, device: str) -> None:
+    os.symlink(files.parent / "secret.csv", files / "link.csv")
+    os.symlink(files.parent, files / "linked")
+    graph = qengine.Graph(import_directory=files)
+    with pytest.raises(qengine.ExecutionError) as caught:
+        loaded(graph, url, device)
+    assert caught.value.code == "ExternalResourceFailed"
+    assert caught.value.span is not None
+
+
+def test_links_that_stay_inside_are_followed(files: Path) -> None:
+    os.symlink(files / "x.csv", files / "link.csv")
+    assert loaded(qengine.Graph(import_directory=files), "link.csv") == ["x"]
+
+
+def test_without_a_directory_nothing_is_read(files: Path) -> None:
+    graph = qengine.Graph()
+    assert graph.import_directory is None
+    with pytest.raises(qengine.ExecutionError, match="no import directory") as caught:
+        loaded(graph, str(files / "x.csv"))
+    assert "graph.import_directory =" in (caught.value.hint or "")
+    graph.import_directory = files
+    assert loaded(graph, "x.csv") == ["x"]
+    graph.import_directory = None
+    with pytest.raises(qengine.ExecutionError):
+        loaded(graph, "x.csv")
+
+
+@pytest.mark.parametrize("path", ["missing", "x.csv", 5, ""])
+def test_a_directory_exists(files: Path, path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(files)
+    if path == "":
+        assert qengine.Graph(import_directory="").import_directory == files.resolve()
+        return
+    with pytest.raises(qengine.SemanticError) as caught:
+        qengine.Graph(import_directory=path)  # type: ignore[arg-type]
+    assert caught.value.code == "InvalidArgumentValue"
+
+
+def test_prefixes_of_addresses_stand_for_folders(files: Path) -> None:
+    graph = qengine.Graph()
+    graph.import_urls = {"https://example.org/": files, "https://example.org/deep/": files / "inside"}
+    assert loaded(graph, "https://example.org/x.csv?download=1#top") == ["x"]
+    assert loaded(graph, "https://example.org/deep/a%20b.csv") == ["ab"]
+    for url in (
+        "https://example.org/../secret.csv",
+        "https://example.org/%2e%2e/secret.csv",
+        "http://example.org/x.csv",
+    ):
+        with pytest.raises(qengine.ExecutionError):
+            loaded(graph, url)
+    with pytest.raises(qengine.ExecutionError, match="no import directory"):
+        loaded(graph, "x.csv")
+    for wrong in ({"https://example.org": files}, {"x/": files}, {"https://example.org/": "missing"}):
+        with pytest.raises(qengine.SemanticError):
+            graph.import_urls = wrong
+    assert loaded(graph, "https://example.org/x.csv") == ["x"]
+
+
+def test_transactions_read_the_same_files(files: Path) -> None:
+    graph = qengine.Graph(import_directory=files)
+    with graph.transaction() as transaction:
+        transaction.query("LOAD CSV FROM 'x.csv' AS row CREATE (:Row {value: row[0]})")
+        assert (
+            transaction.query("LOAD CSV FROM 'x.csv' AS row MATCH (n:Row {value: row[0]}) RETURN count(n)").value() == 1
+        )
+
+
+# ---------------------------------------------------------------- how they are read
+
+
+def read(path: Path, *, headers: bool = False, separator: str = ",") -> list[object]:
+    return list(csv_rows(path, "file", headers=headers, separator=separator, check=lambda: None))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", []),
+        ("\n\r\n\n", []),
+        ("a", [["a"]]),
+        ("a,b\r\n1,2\r\n", [["a", "b"], ["1", "2"]]),
+        ("a,b\r1,2", [["a", "b"], ["1", "2"]]),
+        (",\n,,\n", [[None, None], [None, None, None]]),
+        ('"",x\n""\n', [["", "x"], [""]]),
+        ('"a,b","c""d","e\nf"\n1', [["a,b", 'c"d', "e\nf"], ["1"]]),
+        ('"\r\n\n",\n', [["\r\n\n", None]]),
+        (' a , b \n', [[" a ", " b "]]),
+        ('5" pipe,x"y\n', [['5" pipe', 'x"y']]),
+        ('"""",""""""\n', [['"', '""']]),
+        ("ä€😀,\u2028\n", [["ä€😀", "\u2028"]]),
+        ("NULL,null,NaN\n", [["NULL", "null", "NaN"]]),
+    ],
+)  # fmt: skip
+def test_rows(tmp_path: Path, text: str, rows: list[list[str | None]]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(text.encode())
+    assert read(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a\n"b\nc\n', "'file', line 2: a quote that isn't closed."),
+        ('a\n"b" c\n', "'file', line 2: text behind a closing quote."),
+        ('a\n\n"b\n"c,d\n', "'file', line 4: text behind a closing quote."),
+        (b"a\n\xff\n", "'file', line 1: no UTF-8 text here or soon after."),
+    ],
+)
+def test_malformed_files(tmp_path: Path, text: str | bytes, message: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(qengine.ExecutionError) as caught:
+        read(path)
+    assert caught.value.message == message
+
+
+def test_a_row_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.exec.scalar.csv_rows._LONGEST", 1_000)
+    (tmp_path / "x.csv").write_text("x" * 1_000)
+    assert read(tmp_path / "x.csv") == [["x" * 1_000]]
+    for text in ('"' + "x\n" * 500, "x" * 1_001):
+        (tmp_path / "x.csv").write_text(text)
+        with pytest.raises(qengine.ExecutionError, match="a row of more than 1,000 characters"):
+            read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "x.csv").write_bytes("Málaga,😀\n".encode(encoding))
+    assert read(tmp_path / "x.csv") == [["Málaga", "😀"]]
+
+
+def test_headers(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,,b,a\n1,2,3,4,5\n6\n")
+    assert read(tmp_path / "x.csv", headers=True) == [{"a": "4", "b": "3"}, {"a": None, "b": None}]
+    (tmp_path / "x.csv").write_text("a,b\n")
+    assert read(tmp_path / "x.csv", headers=True) == []
+
+
+FIELDS = st.lists(
+    st.lists(st.text(st.sampled_from("ab,;\t\"'\\\r\n é|"), max_size=6), min_size=1, max_size=5), max_size=8
+)
+
+
+@given(FIELDS, st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]))
+def test_what_python_writes_is_read(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], separator: str, end: str
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert read(path, separator=separator) == rows
+
+
+@given(st.lists(st.lists(st.text(st.sampled_from("ab é"), max_size=3), max_size=4), max_size=6), st.sampled_from(",;"))
+def test_ragged_rows_without_quotes_are_those_of_pythons_reader(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], separator: str
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    path.write_text("\n".join(separator.join(row) for row in rows))
+    with path.open(newline="") as file:
+        expected = [[field or None for field in row] for row in csv.reader(file, delimiter=separator) if row]
+    assert read(path, separator=separator) == expected
+
+
+# ---------------------------------------------------------------- in statements
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> qengine.Graph:
+    (tmp_path / "large.csv").write_text("id,text\n" + "".join(f"{i},{'x' * 200}\n" for i in range(70_000)))
+    return qengine.Graph(import_directory=tmp_path)
+
+
+def test_many_rows_come_in_batches(large: qengine.Graph) -> None:
+    text = "LOAD CSV WITH HEADERS FROM 'large.csv' AS row RETURN count(*), sum(toInteger(row.id))"
+    assert large.query(text).fetchall() == [(70_000, 2_449_965_000)]
+    assert large.query(text, memory_limit="8MB").fetchall() == [(70_000, 2_449_965_000)]
+    first = large.query("LOAD CSV FROM 'large.csv' AS row RETURN row[0] SKIP 1 LIMIT 2").fetchall()
+    assert first == [("0",), ("1",)]
+
+
+def test_limits_hold(large: qengine.Graph) -> None:
+    with pytest.raises(qengine.OutOfMemory):
+        large.query("LOAD CSV FROM 'large.csv' AS row RETURN collect(row)", memory_limit="8MB").fetchall()
+    with pytest.raises(qengine.QueryTimeout):
+        large.query(
+            "UNWIND range(1, 1000) AS x LOAD CSV FROM 'large.csv' AS row RETURN count(row)", timeout=0.3
+        ).fetchall()
+
+
+def test_batches_that_fail_leave_those_before(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("1\n2\n3\nx\n5\n")
+    graph = qengine.Graph(import_directory=tmp_path)
+    text = "LOAD CSV FROM 'x.csv' AS row CALL (row) { CREATE (:Row {value: 10 / toInteger(row[0])}) }"
+    with pytest.raises(qengine.QengineError):
+        graph.query(text.replace("toInteger(row[0])", "(toInteger(row[0]) - 3)"))
+    assert graph.node_count == 0
+    with pytest.raises(qengine.QengineError):
+        graph.query(text.replace("toInteger(row[0])", "(toInteger(row[0]) - 3)") + " IN TRANSACTIONS OF 2 ROWS")
+    assert graph.node_count == 2
+
+
+def test_rows_find_nodes_of_a_large_graph(tmp_path: Path) -> None:
+    graph = qengine.Graph.from_records([{"labels": ["N"], "properties": {"key": f"k{i}"}} for i in range(5_000)])
+    (tmp_path / "x.csv").write_text("key,to\n" + "".join(f"k{i},k{i + 1}\n" for i in range(2_000)))
+    graph.import_directory = tmp_path
+    made = graph.query(
+        "LOAD CSV WITH HEADERS FROM 'x.csv' AS row MATCH (a:N {key: row.key}), (b:N {key: row.to}) CREATE (a)-[:NEXT]->(b)"
+    )
+    assert made.stats.changes is not None
+    assert made.stats.changes.relationships_created == 2_000
