@@ -2,7 +2,9 @@
 
 ``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first. A node is
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
-the number alone. What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
+the number alone. Where rules have changed, a sixth part has all of them, as lists of strings.
+
+What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
 are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates. Arrow IPC, which the project
 has too, takes ten times the bytes for a small commit; its columns pay for tables.
 
@@ -15,6 +17,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
@@ -68,7 +71,8 @@ def encode(commit: Commit) -> bytes:
     for following in (commit.next_node, commit.next_relationship):
         _given(following, _MOST)
     found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships
-    return _ENCODER.encode(found).encode("utf-8", "surrogatepass")
+    rules = () if commit.rules is None else (commit.rules,)
+    return _ENCODER.encode((*found, *rules)).encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes) -> Commit:
@@ -124,7 +128,7 @@ def _commit(found: Any) -> Commit:
         raise ValueError("it isn't a list that begins with a version")
     if found[0] != VERSION:
         raise ValueError(f"it has version {found[0]} of the encoding; this version of qengine reads {VERSION}")
-    if len(found) != 5:
+    if len(found) not in (5, 6):
         raise ValueError(f"it has {len(found)} parts")
     next_node, next_relationship = _number(found[1], _MOST), _number(found[2], _MOST)
     return Commit(
@@ -132,7 +136,14 @@ def _commit(found: Any) -> Commit:
         _by_number(found[4], next_relationship, lambda parts: _relationship(parts, next_node)),
         next_node,
         next_relationship,
+        _rules(found[5]) if len(found) > 5 else None,
     )
+
+
+def _rules(found: Any) -> tuple[tuple[str, ...], ...]:
+    if type(found) is not list or not all(type(row) is list and _are_names(row) for row in found):
+        raise ValueError("its rules aren't lists of strings")
+    return Rules.of(found).rows()
 
 
 def _by_number(found: Any, following: int, read: Callable[[list[Any]], _T]) -> dict[int, _T | None]:
