@@ -164,16 +164,19 @@ class WordRules(ClassifierState):
 
     def _command(self, index: int, upper: str, after_operand: bool) -> int:
         """Join a command of administration, which is a whole statement, into one token."""
-        if self.out or not self.is_name(index + 1):
+        if not self._begins_statement() or not self.is_name(index + 1):
             return self.emit("NAME" if upper != "CREATE" else "CREATE", index)
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
+
+    def _begins_statement(self) -> bool:
+        return all(token.type in ("EXPLAIN", "STEPS", "PROFILE") for token in self.out)
 
     def _show(self, index: int, upper: str, after_operand: bool) -> int:
         """Join SHOW, what it lists and the words round that into one token."""
         last = index
         while self.is_name(last + 1) and self.word(last + 1) not in ("YIELD", "WHERE", "RETURN"):
             last += 1
-        if self.out or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
+        if not self._begins_statement() or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
             return self._command(index, upper, after_operand)
         return self.emit_joined("SHOW", upper, index, last)
 

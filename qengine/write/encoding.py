@@ -1,9 +1,10 @@
 """Commits as bytes, and back: JSON in UTF-8, which stays readable, and which Python's own C code writes and checks.
 
-``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first, and where rules have
-changed, all that hold from then on as a sixth part (``catalog.rules.Rules.rows``). A node is
+``[1, next node, next relationship, nodes, relationships]`` with the version of the encoding first. A node is
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
-the number alone. What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
+the number alone. Where rules have changed, a sixth part has all of them, as lists of strings.
+
+What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
 are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates. Arrow IPC, which the project
 has too, takes ten times the bytes for a small commit; its columns pay for tables.
 
@@ -69,9 +70,9 @@ def encode(commit: Commit) -> bytes:
         relationships.append((number, one.type, one.start, one.end, _written(one.properties)))
     for following in (commit.next_node, commit.next_relationship):
         _given(following, _MOST)
+    found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships
     rules = () if commit.rules is None else (commit.rules,)
-    found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships, *rules
-    return _ENCODER.encode(found).encode("utf-8", "surrogatepass")
+    return _ENCODER.encode((*found, *rules)).encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes) -> Commit:

@@ -14,6 +14,7 @@ from qengine.exec.common.access import hash_index
 from qengine.exec.context import ExecutionContext
 from qengine.storage import manifest as manifests
 from qengine.write import rules
+from qengine.write.encoding import decode
 from qengine.write.live import LiveGraph
 
 NAMES = "SHOW CONSTRAINTS YIELD name"
@@ -192,3 +193,24 @@ def test_a_name_that_is_not_given_is_made_of_what_the_rule_says() -> None:
         found.append(names(graph)[-1])
     assert found[0] == found[1]
     assert found[0].startswith("constraint_")
+
+
+def test_an_opened_graph_keeps_rules_in_its_log(tmp_path: Path) -> None:
+    graph = people(3)
+    graph.save(tmp_path / "graph")
+    with qengine.open(tmp_path / "graph") as opened:
+        opened.query("CREATE CONSTRAINT named FOR (p:Person) REQUIRE p.name IS :: STRING")
+        opened.query("CREATE INDEX i FOR (p:Person) ON (p.name)")
+        opened.query("CREATE (:Person {id: 9, name: 'p9'})")
+        opened.query("DROP INDEX i")
+    with qengine.open(tmp_path / "graph") as again:
+        assert names(again) == ["id", "named"]
+        assert again.query("SHOW INDEXES YIELD name WHERE name = 'i'").fetchall() == []
+        refused(again, "CREATE (:Person {id: 9})")
+        refused(again, "CREATE (:Person {id: 10, name: 1})")
+
+
+@pytest.mark.parametrize("rules", [[["a", "SOME", "NODE", "A", "", "x"]], [["a"]], [[1]], {}, None])
+def test_a_logged_rule_that_is_none_is_refused(rules: Any) -> None:
+    with pytest.raises(qengine.StorageError):
+        decode(json.dumps([1, 0, 0, [], [], rules]).encode())
