@@ -243,12 +243,15 @@ class ExecutionContext:
         try:
             self._gathered.set(held)
         except OutOfMemory:
-            raise OutOfMemory(
-                f"The rows of the result take {held:,} bytes so far: more than the memory limit of "
-                f"{self.memory_limit:,} leaves.",
-                hint="Raise memory_limit, or fetch the rows in parts: iterate, fetchmany(n) or to_reader().",
-                code="OutOfMemory",
-            ) from None
+            raise self._result_too_large(held) from None
+
+    def _result_too_large(self, held: int) -> OutOfMemory:
+        return OutOfMemory(
+            f"The rows of the result take {held:,} bytes so far: more than the memory limit of "
+            f"{self.memory_limit:,} leaves.",
+            hint="Raise memory_limit, or fetch the rows in parts: iterate, fetchmany(n) or to_reader().",
+            code="OutOfMemory",
+        )
 
     def beside(self) -> ExecutionContext:
         """Return limits for work that runs beside this and may fail alone: what is left of the time and the memory."""
@@ -369,6 +372,9 @@ class ExecutionContext:
                 code="Timeout",
             )
         if status == Status.OUT_OF_MEMORY:
+            gathered = 0 if self._gathered is None else self._gathered.bytes
+            if self.memory_limit is not None and gathered > self.memory_limit // 2:  # not what found the next rows
+                raise self._result_too_large(gathered)
             limit = "the machine has" if self.memory_limit is None else f"its limit of {self.memory_limit:,} bytes"
             raise OutOfMemory(
                 f"The query needs more memory than {limit}.",

@@ -115,3 +115,13 @@ def test_run_outside_the_main_thread_calls_directly() -> None:
     thread.start()
     thread.join()
     assert seen == [thread.ident]
+
+
+def test_memory_that_the_result_fills_is_told_as_the_results() -> None:
+    context = ExecutionContext(memory_limit=1000)
+    context.check_result(400)
+    with pytest.raises(OutOfMemory, match="limit of 1,000 bytes"):
+        context.raise_for(Status.OUT_OF_MEMORY)
+    context.check_result(600)
+    with pytest.raises(OutOfMemory, match="rows of the result take 600 bytes"):
+        context.raise_for(Status.OUT_OF_MEMORY)
