@@ -25,7 +25,8 @@ def test_movies() -> None:
     assert [row[0] for row in graph.query(directors)] == ["Lana Wachowski", "Lilly Wachowski", "Tom Tykwer"]
     hanks = "MATCH (:Person {name: 'Tom Hanks'})-[:ACTED_IN]->(m:Movie) RETURN count(m)"
     assert graph.query(hanks).fetchall() == [(12,)]
-    path = "MATCH p = shortestPath((:Person {name: 'Kevin Bacon'})-[*]-(:Person {name: 'Meg Ryan'})) RETURN length(p) AS hops"
+    ends = "(:Person {name: 'Kevin Bacon'})-[*]-(:Person {name: 'Meg Ryan'})"
+    path = f"MATCH p = shortestPath({ends}) RETURN length(p) AS hops"
     assert graph.query(path).fetchall() == [(4,)]
     graph.query("MATCH (n) DETACH DELETE n")
     assert graph.query("MATCH (n) RETURN count(n)").fetchall() == [(0,)]
