@@ -8,6 +8,7 @@ from typing import Any
 from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import functions
+from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import INDEXES, TYPE, Rule, Rules
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Property, Variable
 from qengine.plan.logical import Operator, Project, Unwind
@@ -16,7 +17,7 @@ from qengine.plan.updates import AddRule, DropRule, Step
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 
-__all__ = ["bind_schema", "bind_show", "procedures"]
+__all__ = ["bind_schema", "bind_show"]
 
 _UNBUILT = {
     "POINT": ("POINT indexes aren't built.", "There are no points; other values need a RANGE index, or none."),
@@ -50,8 +51,6 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
 
 # ---------------------------------------------------------------- SHOW
 
-_Rows = list[dict[str, Any]]
-
 
 def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple[Operator, Scope]:
     """Return the rows of SHOW, and the scope behind it."""
@@ -67,7 +66,7 @@ def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple
         case "FUNCTIONS":
             found = [] if "USER" in words else _functions()
         case _:
-            found = procedures()
+            found = _procedures(binding.procedures)
     rows = ListOf(tuple(MapOf(tuple((name, _constant(row[name])) for name in names)) for row in found))
     item = binding.names.anonymous()
     row = Variable(item)
@@ -152,6 +151,12 @@ def _functions() -> Iterator[dict[str, Any]]:
                 }
 
 
-def procedures() -> _Rows:
-    """Return a row for each procedure, with the columns of SHOW PROCEDURES."""
-    return []
+def _procedures(known: Iterable[Procedure]) -> Iterator[dict[str, Any]]:
+    for each in known:
+        yield {
+            "name": each.name,
+            "description": each.description,
+            "mode": "READ",
+            "worksOnSystem": False,
+            "signature": str(each.signature),
+        }
