@@ -495,7 +495,7 @@ class Statistics:
         """Answer from the pairs of groups where no more than one has relationships; None where several have."""
         index = None if type is None else self._store.type_index(type)
         first, second = (self._groups.get(label, []) for label in (source, target))
-        if index is None or (source is None and target is None) or not 1 <= len(first) * len(second) <= _MOST_PAIRS:
+        if index is None or not 1 <= len(first) * len(second) <= (_MOST_PAIRS if source or target else 1):
             return None
         forward, backward = self._directions(index)
         counts, back = self._counts(index, forward), self._counts(index, backward)
