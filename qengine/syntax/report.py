@@ -22,6 +22,7 @@ _WORDS = {
     "PARAMETER": "a parameter",
     "ORDER": "ORDER BY",
     "LOAD_CSV": "LOAD CSV",
+    "PERIODIC_COMMIT": "USING PERIODIC COMMIT",
     "PATHS": "PATHS",
     "SUBQUERY": "EXISTS",
     "SHORTEST_PATH": "shortestPath",
