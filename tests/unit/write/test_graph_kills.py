@@ -74,7 +74,9 @@ def units(graph):
 
 
 @pytest.mark.parametrize("durability", ["full", "batched"])
-@pytest.mark.parametrize("kills", [5, pytest.param(30, marks=pytest.mark.nets), pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills", [5, pytest.param(30, marks=pytest.mark.nets), pytest.param(400, marks=pytest.mark.slow)]
+)
 def test_a_killed_process_loses_no_acknowledged_transaction(tmp_path, durability, kills):
     path = tmp_path / "graph"
     qengine.Graph.from_records([{"labels": ["Counter"], "properties": {"units": 0}}]).save(path)
