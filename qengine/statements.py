@@ -17,7 +17,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
-from qengine.plan.updates import writes
 from qengine.planned import Planned
 from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
@@ -137,13 +136,14 @@ class Statements:
         from qengine import optimizer
         from qengine.binder import bind
         from qengine.exec.choice import largest_search
+        from qengine.syntax.checks import updates
 
+        if updates(statement.body):  # is carried out by views; here it is only shown
+            from qengine.update_plans import shown_update
+
+            return shown_update(statement, text, self.store, self.procedures)
         bound = bind(statement, text, self.store, explaining=explaining, lifted=lifted, procedures=self.procedures)
         logical, notices = bound.plan, bound.notices
-        if writes(logical.root):  # is carried out by views; here it is only shown
-            from qengine.update_plans import shown_plan
-
-            return Planned(text, logical, shown_plan(logical, self.store), notices, parameters(logical.root), None)
         if cardinalities:
             from qengine.cardinalities import apply_cardinality_hints
 

@@ -18,10 +18,11 @@ from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import Planned
 from qengine.planning import one_statement, planning
+from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
-__all__ = ["plan_update", "shown_plan"]
+__all__ = ["plan_update", "shown_update"]
 
 
 def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
@@ -32,7 +33,6 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
     QuerySyntaxError, SemanticError, Unsupported
         For what is wrong with the text; for PROFILE and EXPLAIN STEPS, which know nothing of changes.
     """
-    from qengine.binder import bind
     from qengine.syntax.checks import updates
 
     with planning(text, context.check_planning):
@@ -46,14 +46,29 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
                 span=Span(statement.span.start, statement.span.start + len(statement.explain)),
                 hint="EXPLAIN shows its plan; stats of the result hold its time and its changes.",
             )
-        bound = bind(statement, text, _OPEN, procedures=procedures)
-        notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
-        return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
+        return _bound(statement, text, procedures)
 
 
-def shown_plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
-    """Return a statement that changes the graph with what it reads first as that is planned now, to be looked at."""
-    return PhysicalPlan(_with_plans(logical.root, catalog), logical.columns, logical.explain)
+def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
+    from qengine.binder import bind
+
+    bound = bind(statement, text, _OPEN, procedures=procedures)
+    notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
+    return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
+
+
+def shown_update(statement: ast.Statement, text: str, catalog: CatalogView, procedures: Procedures) -> Planned:
+    """Return a statement that changes the graph with what it reads first as that is planned now, to be looked at.
+
+    Raises
+    ------
+    SemanticError, Unsupported
+        As ``plan_update``.
+    """
+    planned = _bound(statement, text, procedures)
+    logical = planned.logical
+    physical = PhysicalPlan(_with_plans(logical.root, catalog), logical.columns, logical.explain)
+    return replace(planned, physical=physical, parts=None)
 
 
 def _with_plans(operator: Operator, catalog: CatalogView) -> Operator:

@@ -10,6 +10,7 @@ from qengine import Graph
 from qengine.binder import bind
 from qengine.errors import ExecutionError, QengineError, Unsupported
 from qengine.syntax import parse
+from qengine.syntax.checks import updates
 from qengine.testing.compare import difference
 from qengine.testing.oracle import TooExpensive, rows_of
 from qengine.testing.random_query import RandomQuery
@@ -18,7 +19,7 @@ from qengine.testing.verify_physical import verify_physical
 
 __all__ = ["Outcome", "check"]
 
-Outcome = Literal["rows", "empty", "refused", "error", "too expensive"]
+Outcome = Literal["rows", "empty", "refused", "error", "too expensive", "planned"]
 
 _STEPS = 20_000  # of the reference
 
@@ -45,6 +46,8 @@ def check(graph: Graph, query: RandomQuery, *, thorough: bool = False) -> Outcom
             _is_refused(graph, query, error)
             return "refused"
         (statement,) = parse(query.text)
+        if updates(statement.body):  # has tests of its own; here it may not change the graph
+            return _planned(graph, query)
         if statement.explain is not None:
             return _explained(graph, query)
         plan = bind(statement, query.text, graph._store).plan
@@ -75,6 +78,14 @@ def _is_refused(graph: Graph, query: RandomQuery, error: QengineError) -> None:
         assert str(other) == str(error)
         return
     raise AssertionError("EXPLAIN takes what isn't planned")
+
+
+def _planned(graph: Graph, query: RandomQuery) -> Outcome:
+    """Check that a statement that changes the graph is planned, and shown."""
+    prepared = graph.prepare(query.text)
+    verify(prepared._planned.logical)
+    assert str(graph.explain(query.text))
+    return "planned"
 
 
 def _explained(graph: Graph, query: RandomQuery) -> Outcome:
