@@ -132,8 +132,8 @@ def test_it_goes_with_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stop", ["interrupt", "timeout"])
 def test_it_goes_with_what_is_stopped(tmp_path: Path, stop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped at the first block that is written after the tenth."""
-    write, blocks = SpilledRows._append, []
+    """Stopped at the tenth block that is written."""
+    write, blocks = SpilledRows.append, []
 
     def counted(self: SpilledRows, batch: object) -> None:
         blocks.append(1)
@@ -144,7 +144,7 @@ def test_it_goes_with_what_is_stopped(tmp_path: Path, stop: str, monkeypatch: py
                 self._context.control.deadline_ns = 1
         write(self, batch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SpilledRows, "_append", counted)
+    monkeypatch.setattr(SpilledRows, "append", counted)
     with pytest.raises(QueryInterrupted if stop == "interrupt" else QueryTimeout):
         list(GRAPH.query(SORT, {"n": 500_000}, memory_limit=2_000_000, spill_directory=tmp_path, device="cpu"))
     assert len(blocks) == 10
