@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qengine import Graph, QengineError, QueryInterrupted, QueryTimeout, ResourceError, SemanticError
+from qengine import Graph, OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, ResourceError, SemanticError
 from qengine.exec.spill import folder
 from qengine.exec.spill.rows import SpilledRows
 from qengine.testing.compare import difference
@@ -57,6 +57,26 @@ def test_what_spills_is_right(text: str) -> None:
         assert list(map(repr, found)) == list(map(repr, expected))  # ties in the order in which they came
     else:
         assert difference(expected, found) is None
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(60, 400), st.integers(9, 14), st.integers(1, 50), st.sampled_from(["", "DESC"]))
+def test_runs_of_long_rows_are_merged_a_few_at_a_time(count: int, doublings: int, ties: int, order: str) -> None:
+    """Blocks of one row each, whose keys are all of it: more than stay in memory."""
+    long = f"reduce(s = 'é', i IN range(1, {doublings}) | s + s)"
+    text = (
+        f"UNWIND range(1, $n) AS i WITH i, {long} + (i * 7919 % {ties}) AS s ORDER BY s {order} RETURN i, right(s, 3)"
+    )
+    found = list(GRAPH.query(text, {"n": count}, memory_limit=LIMIT, device="cpu"))
+    expected = sorted(range(1, count + 1), key=lambda i: str(i * 7919 % ties), reverse=order == "DESC")
+    assert [row[0] for row in found] == expected
+
+
+def test_rows_of_which_no_two_fit_are_refused(tmp_path: Path) -> None:
+    text = "UNWIND range(1, 40) AS i WITH reduce(s = 'a', i IN range(1, 18) | s + s) + i AS s ORDER BY s RETURN size(s)"
+    with pytest.raises(OutOfMemory, match="Sort needs"):
+        list(GRAPH.query(text, memory_limit=LIMIT, spill_directory=tmp_path, device="cpu"))
+    assert not folders(tmp_path)
 
 
 VALUES = st.one_of(
@@ -132,8 +152,8 @@ def test_it_goes_with_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stop", ["interrupt", "timeout"])
 def test_it_goes_with_what_is_stopped(tmp_path: Path, stop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped at the first block that is written after the tenth."""
-    write, blocks = SpilledRows._append, []
+    """Stopped at the tenth block that is written."""
+    write, blocks = SpilledRows.append, []
 
     def counted(self: SpilledRows, batch: object) -> None:
         blocks.append(1)
@@ -144,7 +164,7 @@ def test_it_goes_with_what_is_stopped(tmp_path: Path, stop: str, monkeypatch: py
                 self._context.control.deadline_ns = 1
         write(self, batch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SpilledRows, "_append", counted)
+    monkeypatch.setattr(SpilledRows, "append", counted)
     with pytest.raises(QueryInterrupted if stop == "interrupt" else QueryTimeout):
         list(GRAPH.query(SORT, {"n": 500_000}, memory_limit=2_000_000, spill_directory=tmp_path, device="cpu"))
     assert len(blocks) == 10

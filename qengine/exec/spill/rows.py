@@ -6,7 +6,7 @@ type, from batch to batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,17 +22,16 @@ from qengine.exec.spill.folder import failed
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["WORKING", "SpilledRows", "in_blocks", "working_of"]
+__all__ = ["WORKING", "SpilledRows", "block_bytes", "in_blocks", "working_of"]
 
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 1 << 20, 1 << 13
 WORKING = 3  # times their bytes that rows take while they are worked on: themselves, in one piece, and what is made
-_FIRST = np.zeros(1, np.int64)
 _BLOCKS = 512  # a block is about this part of the memory limit
 
 
 def in_blocks(batch: Batch, context: ExecutionContext) -> Iterator[Batch]:
     """Yield the rows of a batch in parts of a block's size each: who takes them has room for that."""
-    rows = max(1, min(BATCH_ROWS, batch.length * _block_bytes(context) // max(1, batch.nbytes)))
+    rows = max(1, min(BATCH_ROWS, batch.length * block_bytes(context) // max(1, batch.nbytes)))
     for offset in range(0, batch.length, rows):
         yield batch.slice(offset, rows)
 
@@ -46,7 +45,7 @@ def _working(nbytes: int, rows: int, columns: int) -> int:
     return WORKING * nbytes + (TABLE + PLACES * columns) * rows
 
 
-def _block_bytes(context: ExecutionContext) -> int:
+def block_bytes(context: ExecutionContext) -> int:
     """Return how many bytes of rows are written, and read again, at a time."""
     limit = context.memory_limit
     return _LARGEST_BLOCK if limit is None else min(_LARGEST_BLOCK, max(_SMALLEST_BLOCK, limit // _BLOCKS))
@@ -70,23 +69,17 @@ class SpilledRows:
     ----------
     operator
         Whose rows they are: a profile counts there what is written.
-    keys
-        The columns of which the first row of each block is kept in memory, too; none: none is.
 
     Attributes
     ----------
     length, nbytes
         Rows so far, and bytes that they take in memory.
-    firsts
-        The first rows of the blocks, of the keys alone.
     largest_working
         What ordering the rows of one block takes at most.
     """
 
-    def __init__(self, context: ExecutionContext, operator: object, keys: Sequence[str] = ()) -> None:
-        self.firsts: list[Batch] = []
+    def __init__(self, context: ExecutionContext, operator: object) -> None:
         self.largest_working = 0
-        self._keys = keys
         self.length = self.nbytes = 0
         self._context = context
         self._operator = operator
@@ -105,10 +98,17 @@ class SpilledRows:
             Between two blocks, as the context says.
         """
         for part in in_blocks(batch, self._context):
-            self._context.check()
-            self._append(part)
+            self.append(part)
 
-    def _append(self, batch: Batch) -> None:
+    def append(self, batch: Batch) -> None:
+        """Write the rows of a batch behind the others, as one block.
+
+        Raises
+        ------
+        ResourceError, QueryTimeout, QueryInterrupted
+            As ``write``.
+        """
+        self._context.check()
         nbytes = batch.nbytes
         kept = {name: stored(column) for name, column in batch.columns.items()}
         arrays = [array for array, _ in kept.values()]
@@ -131,9 +131,7 @@ class SpilledRows:
         restore = {name: each for name, (_, each) in kept.items()}
         self._blocks.append(_Block(self._size, data.size, batch.length, nbytes, restore))
         self._size += data.size
-        if self._keys:
-            self.firsts.append(batch.select(self._keys).take(_FIRST))
-            self.largest_working = max(self.largest_working, _working(nbytes, batch.length, len(restore)))
+        self.largest_working = max(self.largest_working, _working(nbytes, batch.length, len(restore)))
         self.length += batch.length
         self.nbytes += nbytes
         self._context.count_spilled(self._operator, data.size, files=int(first))
@@ -151,6 +149,11 @@ class SpilledRows:
             yield self._read(block)
         if not again:
             self.remove()
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks that can be read."""
+        return len(self._blocks)
 
     @property
     def width(self) -> int:

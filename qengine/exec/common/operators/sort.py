@@ -49,8 +49,7 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
             for batch in sorting.keyed(fitting(upstream(outer), holding)):
                 runtime.context.check()
                 if held and holding.bytes + batch.nbytes + working + sorting.working(batch) > holding.share():
-                    runs.add(sorting.ordered_aside(held, holding, rows))
-                    holding.set(0)
+                    runs.add(sorting.ordered_aside(held, holding, rows), holding)
                     rows = last = last_bytes = working = 0
                 held.append(batch)
                 rows += batch.length
@@ -71,9 +70,8 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
             if not runs:
                 yield from sorting.emitted(iter((whole,)))
                 return
-            runs.add(whole)
+            runs.add(whole, holding)
             del whole
-            holding.set(0)
             ordered = sorting.emitted(runs.merged(holding))
             yield from ordered if limit is None else limited(ordered, limit, outer.length)
 
