@@ -124,10 +124,14 @@ def plan_counted(
     """Plan a statement as a count; ``check`` raises once that has taken too long."""
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count
+    from qengine.syntax.checks import updates
 
     text = text.strip().removesuffix(";")
     with planning(text, check, "estimate"):
         text, statement = _statement(text)
+        if updates(statement.body):
+            message = "An estimate is of a query that reads; this one changes the graph."
+            raise SemanticError(message, span=statement.body.span, hint="Leave out what follows the pattern.")
         bound = bind(statement, text, store, procedures=procedures)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")

@@ -40,12 +40,6 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
         check_planning()
         if not updates(statement.body) or statement.explain == "explain":
             return None
-        if statement.explain is not None:
-            raise Unsupported(
-                f"{statement.explain.upper()} of a statement that changes the graph isn't built yet.",
-                span=Span(statement.span.start, statement.span.start + len(statement.explain)),
-                hint="EXPLAIN shows its plan; stats of the result hold its time and its changes.",
-            )
         return _bound(statement, text, procedures)
 
 
@@ -53,6 +47,12 @@ def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Plann
     from qengine.binder import bind
 
     bound = bind(statement, text, _OPEN, procedures=procedures)
+    if statement.explain not in (None, "explain"):
+        raise Unsupported(
+            f"{statement.explain.upper()} of a statement that changes the graph isn't built yet.",
+            span=Span(statement.span.start, statement.span.start + len(statement.explain)),
+            hint="EXPLAIN shows its plan; stats of the result hold its time and its changes.",
+        )
     notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
     return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
 
