@@ -24,8 +24,6 @@ from qengine.prepared import Prepared
 from qengine.procedures import register
 from qengine.result import Result
 from qengine.statements import Cardinalities
-from qengine.views import GraphView
-from qengine.write.versions import Versions
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
@@ -71,6 +69,9 @@ class Graph:
             from qengine import storage
 
             store = storage.from_records([])
+        from qengine.views import GraphView
+        from qengine.write.versions import Versions
+
         self._view = GraphView(Versions(store))
         self.import_directory = import_directory
 
@@ -335,6 +336,9 @@ class Graph:
     @classmethod
     def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
         """Wrap what ``open_folder`` gave."""
+        from qengine.views import GraphView
+        from qengine.write.versions import Versions
+
         graph = cls(store)
         graph._view = GraphView(Versions(store, folder, commits), folder)
         return graph

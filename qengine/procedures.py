@@ -19,7 +19,6 @@ from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.errors import SemanticError
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.prepared import Prepared
-from qengine.views import SnapshotView
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
@@ -54,6 +53,8 @@ class Snapshot:
         TransactionError
             ``ReadOnly`` for a statement that changes the graph; else as ``Graph.query``.
         """
+        from qengine.views import SnapshotView
+
         view = SnapshotView(self._store, self._context)
         context = view.accept(**limits)
         return Prepared(view, text, None, context).start(params, device, context)

@@ -74,7 +74,7 @@ def connected_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
 def test_small_patterns_get_the_cheapest_of_all_connected_orders(problem: Problem) -> None:
     found = CostModel(problem).best_order()
     costs = {order: CostModel(problem).cost(order) for order in connected_orders(problem)}
-    assert found.cost == pytest.approx(min(costs.values()))
+    assert found.cost <= min(costs.values()) * (1 + 1e-6)  # one that isn't connected may be cheaper still
     assert found.cost == pytest.approx(CostModel(problem).cost(found.vertices))
 
 
