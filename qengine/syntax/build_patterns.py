@@ -11,7 +11,7 @@ from typing import Any
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import ExpressionBuilder, between, span_of
-from qengine.syntax.literals import parse_integer
+from qengine.syntax.literals import MAX_INTEGER, parse_integer
 from qengine.syntax.scanner import Token
 
 __all__ = ["PatternBuilder"]
@@ -131,7 +131,11 @@ class PatternBuilder(ExpressionBuilder):
     # ---------------------------------------------------------------------------------------------------- hops
 
     def _count(self, token: Token) -> int:
-        return parse_integer(token, self.text)
+        number = parse_integer(token, self.text)
+        if number > MAX_INTEGER:  # which only a minus before it could make small enough
+            hint = f"The largest is {MAX_INTEGER}."
+            raise self.fail(f"{number} does not fit a 64-bit integer.", span_of(token), hint, "IntegerOverflow")
+        return number
 
     def _hops(self, minimum: int, maximum: int | None, span: Span) -> ast.Hops:
         return ast.Hops(minimum, maximum, span=span)
