@@ -36,7 +36,8 @@ _EMPTY = np.empty(0, np.int64)
 def successor(base: GraphStore, commit: Commit) -> GraphStore:
     """Return the next version of a graph.
 
-    Labels, types and property keys that no element of those made anew has any more are gone. New types are directed.
+    Labels, types and property keys that no element of those made anew has any more are gone. New types are directed;
+    so that it stays undirected, a type which is that is kept without relationships too.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     old_nodes = _places(base.node_numbers, commit.nodes)
     layout = lay_out(base, commit.nodes, old_nodes)
     nodes = _node_columns(base, layout, commit.nodes, old_nodes)
-    made = [each for each in _types(base, layout, commit) if each.count]
+    made = [each for each in _types(base, layout, commit) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
         facts = each.undirected, each.lists.parallel, each.lists.loops

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qengine.binder import bind
+from qengine.builtin_procedures import EVERYWHERE
 from qengine.exec import reference
 from qengine.exec.context import ExecutionContext
 from qengine.plan.logical import LogicalPlan
@@ -45,7 +46,8 @@ def true_rows(
         As the query's execution does.
     """
     (statement,) = parse(text)
-    return rows_of(bind(statement, text, store, parameters or {}).plan, store, parameters, steps=steps)
+    plan = bind(statement, text, store, parameters or {}, procedures=EVERYWHERE).plan
+    return rows_of(plan, store, parameters, steps=steps)
 
 
 def rows_of(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from qengine import Graph
 from qengine.binder import bind
+from qengine.builtin_procedures import EVERYWHERE
 from qengine.errors import ExecutionError, QengineError, Unsupported
 from qengine.syntax import parse
 from qengine.syntax.checks import updates
@@ -50,7 +51,7 @@ def check(graph: Graph, query: RandomQuery, *, thorough: bool = False) -> Outcom
             return _planned(graph, query)
         if statement.explain is not None:
             return _explained(graph, query)
-        plan = bind(statement, query.text, graph._store).plan
+        plan = bind(statement, query.text, graph._store, procedures=EVERYWHERE).plan
         verify(plan)
         expected: list[tuple[Any, ...]] | None
         try:
@@ -84,7 +85,10 @@ def _planned(graph: Graph, query: RandomQuery) -> Outcome:
     """Check that a statement that changes the graph is planned, and shown."""
     prepared = graph.prepare(query.text)
     verify(prepared._planned.logical)
-    assert str(graph.explain(query.text))
+    try:
+        assert str(graph.explain(query.text))
+    except Unsupported:  # what it reads is planned when it is carried out: each part for the version then
+        return "refused"
     return "planned"
 
 

@@ -290,6 +290,8 @@ class _Run:
         steps: list[tuple[st.NodePattern, st.RelationshipPattern | None]] = []
         for path in paths:
             steps += zip(path.nodes, (None, *path.relationships), strict=True)
+            for each in (*path.nodes, *path.relationships):
+                self.defined(each.properties, row)
 
         def extend(at: int, row: Row, last: int, used: frozenset[int]) -> Iterator[Row]:
             self.work += 1
@@ -317,6 +319,16 @@ class _Run:
                             yield from extend(at + 1, found, there, used | {number})
 
         return extend(0, row, -1, frozenset())
+
+    def defined(self, wanted: st.Items, row: Row) -> None:
+        """Check that conditions of a pattern fail for no element: which of them are evaluated is not defined."""
+        for _, value in wanted:
+            try:
+                self.value(value, row)
+            except KeyError:  # it is of another element of the pattern
+                continue
+            except ModelError:
+                raise Undefined from None
 
     def bound(self, node: st.NodePattern, number: int, row: Row) -> Iterator[Row]:
         if node.name in row and row[node.name] != NodeRef(number):
