@@ -102,7 +102,7 @@ class Bank:
         try:
             with self.graph.transaction() as t:
                 t.query(PAY, {"a": a, "b": b, "amount": amount})
-                t.query("MATCH (x:Account {id: $a}) SET x.balance = x.balance - 1 RETURN 1 / 0", {"a": a}).fetchall()
+                t.query("MATCH (x:Account) WITH x LIMIT 1 SET x.balance = x.balance - 1 RETURN 1 / 0").fetchall()
         except ExecutionError as error:
             assert error.code == "DivisionByZero", error
             return
