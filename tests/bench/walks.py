@@ -94,14 +94,14 @@ def _peer(graph: Graph) -> duckdb.DuckDBPyConnection:
 
 def _compared(question: Question, graph: Graph, peer: duckdb.DuckDBPyConnection) -> bool:
     """Print a row; tell whether both answers are the same."""
-    ours, answer = _timed(lambda: tuple(graph.query(question.cypher, timeout=_SECONDS).fetchone()))
-    theirs, expected = _timed(lambda: tuple(map(int, peer.execute(question.sql).fetchone() or ())))
+    ours, answer = timed(lambda: tuple(graph.query(question.cypher, timeout=_SECONDS).fetchone()))
+    theirs, expected = timed(lambda: tuple(map(int, peer.execute(question.sql).fetchone() or ())))
     shown = " / ".join(f"{n:,}" for n in answer) + ("" if answer == expected else f" WRONG, not {expected}")
     print(f"| {question.name} | {shown} | {ours:.1f} | {theirs:,.0f} |", flush=True)
     return bool(answer == expected)
 
 
-def _timed(ask: Callable[[], Any]) -> tuple[float, Any]:
+def timed(ask: Callable[[], Any]) -> tuple[float, Any]:
     """Return the median of some runs in milliseconds, of one where it takes long, and the answer."""
     times: list[float] = []
     while len(times) < _RUNS and sum(times) < _RUNS * 1e3:
@@ -119,7 +119,7 @@ def _kernel(graph: Graph) -> None:
     for direction in (Direction.OUT, Direction.BOTH):
         for threads in sorted({1, os.cpu_count() or 1}):
             given = (WalkSpace(store, (0,), direction), ends, lanes, ExecutionContext(threads=threads))
-            spent, found = _timed(partial(reach_counts, *given, ReachRules(0, None)))
+            spent, found = timed(partial(reach_counts, *given, ReachRules(0, None)))
             rate = LANES * store.relationship_count / spent / 1e6
             what = f"64 starts, {direction.name.lower()}, {threads} threads"
             print(f"{what}: {int(found.sum()):,} ends, {spent:.1f} ms, {rate:.1f} G/s")

@@ -22,7 +22,7 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import extend, host_rows, pcsr_build, search
+from qengine.exec.gpu import extend, host_rows, pcsr_build, reach, search
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
@@ -98,6 +98,7 @@ KERNELS = {
     "count_bfs": ("count_bfs",),
     "pcsr_build": ("pcsr_pairs", "pcsr_unpack", "pcsr_starts", "pcsr_dense", "pcsr_homes", "pcsr_ranks", "pcsr_empty",
                    "pcsr_groups", "pcsr_move"),
+    "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
     "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "signature": ("signature_build",),
@@ -117,6 +118,7 @@ PASSES = frozenset({
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_report", "guide_temper",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
+    "reach_count", "reach_forget", "reach_found", "reach_start",
     "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip
@@ -350,7 +352,8 @@ def emulated(memory: DeviceMemory, free: int = 0, properties: DeviceProperties =
         yield EmulatedRun(context, memory, free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "device_run", run)
+        for module in (reach, search):
+            patch.setattr(module, "device_run", run)
         for module in (extend, host_rows, pcsr_build):
             patch.setattr(module, "cupy", lambda: cupy)
         yield patch

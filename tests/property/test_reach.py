@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from qengine import Graph
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.reach_kernel import Lanes, ReachRules, reach_chunks, reach_counts
+from qengine.exec.host.reach_kernel import HOST, Lanes, ReachChunk, ReachKernels, ReachRules, reach_chunks, reach_counts
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace, pack_bits
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.records import from_records
@@ -24,32 +25,45 @@ from tests.property.test_walks import Case, cases
 IntArray = NDArray[np.int64]
 
 
+def small_chunks(*given: Any, hops: bool) -> Iterator[ReachChunk]:
+    for chunk in reach_chunks(*given, hops=hops, rows=64):
+        assert len(chunk.lane) <= 64
+        yield chunk
+
+
+SMALL_CHUNKS = ReachKernels(small_chunks, reach_counts)  # type: ignore[arg-type]
+
+
 def lanes_of(sets: list[list[int]]) -> Lanes:
     return Lanes(np.cumsum([0, *map(len, sets)]), np.array([v for each in sets for v in each], np.int64))
 
 
 def reached(
-    case: Case, store: Any, sets: list[list[int]], repeats: PathMode, hops: bool
+    case: Case, store: Any, sets: list[list[int]], repeats: PathMode, hops: bool, kernels: ReachKernels
 ) -> dict[tuple[int, int], int | None]:
     """Return the least hops by set and end; compare with the counts."""
     context = ExecutionContext(threads=case.threads)
     given = (case.space(store), case.end_filter(), lanes_of(sets), context)
     rules = ReachRules(case.minimum, case.maximum, repeats)
     found: dict[tuple[int, int], int | None] = {}
-    for chunk in reach_chunks(*given, rules, hops=hops, rows=64):
-        assert 0 < len(chunk.lane) <= 64 and (chunk.hops is not None) == hops
+    for chunk in kernels.chunks(*given, rules, hops=hops):
+        assert len(chunk.lane) and (chunk.hops is not None) == hops
         least = [None] * len(chunk.lane) if chunk.hops is None else chunk.hops.tolist()
         for lane, end, each in zip(chunk.lane.tolist(), chunk.end.tolist(), least, strict=True):
             assert (lane, end) not in found
             found[lane, end] = each
     number = Counter(lane for lane, _ in found)
-    assert reach_counts(*given, rules).tolist() == [number[lane] for lane in range(len(sets))]
+    assert kernels.counts(*given, rules).tolist() == [number[lane] for lane in range(len(sets))]
     return found
 
 
 @pytest.mark.parametrize("repeats", list(PathMode))
 @given(data=st.data())
 def test_ends_and_hops_of_each_start(repeats: PathMode, data: Any) -> None:
+    check_starts(repeats, data, SMALL_CHUNKS)
+
+
+def check_starts(repeats: PathMode, data: Any, kernels: ReachKernels) -> None:
     case = data.draw(cases(bounded=repeats is PathMode.WALK))
     starts = tuple(dict.fromkeys(v for v in case.starts if v >= 0)) or (0,)
     case = replace(case, minimum=case.minimum % 2, starts=starts, targets=None, forbidden=None)
@@ -57,12 +71,16 @@ def test_ends_and_hops_of_each_start(repeats: PathMode, data: Any) -> None:
     least: dict[tuple[int, int], int] = {}
     for row, end, taken in case.walks(store, repeats=repeats):
         least[row, end] = min(least.get((row, end), len(taken)), len(taken))
-    assert reached(case, store, [[v] for v in starts], repeats, hops=True) == least
+    assert reached(case, store, [[v] for v in starts], repeats, True, kernels) == least
 
 
 @pytest.mark.parametrize("repeats", list(PathMode))
 @given(data=st.data())
 def test_ends_of_sets(repeats: PathMode, data: Any) -> None:
+    check_sets(repeats, data, SMALL_CHUNKS)
+
+
+def check_sets(repeats: PathMode, data: Any, kernels: ReachKernels) -> None:
     case = data.draw(cases(bounded=repeats is PathMode.WALK))
     every = tuple(range(case.vertices))
     case = replace(case, minimum=case.minimum % 2, starts=every, targets=None, forbidden=None)
@@ -72,7 +90,7 @@ def test_ends_of_sets(repeats: PathMode, data: Any) -> None:
     for start, end, _ in case.walks(store, repeats=repeats):
         ends[start].add(end)
     expected = {(lane, end) for lane, starts in enumerate(sets) for v in starts for end in ends[v]}
-    assert set(reached(case, store, sets, repeats, hops=False)) == expected
+    assert set(reached(case, store, sets, repeats, False, kernels)) == expected
 
 
 def test_no_ends_are_reached_where_none_are_allowed() -> None:
@@ -105,7 +123,13 @@ def levels(lists: list[list[int]], start: int, through: NDArray[np.bool_] | None
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_large_graph(threads: int, masked: bool) -> None:
-    draws = rmat(12, 24, seed=3)
+    context = ExecutionContext(threads=threads)
+    check_large_graph(context, masked, HOST, 12)
+    assert context.control.memory_used == 0
+
+
+def check_large_graph(context: ExecutionContext, masked: bool, kernels: ReachKernels, scale: int) -> None:
+    draws = rmat(scale, 24, seed=3)
     store = Graph.from_edge_list((draws.source, draws.target), type="E")._store
     edge_type, n = store.types[0], store.vertex_count
     sources, targets = store.endpoints(np.arange(edge_type.count))
@@ -121,17 +145,15 @@ def test_a_large_graph(threads: int, masked: bool) -> None:
     )  # fmt: skip
     starts = random.choice(n, 70, replace=False)
     lanes = Lanes(np.arange(71), starts)
-    context = ExecutionContext(threads=threads)
     expected = [levels(lists, v, through) for v in starts.tolist()]
     found: list[dict[int, int]] = [{} for _ in expected]
-    for chunk in reach_chunks(space, EndFilter(0, n), lanes, context, ReachRules(1, None), hops=True):
+    for chunk in kernels.chunks(space, EndFilter(0, n), lanes, context, ReachRules(1, None), hops=True):
         assert chunk.hops is not None
         for lane, end, hops in zip(chunk.lane.tolist(), chunk.end.tolist(), chunk.hops.tolist(), strict=True):
             found[lane][end] = hops
     assert found == expected
-    counts = reach_counts(space, EndFilter(0, n), lanes, context, ReachRules(1, 2))
+    counts = kernels.counts(space, EndFilter(0, n), lanes, context, ReachRules(1, 2))
     assert counts.tolist() == [sum(hops <= 2 for hops in each.values()) for each in expected]
-    assert context.control.memory_used == 0
 
 
 def test_starts_come_back_along_a_triangle_or_to_other_starts() -> None:

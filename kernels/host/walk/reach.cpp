@@ -16,19 +16,19 @@ constexpr uint64_t kSharedEnds = 1 << 15;  // vertices that are worth the start 
 
 class Reach {
  public:
-  Reach(const ReachPlan& plan, Control* control)
-      : plan_(plan), control_(control), levels_(std::make_unique<ReachLevels>(plan_, control)) {
-    const bool seen = plan.minimum == 0 || plan.returns != kReturnsByWalk;
+  Reach(const ReachPlan& plan, Control* control) : plan_(plan), control_(control) {
     end_ = {plan.end_lo, plan.end_hi, plan.end_bits};
     returning_ = plan.end_lo >= plan.end_hi;  // there are no ends
-    if (!returning_) levels_->start(plan.offsets, plan.starts, plan.lanes, seen);
+    if (returning_ || plan.only_returns) return;
+    levels_ = std::make_unique<ReachLevels>(plan_, control);
+    levels_->start(plan.offsets, plan.starts, plan.lanes, plan.minimum == 0 || plan.returns != kReturnsByWalk);
   }
 
   Status next(ReachOutput& output, int32_t& done) {
     output.rows = 0;
     while (true) {
       if (!emit(output)) return kOk;
-      if (returning_ || levels_->exhausted() || levels_->depth() >= plan_.maximum) break;
+      if (!levels_ || levels_->exhausted() || levels_->depth() >= plan_.maximum) break;
       const Status status = levels_->step();
       if (status != kOk) return status;
       list_ = place_ = 0;
@@ -48,16 +48,18 @@ class Reach {
 
   Status count(int64_t* counts) {
     std::fill(counts, counts + plan_.lanes, 0);
-    while (!levels_->exhausted() && levels_->depth() < plan_.maximum) {
-      const Status status = levels_->step();
-      if (status != kOk) return status;
-    }
-    const Status counted = count_seen(counts);
-    if (counted != kOk) return counted;
-    if (plan_.minimum == 0 || plan_.returns == kReturnsByWalk) return kOk;
-    for (int32_t lane = 0; lane < plan_.lanes; ++lane) {
-      for (int64_t i = plan_.offsets[lane]; i < plan_.offsets[lane + 1]; ++i) {
-        counts[lane] -= end_.accepts(static_cast<uint32_t>(plan_.starts[i]));
+    if (levels_) {
+      while (!levels_->exhausted() && levels_->depth() < plan_.maximum) {
+        const Status status = levels_->step();
+        if (status != kOk) return status;
+      }
+      const Status counted = count_seen(counts);
+      if (counted != kOk) return counted;
+      if (plan_.minimum == 0 || plan_.returns == kReturnsByWalk) return kOk;
+      for (int32_t lane = 0; lane < plan_.lanes; ++lane) {
+        for (int64_t i = plan_.offsets[lane]; i < plan_.offsets[lane + 1]; ++i) {
+          counts[lane] -= end_.accepts(static_cast<uint32_t>(plan_.starts[i]));
+        }
       }
     }
     const Status status = returning_ ? kOk : find_returns();
@@ -105,7 +107,7 @@ class Reach {
 
   // Writes the ends of the last level; false: the buffer is full.
   bool emit(ReachOutput& output) {
-    if (returning_ || levels_->depth() < plan_.minimum) return true;
+    if (!levels_ || levels_->depth() < plan_.minimum) return true;
     const auto& fresh = levels_->fresh();
     for (; list_ < fresh.size(); ++list_, place_ = 0) {
       for (; place_ < fresh[list_].size(); ++place_) {

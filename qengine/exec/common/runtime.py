@@ -11,6 +11,7 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
 
 if TYPE_CHECKING:
+    from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
     from qengine.plan.physical import Eliminate, Search
 
@@ -22,11 +23,13 @@ class Matchers:
     """How another executor matches patterns.
 
     ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
-    ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched.
+    ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched. ``reach``: follow
+    sets of vertices, as ``host.reach_kernel.HOST``.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
     eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
+    reach: ReachKernels
 
 
 class Runtime:

@@ -14,7 +14,8 @@ __all__ = ["run"]
 
 
 def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows | FewRows]:
-    """Run a plan as ``qengine.exec.common.pipeline.run`` does, each ``Search`` and ``Eliminate`` on the GPU.
+    """Run a plan as ``qengine.exec.common.pipeline.run`` does, each ``Search``, ``Eliminate`` and ``Reach`` on the GPU,
+    and lengths of shortest paths.
 
     Raises
     ------
@@ -24,6 +25,9 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     from qengine.exec.common import pipeline
     from qengine.exec.common.runtime import Matchers
     from qengine.exec.gpu.eliminate import run_eliminate
+    from qengine.exec.gpu.reach import reach_chunks, reach_counts
     from qengine.exec.gpu.search import run_search
+    from qengine.exec.host.reach_kernel import ReachKernels
 
-    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate))
+    reach = ReachKernels(reach_chunks, reach_counts)
+    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate, reach))

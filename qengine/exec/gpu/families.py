@@ -66,6 +66,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "count_bfs": ({},),
     "pcsr": ({},),
     "pcsr_build": ({},),
+    "reach": ({},),
     "sample": ({"QE_LEVELS": 16},),
     "sample_packed": (_SAMPLED_TRIANGLES,),
     "signature": ({},),

@@ -9,9 +9,8 @@ import numpy as np
 from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
-from qengine.exec.gpu.upload import resident_array
+from qengine.exec.gpu.upload import resident_array, resident_lists
 from qengine.exec.view import ExecView
-from qengine.storage.adjacency import Adjacency
 from qengine.storage.signatures import Signatures
 
 __all__ = ["built_signatures", "resident_signatures"]
@@ -48,7 +47,7 @@ def built_signatures(store: ExecView, signatures: Signatures, run: DeviceRun) ->
     """Return a block with the table, built now. Errors as above."""
     lent: list[Resident] = []
     try:
-        lists = np.array([_record(store, each, run, lent) for each in signatures.lists], PCSR)
+        lists = np.array([resident_lists(store, each, run, lent) for each in signatures.lists], PCSR)
         blocks = [run.upload(each, _WHAT) for each in (*signatures.arrays, lists)]
         ends, begins, labels, numbers, records = (block.ptr for block in blocks)
         given = run.upload(
@@ -63,14 +62,3 @@ def built_signatures(store: ExecView, signatures: Signatures, run: DeviceRun) ->
     finally:
         for resident in lent:
             run.memory.unpin(resident)
-
-
-def _record(store: ExecView, lists: Adjacency, run: DeviceRun, held: list[Resident]) -> tuple[int, ...]:
-    """Return a ``qe::Pcsr`` with the device's addresses."""
-
-    def address(array: Any) -> int:
-        return resident_array(store, array, run, held) if array is not None and array.nbytes else 0
-
-    struct = lists.as_struct()
-    offsets, keys, groups, neighbours = (address(array) for array in struct.arrays[:-1])
-    return struct.form, struct.lo, struct.hi, struct.n_keys, offsets, keys, groups, neighbours, 0, len(lists)

@@ -22,7 +22,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
 
-__all__ = ["DevicePlan", "device_plan", "resident_array"]
+__all__ = ["DevicePlan", "device_plan", "resident_array", "resident_lists"]
 
 _ALIGNMENT = 256
 _POINTERS = (
@@ -219,6 +219,23 @@ def resident_array(
     held.append(resident)
     assert resident.address is not None
     return resident.address
+
+
+def resident_lists(
+    store: ExecView, lists: Adjacency, run: DeviceRun, held: list[Resident], *, ids: bool = False
+) -> tuple[int, ...]:
+    """Return the fields of a ``match_plan.PCSR`` record with the device's addresses of lists that become resident.
+
+    ``ids``: whether the relationships' ids are wanted; else ``edge_ids`` is null. ``held`` gets the arrays, pinned.
+    """
+
+    def address(array: npt.NDArray[Any] | None) -> int:
+        return resident_array(store, array, run, held) if array is not None and array.nbytes else 0
+
+    struct = lists.as_struct()
+    *index, neighbours, edge_ids = struct.arrays
+    addresses = (*map(address, index), address(neighbours), address(edge_ids) if ids else 0)
+    return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
 
 
 def _name_of(store: ExecView, array: npt.NDArray[Any]) -> tuple[int, int, int]:

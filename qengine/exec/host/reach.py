@@ -13,7 +13,7 @@ from qengine.exec.common.columns import IntArray, NodeColumn, integer_column, ve
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import ROW
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.reach_kernel import Lanes, ReachChunk, ReachRules, reach_chunks, reach_counts
+from qengine.exec.host.reach_kernel import HOST, Lanes, ReachChunk, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkMode, WalkRows, WalkRules, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
@@ -26,7 +26,12 @@ _FEW_STARTS = 8
 
 
 def run_reach(
-    store: ExecView, op: Reach, batches: Iterator[Batch], context: ExecutionContext, masks: MaskProvider
+    store: ExecView,
+    op: Reach,
+    batches: Iterator[Batch],
+    context: ExecutionContext,
+    masks: MaskProvider,
+    kernels: ReachKernels = HOST,
 ) -> Iterator[Batch]:
     """Yield the ends that the input's rows lead to, or their numbers.
 
@@ -42,6 +47,8 @@ def run_reach(
         Limits.
     masks
         Evaluates ``op``'s predicates.
+    kernels
+        What follows sets of vertices.
 
     Raises
     ------
@@ -50,7 +57,7 @@ def run_reach(
     """
     if op.start in op.by and op.count is None:
         for batch in batches:
-            yield from _reached(store, op, batch, context, masks)
+            yield from _reached(store, op, batch, context, masks, kernels)
         return
     with context.memory.holding("Reach") as holding:
         gathered: list[Batch] = []
@@ -58,24 +65,29 @@ def run_reach(
             gathered.append(batch)
             holding.add(batch.nbytes)
         if gathered:
-            yield from _reached(store, op, concatenate_batches(gathered), context, masks)
+            yield from _reached(store, op, concatenate_batches(gathered), context, masks, kernels)
 
 
 def _reached(
-    store: ExecView, op: Reach, batch: Batch, context: ExecutionContext, masks: MaskProvider
+    store: ExecView,
+    op: Reach,
+    batch: Batch,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    kernels: ReachKernels,
 ) -> Iterator[Batch]:
     lanes, groups = _lanes(op, batch)
     ends = end_filter(store, op, masks)
     rules = ReachRules(op.minimum, op.maximum, op.mode)
     chunks: Iterable[ReachChunk]
     if ends.hi - ends.lo == 1:
-        found_lanes = _leading_to(ends.lo, store, op, lanes, context, masks)
+        found_lanes = _leading_to(ends.lo, store, op, lanes, context, masks, kernels)
         counts = np.bincount(found_lanes, minlength=len(lanes))
         chunks = [ReachChunk(found_lanes, np.full(len(found_lanes), ends.lo), None)]
     elif op.count is not None:
-        counts = reach_counts(walk_space(store, op, masks), ends, lanes, context, rules)
+        counts = kernels.counts(walk_space(store, op, masks), ends, lanes, context, rules)
     else:
-        chunks = reach_chunks(walk_space(store, op, masks), ends, lanes, context, rules)
+        chunks = kernels.chunks(walk_space(store, op, masks), ends, lanes, context, rules)
     if op.count is not None:
         kept = np.flatnonzero(counts)
         for offset, length in pieces(len(kept), BATCH_ROWS):
@@ -90,7 +102,13 @@ def _reached(
 
 
 def _leading_to(
-    end: int, store: ExecView, op: Reach, lanes: Lanes, context: ExecutionContext, masks: MaskProvider
+    end: int,
+    store: ExecView,
+    op: Reach,
+    lanes: Lanes,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    kernels: ReachKernels,
 ) -> IntArray:
     """Return the sets from which the only possible end is reached: few starts are searched from both sides, else one
     search goes backward from the end.
@@ -106,7 +124,7 @@ def _leading_to(
     reached = np.zeros(store.vertex_count, np.bool_)
     alone = Lanes(np.array([0, 1]), np.array([end]))
     every = EndFilter(0, store.vertex_count)
-    for chunk in reach_chunks(back, every, alone, context, ReachRules(op.minimum, op.maximum, op.mode)):
+    for chunk in kernels.chunks(back, every, alone, context, ReachRules(op.minimum, op.maximum, op.mode)):
         reached[chunk.end] = True
     return np.unique(lane_of[reached[lanes.starts]])
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,17 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
 from qengine.plan.pattern import PathMode
 
-__all__ = ["LANES", "Lanes", "ReachChunk", "ReachRules", "reach_chunks", "reach_counts"]
+__all__ = [
+    "HOST",
+    "LANES",
+    "Lanes",
+    "ReachChunk",
+    "ReachKernels",
+    "ReachRules",
+    "ReturnRule",
+    "reach_chunks",
+    "reach_counts",
+]
 
 IntArray = NDArray[np.int64]
 
@@ -38,6 +50,8 @@ class _Plan(ctypes.Structure):
         ("lanes", ctypes.c_int32),
         ("returns", ctypes.c_int32),
         ("minimum", ctypes.c_int32),
+        ("only_returns", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
         ("maximum", ctypes.c_int64),
         ("vertex_count", ctypes.c_int64),
         ("offsets", ctypes.c_void_p),
@@ -106,6 +120,23 @@ class ReachRules:
     maximum: int | None
     repeats: PathMode = PathMode.TRAIL
 
+    def return_rule(self, space: WalkSpace) -> ReturnRule:
+        """Return which starts are ends of their own sets.
+
+        Where all hops are one way, a shortest walk back is a trail.
+        """
+        if self.repeats is PathMode.ACYCLIC:
+            return ReturnRule.NEVER
+        return ReturnRule.BY_TRAIL if self.repeats is not PathMode.WALK and space.two_way else ReturnRule.BY_WALK
+
+
+class ReturnRule(IntEnum):
+    """When a start is an end of its own set: ``qe::ReturnRule``."""
+
+    BY_WALK = 0
+    BY_TRAIL = 1
+    NEVER = 2
+
 
 @dataclass(frozen=True, slots=True)
 class ReachChunk:
@@ -124,6 +155,7 @@ def reach_chunks(
     rules: ReachRules,
     *,
     hops: bool = False,
+    only_returns: bool = False,
     rows: int = _ROWS,
 ) -> Iterator[ReachChunk]:
     """Yield the ends of all sets, in chunks of up to ``rows`` (at least 64); none is empty.
@@ -134,6 +166,8 @@ def reach_chunks(
         Where to walk, where to end.
     lanes
         The sets; with ``hops`` of one start each.
+    only_returns
+        Leave out all but the starts that are ends of their own sets by another rule than that any walk comes back.
 
     Raises
     ------
@@ -143,7 +177,8 @@ def reach_chunks(
     library = _library()
     done = ctypes.c_int32()
     for begin in range(0, len(lanes), LANES):
-        with _opened(space, ends, lanes.part(begin, min(begin + LANES, len(lanes))), context, rules) as handle:
+        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+        with _opened(space, ends, part, context, rules, only_returns) as handle:
             done.value = 0
             while not done.value:
                 arrays = [np.empty(rows, np.int64) for _ in range(2 + hops)]
@@ -155,20 +190,31 @@ def reach_chunks(
 
 
 def reach_counts(
-    space: WalkSpace, ends: EndFilter, lanes: Lanes, context: ExecutionContext, rules: ReachRules
+    space: WalkSpace,
+    ends: EndFilter,
+    lanes: Lanes,
+    context: ExecutionContext,
+    rules: ReachRules,
+    *,
+    only_returns: bool = False,
 ) -> IntArray:
     """Return how many ends each set has, int64[lanes]. Parameters and errors as for ``reach_chunks``."""
     counts = np.zeros(len(lanes), np.int64)
     for begin in range(0, len(lanes), LANES):
         part = lanes.part(begin, min(begin + LANES, len(lanes)))
-        with _opened(space, ends, part, context, rules) as handle:
+        with _opened(space, ends, part, context, rules, only_returns) as handle:
             context.run(_library().qe_reach_count, handle, counts[begin:].ctypes.data)
     return counts
 
 
 @contextmanager
 def _opened(
-    space: WalkSpace, ends: EndFilter, lanes: Lanes, context: ExecutionContext, rules: ReachRules
+    space: WalkSpace,
+    ends: EndFilter,
+    lanes: Lanes,
+    context: ExecutionContext,
+    rules: ReachRules,
+    only_returns: bool,
 ) -> Iterator[ctypes.c_void_p]:
     """Open a run of up to 64 sets, and close it."""
     library = _library()
@@ -178,8 +224,9 @@ def _opened(
         backward=ctypes.addressof(space.backward),
         n_layers=space.layers,
         lanes=len(lanes),
-        returns=_return_rule(space, rules.repeats),
+        returns=rules.return_rule(space),
         minimum=rules.minimum,
+        only_returns=only_returns,
         maximum=_UNBOUNDED if rules.maximum is None else rules.maximum,
         vertex_count=space.vertex_count,
         offsets=offsets.ctypes.data,
@@ -197,8 +244,26 @@ def _opened(
         library.qe_reach_close(handle)
 
 
-def _return_rule(space: WalkSpace, repeats: PathMode) -> int:
-    """Return the ``qe::ReturnRule``: where all hops are one way, a shortest walk back repeats no relationship."""
-    if repeats is PathMode.ACYCLIC:
-        return 2
-    return 1 if repeats is not PathMode.WALK and space.two_way else 0
+class _Chunks(Protocol):
+    def __call__(
+        self,
+        space: WalkSpace,
+        ends: EndFilter,
+        lanes: Lanes,
+        context: ExecutionContext,
+        rules: ReachRules,
+        *,
+        hops: bool = False,
+    ) -> Iterator[ReachChunk]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReachKernels:
+    """What follows sets of vertices: functions as ``reach_chunks`` and ``reach_counts``."""
+
+    chunks: _Chunks
+    counts: Callable[[WalkSpace, EndFilter, Lanes, ExecutionContext, ReachRules], IntArray]
+
+
+HOST = ReachKernels(reach_chunks, reach_counts)
+"""On the CPU."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.reach_kernel import Lanes, ReachRules, reach_chunks
+from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, joined, walk_rows, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
@@ -20,7 +20,12 @@ __all__ = ["run_shortest"]
 
 
 def run_shortest(
-    store: ExecView, op: Shortest, batch: Batch, context: ExecutionContext, masks: MaskProvider
+    store: ExecView,
+    op: Shortest,
+    batch: Batch,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    kernels: ReachKernels = HOST,
 ) -> Iterator[Batch]:
     """Yield the batch's rows joined with the selected paths to each end.
 
@@ -38,6 +43,8 @@ def run_shortest(
         Limits.
     masks
         Evaluates ``op``'s predicates.
+    kernels
+        What follows sets of vertices, where only lengths are wanted, or which ends there are.
 
     Raises
     ------
@@ -50,9 +57,9 @@ def run_shortest(
     if rows.targets is not None:
         chunks = _paths(op, space, ends, rows, context)
     elif op.minimum > 1 or op.selector.count > 1:
-        chunks = _to_each_end(op, space, ends, rows, context)
+        chunks = _to_each_end(op, space, ends, rows, context, kernels)
     elif op.relationships is None and not op.selector.groups:
-        chunks = _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode))
+        chunks = _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
     else:
         chunks = _paths(op, space, ends, rows, context)
     for chunk in chunks:
@@ -69,14 +76,19 @@ def _paths(
 
 
 def _to_each_end(
-    op: Shortest, space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext
+    op: Shortest,
+    space: WalkSpace,
+    ends: EndFilter,
+    rows: WalkRows,
+    context: ExecutionContext,
+    kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
     """Yield the paths of rows without targets: first the ends that there are, then the paths to each."""
     maximum = op.maximum
     if maximum is None and op.mode is PathMode.WALK:
         maximum = op.minimum + space.vertex_count  # of a longer walk a cycle could be cut out
     if op.minimum <= 1:
-        found_ends = _reached(space, ends, rows, context, ReachRules(op.minimum, maximum, op.mode))
+        found_ends = _reached(space, ends, rows, context, ReachRules(op.minimum, maximum, op.mode), kernels)
     else:
         rules = WalkRules(WalkMode.EVERY_END, op.minimum, maximum, lists=False, repeats=op.mode)
         found_ends = walk_chunks(space, ends, rows, context, rules)
@@ -86,7 +98,12 @@ def _to_each_end(
 
 
 def _reached(
-    space: WalkSpace, ends: EndFilter, rows: WalkRows, context: ExecutionContext, rules: ReachRules
+    space: WalkSpace,
+    ends: EndFilter,
+    rows: WalkRows,
+    context: ExecutionContext,
+    rules: ReachRules,
+    kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
     """Yield each end of each row once, with the hops of a shortest path: equal starts are followed once."""
     known = np.flatnonzero(rows.starts >= 0)
@@ -94,7 +111,7 @@ def _reached(
     by_lane = known[np.argsort(lane, kind="stable")]
     first = np.searchsorted(np.sort(lane), np.arange(len(starts) + 1))
     lanes = Lanes(np.arange(len(starts) + 1), starts)
-    for chunk in reach_chunks(space, ends, lanes, context, rules, hops=True):
+    for chunk in kernels.chunks(space, ends, lanes, context, rules, hops=True):
         number = (first[1:] - first[:-1])[chunk.lane]
         each = np.repeat(np.arange(len(number)), number)
         place = np.arange(len(each)) - np.repeat(np.cumsum(number) - number, number)

@@ -16,12 +16,13 @@ from qengine._control import Control, Status
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
-from qengine.storage.adjacency import PcsrStruct
+from qengine.storage.adjacency import Adjacency, PcsrStruct
 
 __all__ = [
     "ChunkSize",
     "EndFilter",
     "WalkChunk",
+    "WalkLists",
     "WalkMode",
     "WalkRows",
     "WalkRules",
@@ -129,6 +130,19 @@ def pack_bits(mask: NDArray[np.bool_]) -> BitArray:
     return packed.view(np.uint64)
 
 
+@dataclass(frozen=True, slots=True)
+class WalkLists:
+    """One relationship type in one stored direction: its lists, those that lead back, and the type's OUT lists.
+
+    ``allowed``: bits by local relationship id; None for all.
+    """
+
+    forward: Adjacency
+    backward: Adjacency
+    out: Adjacency
+    allowed: BitArray | None
+
+
 class WalkSpace:
     """The hops that walks may take in a graph.
 
@@ -147,11 +161,17 @@ class WalkSpace:
 
     Attributes
     ----------
+    store
+        The graph.
+    lists
+        What may be walked: a record for each layer.
+    forward, backward
+        The same as the kernels take it.
     two_way
         Whether some relationship can be walked both ways.
     """
 
-    __slots__ = ("_keep", "backward", "forward", "layers", "through", "two_way", "vertex_count")
+    __slots__ = ("backward", "forward", "layers", "lists", "store", "through", "two_way", "vertex_count")
 
     def __init__(
         self,
@@ -163,29 +183,37 @@ class WalkSpace:
     ) -> None:
         self.vertex_count: int = store.vertex_count
         self.through = through
-        self._keep = allowed or {}
+        self.store = store
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.layers = len(steps)
+        self.lists = tuple(
+            WalkLists(
+                store.adjacency(index, step),
+                store.adjacency(index, step.reversed()),
+                store.adjacency(index, Direction.OUT),
+                (allowed or {}).get(index),
+            )
+            for index, step in steps
+        )
         self.forward = (_Layer * self.layers)()
         self.backward = (_Layer * self.layers)()
-        for place, (index, step) in enumerate(steps):
-            for layers, towards in ((self.forward, step), (self.backward, step.reversed())):
-                layers[place] = self._layer(store, index, towards, direction)
+        for place, ((index, step), lists) in enumerate(zip(steps, self.lists, strict=True)):
+            edge_type = store.types[index]
+            both = direction is Direction.BOTH and not edge_type.undirected
+            for layers, own, towards in (
+                (self.forward, lists.forward, step),
+                (self.backward, lists.backward, step.reversed()),
+            ):
+                layers[place] = _Layer(
+                    lists=own.as_struct(),
+                    out=lists.out.as_struct(),
+                    base=edge_type.base,
+                    allowed=None if lists.allowed is None else lists.allowed.ctypes.data,
+                    is_out=towards is Direction.OUT,
+                    skip_loops=both and towards is Direction.IN,
+                    two_way=both or edge_type.undirected,
+                )
         self.two_way = any(layer.two_way for layer in self.forward)
-
-    def _layer(self, store: ExecView, index: int, step: Direction, direction: Direction) -> _Layer:
-        edge_type = store.types[index]
-        allowed = self._keep.get(index)
-        both = direction is Direction.BOTH and not edge_type.undirected
-        return _Layer(
-            lists=store.adjacency(index, step).as_struct(),
-            out=store.adjacency(index, Direction.OUT).as_struct(),
-            base=edge_type.base,
-            allowed=None if allowed is None else allowed.ctypes.data,
-            is_out=step is Direction.OUT,
-            skip_loops=both and step is Direction.IN,
-            two_way=both or edge_type.undirected,
-        )
 
 
 def _steps(undirected: bool, direction: Direction) -> tuple[Direction, ...]:

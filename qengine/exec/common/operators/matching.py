@@ -17,6 +17,7 @@ from qengine.plan import physical
 if TYPE_CHECKING:
     from qengine.exec.common.runtime import Runtime
     from qengine.exec.host.eliminate import Counts
+    from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import SearchChunk
 
 __all__ = ["eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "walk_stage"]
@@ -62,6 +63,13 @@ def _search(runtime: Runtime) -> Callable[..., Iterator[SearchChunk]]:
     from qengine.exec.host.search import run_search
 
     return run_search if runtime.matchers is None else runtime.matchers.search
+
+
+def _reach_kernels(runtime: Runtime) -> ReachKernels:
+    """Return what follows sets of vertices: the CPU's kernels, or those of the device."""
+    from qengine.exec.host.reach_kernel import HOST
+
+    return HOST if runtime.matchers is None else runtime.matchers.reach
 
 
 def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
@@ -135,7 +143,8 @@ def reach_stage(operator: physical.Reach, build: Build, first: int) -> Stage:
 
     runtime = build.runtime
     upstream = build(operator.input, first)
-    return lambda outer: run_reach(runtime.store, operator, upstream(outer), runtime.context, build.masks)
+    kernels = _reach_kernels(runtime)
+    return lambda outer: run_reach(runtime.store, operator, upstream(outer), runtime.context, build.masks, kernels)
 
 
 def shortest_stage(operator: physical.Shortest, build: Build, first: int) -> Stage:
@@ -144,9 +153,10 @@ def shortest_stage(operator: physical.Shortest, build: Build, first: int) -> Sta
 
     runtime = build.runtime
     upstream = build(operator.input, first)
+    kernels = _reach_kernels(runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
-            yield from run_shortest(runtime.store, operator, batch, runtime.context, build.masks)
+            yield from run_shortest(runtime.store, operator, batch, runtime.context, build.masks, kernels)
 
     return run
