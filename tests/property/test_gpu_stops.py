@@ -145,6 +145,9 @@ CASES = {
     "search for few": Case(count("(a)--(b), (c)--(d) WHERE id(a) = 5 AND id(c) > 397 AND id(d) > 397"), only(), free=0),
     "rows": Case("MATCH (a)--(b)--(c)--(a) WHERE id(a) < 4 RETURN id(a) + id(b) + id(c) AS n ORDER BY n", no_change),
     "counts by row": Case("MATCH (a)--(b)--(c) WHERE id(a) < 4 RETURN id(b) AS b, count(*) ORDER BY b", no_change),
+    "what is reached": Case(
+        "MATCH (a)-[:E*]->(b) WHERE id(a) < 9 WITH a, count(DISTINCT b) AS n RETURN id(a) AS i, n ORDER BY i", no_change
+    ),
     "around": Case(summed("(a)--(b)--(c)--(d)--(a), (a)--(e)", BY_NODE), no_change, True, stops=(3,)),
     "path": Case(summed("(a)--(b)--(c)--(d)"), no_change, True),
     "triangles by node": Case(summed("(a)--(b)--(c)--(a)", BY_NODE), no_change, True),

@@ -23,11 +23,13 @@ from qengine.exec.host import reach_kernel as host
 from qengine.exec.host.reach_kernel import LANES, Lanes, ReachChunk, ReachRules, ReturnRule
 from qengine.exec.host.walk_kernel import EndFilter, WalkLists, WalkSpace
 
-__all__ = ["reach_chunks", "reach_counts"]
+__all__ = ["SHARED_BYTES", "THREADS", "reach_chunks", "reach_counts"]
 
-_THREADS = 512
+THREADS = 512
+SHARED_BYTES = 8 * 32
+"""Of the launch that makes levels."""
+
 _PASS_THREADS = 256
-_SHARED_BYTES = 8 * 32
 _MOST_BLOCKS = 1 << 12
 _PIECE = 1 << 22
 """Vertices that are looked over for ends at once."""
@@ -132,7 +134,7 @@ class _Reach:
         self._set_levels(most)
         self.run.clear(self.state, STATE.fields["size"][1])  # type: ignore[index]
         kernel = self.run.kernel("reach", "reach")
-        self.run.launch(kernel, self.together, _THREADS, (self._job,), _SHARED_BYTES, together=True)
+        self.run.launch(kernel, self.together, THREADS, (self._job,), SHARED_BYTES, together=True)
         return self._state()
 
     def counts(self) -> IntArray:
@@ -174,7 +176,7 @@ class _Reach:
             raise OutOfMemory("There are too many nodes and types for one search on a GPU.")
         vertices, words = self._starts()
         kernel = self.run.kernel("reach", "reach")
-        self.together = max(1, self.run.device.resident_blocks(kernel, _THREADS, _SHARED_BYTES))
+        self.together = max(1, self.run.device.resident_blocks(kernel, THREADS, SHARED_BYTES))
         self.state = self._zeroed(STATE.itemsize)
         self.zeros = [self._zeroed(8 * n) for _ in range(3)]
         lists = [self._block(4 * n) for _ in range(2)]

@@ -20,6 +20,7 @@ from qengine.exec.gpu import (
     extend,
     neighbourhoods,
     nvrtc,
+    reach,
     row_products,
     sample,
     symmetric_links,
@@ -54,6 +55,7 @@ _WINDOWS = (extend._WARPS * extend._LANES, extend._SHARED_BYTES)
 LAUNCHES = {
     **dict.fromkeys(("candidate_rows", "candidate_filter"), (candidate_graph._THREADS, candidate_graph._SHARED_BYTES)),
     "dfs": _STACKS,
+    "reach": (reach.THREADS, reach.SHARED_BYTES),
     **dict.fromkeys(("extend_seeds", "extend_bound", "extend_fill", "extend_count", "count_bfs"), _WINDOWS),
     **dict.fromkeys(("sample_wanderjoin", "sample_alley", "sample_guided"), (sample._THREADS, sample.TOTALS_BYTES)),
     **{f"triangles_of_{of}_many": (triangle_counts._MANY_THREADS, _MANY) for of in ("vertices", "pairs", "links")},

@@ -25,6 +25,8 @@ from qengine.exec.gpu import (
     extend,
     nvrtc,
     pcsr_build,
+    reach,
+    reach_job,
     sample_job,
 )
 from qengine.exec.gpu.cliques import CLIQUE_CHAIN, CLIQUE_INDEX, CLIQUE_TASK
@@ -127,6 +129,13 @@ def test_the_count_by_extension_gets_what_it_expects() -> None:
     names = ("TotalTable", "TotalStep", "TotalState", "TotalJob")
     records = (bfs_plan.TABLE, bfs_plan.STEP, bfs_plan.STATE, bfs_plan.JOB)
     check_layouts("count/count_bfs_job.cuh", dict(zip(names, records, strict=True)), 90)
+
+
+def test_what_is_reached_gets_what_it_expects() -> None:
+    names = ("ReachLayer", "ReachFound", "ReachState", "ReachJob", "ReachEnds")
+    records = (reach_job.LAYER, reach_job.FOUND, reach_job.STATE, reach_job.JOB, reach_job.ENDS)
+    sizes = (f"static_assert(8 * kBlockWords == {reach.SHARED_BYTES});",)
+    check_layouts("walk/reach.cu", dict(zip(names, records, strict=True)), 90, *sizes)
 
 
 def test_extensions_views_and_lists_get_what_they_expect() -> None:
