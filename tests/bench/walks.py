@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -26,6 +25,9 @@ from qengine.exec.host.reach_kernel import LANES, Lanes, ReachRules, reach_count
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
 from qengine.plan.pattern import Direction
 from qengine.testing.generate.graphs import rmat
+
+if TYPE_CHECKING:
+    import duckdb
 
 _RUNS = 5
 _SECONDS = 120
@@ -85,6 +87,8 @@ def main() -> int:
 
 def _peer(graph: Graph) -> duckdb.DuckDBPyConnection:
     """Return a database with the relationships, as pairs of ids."""
+    import duckdb
+
     starts, ends = graph._store.endpoints(np.arange(graph.relationship_count))
     peer = duckdb.connect(config={"threads": os.cpu_count() or 1})
     peer.register("arrow_e", pa.table({"s": starts, "t": ends}))
