@@ -33,7 +33,7 @@ _PASS_THREADS = 256
 _MOST_BLOCKS = 1 << 12
 _PIECE = 1 << 22
 """Vertices that are looked over for ends at once."""
-_EXPANDED = 1 << 12
+_EXPANDED = 1 << 14
 """Ends whose bits become rows at once."""
 _ALL_LEVELS = 2**32 - 1
 _UNBOUNDED = 2**63 - 1
@@ -292,7 +292,8 @@ class _Reach:
             self.run.read(lanes.ptr, bits)
         for at in range(0, len(ends), _EXPANDED):
             part = slice(at, at + _EXPANDED)
-            vertex, lane = np.nonzero(np.unpackbits(bits[part].view(np.uint8).reshape(-1, 8), 1, bitorder="little"))
+            some = bits[part].view(np.uint8).reshape(-1, 8)[:, : -(-len(self.lanes) // 8)]
+            vertex, lane = np.nonzero(np.unpackbits(some, 1, bitorder="little"))
             hops = None if depth is None else np.full(len(lane), depth, np.int64)
             yield ReachChunk(lane, ends[part][vertex].astype(np.int64), hops)
 
