@@ -34,7 +34,7 @@ from qengine.plan.expr import (
     list_of_items,
 )
 from qengine.syntax import ast
-from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, Kind, Type
+from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
 
 _LAST = 2**63 - 1
 _TEMPORAL = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION)
@@ -159,7 +159,14 @@ class ExpressionBinder:
             if isinstance(operand, Literal) and type(operand.value) in (int, float) and operand.value != -_LAST - 1:
                 return replace(operand, value=-operand.value if node.op == "-" else operand.value, span=node.span)
             return bind_operator(self.binding, "neg" if node.op == "-" else "pos", (operand,), node.span)
+        if node.op.endswith("NORMALIZED"):
+            form = Literal(node.op.split()[1], type=STRING)
+            return bind_operator(self.binding, "IS NORMALIZED", (operand, form), node.span)
         return Call(node.op, (operand,), type=BOOLEAN)
+
+    def _type_test(self, node: ast.TypeTest) -> Expr:
+        types = Literal(node.types, type=STRING)
+        return bind_operator(self.binding, "IS ::", (self.value(node.operand), types), node.span)
 
     def _binary(self, node: ast.Binary) -> Expr:
         if node.op in ("AND", "OR", "XOR"):
@@ -294,6 +301,7 @@ ExpressionBinder._rules = {
     ast.Index: ExpressionBinder._index,
     ast.Slice: ExpressionBinder._slice,
     ast.LabelTest: ExpressionBinder._label_test,
+    ast.TypeTest: ExpressionBinder._type_test,
     ast.Unary: ExpressionBinder._unary,
     ast.Binary: ExpressionBinder._binary,
     ast.Comparison: ExpressionBinder._comparison,

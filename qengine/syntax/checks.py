@@ -61,7 +61,7 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
         elif isinstance(last, ast.ProcedureCallClause):
             if last.items is None or len(query.clauses) == 1:  # the binder knows what the procedure gives
                 continue
-        elif isinstance(last, ast.WithClause):
+        elif isinstance(last, ast.WithClause) and last.word == "WITH":
             word = Span(last.span.start, last.span.start + len("WITH"))
             raise _error("A query can't end with WITH.", word, text, "Write RETURN instead, or add a RETURN clause.")
         end = Span(query.span.end, query.span.end)
@@ -105,7 +105,7 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
         returns = isinstance(last, (ast.ReturnClause, ast.UnsupportedClause))
         if returns:
             continue
-        if isinstance(last, ast.WithClause) or kind == "COLLECT":
+        if kind == "COLLECT":
             hint = f"{kind} needs a RETURN at its end."
         elif kind == "COUNT" and compares:
             hint = "UNION counts different rows: say by RETURN which are alike, or write UNION ALL to count all."

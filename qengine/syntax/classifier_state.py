@@ -25,9 +25,10 @@ class Context(Enum):
 _OPERAND_END = frozenset((
     "NAME", "PARAMETER", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "END", "RPAR", "RSQB", "RBRACE",
     "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC",
+    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "PLANNER_HINT",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
-_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
+_QUERY_START = frozenset(("", "LBRACE", "CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
 
 
 class ClassifierState:

@@ -12,6 +12,7 @@ from qengine._deadline import check_planning
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
+from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
 from qengine.syntax.words import CLAUSES
 
@@ -139,7 +140,10 @@ class _Classifier(WordRules):
         opens_query = self.previous() == "SUBQUERY" or index in self.query_braces
         self.out.append(token)
         if opens_query:
-            begins_clause = self.word(index + 1) in CLAUSES and self.kind(index + 2) != "EQ"
+            word, following = self.word(index + 1), self.kind(index + 2)
+            begins_clause = following != "EQ" and (
+                word in CLAUSES or (following in ("NAME", BACKTICKED) and word in ("LET", "FOR", "FILTER", "USE"))
+            )
             self.push(Context.EXPRESSION if begins_clause else Context.PATTERN, is_query=True)
             return index + 1 if begins_clause else self.pattern_prefix(index + 1)
         if self.context is Context.PATTERN:  # the bounds of a quantifier
@@ -176,6 +180,12 @@ class _Classifier(WordRules):
         self.out.append(token)
         return self.labels(index + 1)
 
+    def _double_colon(self, index: int, token: Token) -> int:
+        if self.after_operand() and type_end(self.tokens, index + 1) > index + 1:
+            return self.type_test(index, index + 1, negated=False)
+        self.out.append(token)
+        return index + 1
+
     def _is_element_name(self, index: int, followers: frozenset[str]) -> bool:
         """Tell whether the word at the start of a node or relationship is its name: what follows says so."""
         if self.kind(index + 1) in followers:
@@ -197,5 +207,6 @@ _HANDLERS = {
     "RBRACE": _Classifier._close,
     "COMMA": _Classifier._comma,
     "COLON": _Classifier._colon,
+    "COLON_COLON": _Classifier._double_colon,
     "BAR": _Classifier._bar,
 }

@@ -69,7 +69,10 @@ _NOTIONS = (
     ("a label", frozenset(("NAME", "BANG", "PERCENT")), frozenset(("NAME", "BANG", "PERCENT", "LPAR"))),
     ("properties", frozenset(("LBRACE", "PARAMETER")), frozenset(("LBRACE", "PARAMETER"))),
 )
-_HIDDEN = frozenset(("PATTERN_BEGIN", "PATTERN_END", "AND_COLON"))
+_HIDDEN = frozenset((
+    "PATTERN_BEGIN", "PATTERN_END", "AND_COLON", "ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TRIM", "TRIM_SIDE",
+    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED",
+))  # fmt: skip
 _ORDER = ("an expression", "a node '('", "a relationship", "a name", "a label", "an operator", "labels", "properties")
 
 

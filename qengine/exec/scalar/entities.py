@@ -143,6 +143,13 @@ def _rand(env: Environment) -> float:
     return env.random()
 
 
+def _random_uuid(env: Environment) -> str:
+    from uuid import UUID
+
+    digits = int(env.random() * 2**53) << 75 ^ int(env.random() * 2**53) << 37 ^ int(env.random() * 2**53)
+    return str(UUID(int=digits & (1 << 128) - 1, version=4))
+
+
 def _timestamp(env: Environment) -> int:
     """Return the milliseconds since 1970 at which the query began."""
     return env.now // 1_000_000
@@ -162,5 +169,6 @@ ENTITIES: dict[str, Callable[..., Any]] = {
     "relationships": _relationships,
     "length": _length,
     "rand": _rand,
+    "randomuuid": _random_uuid,
     "timestamp": _timestamp,
 }

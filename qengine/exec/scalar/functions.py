@@ -12,6 +12,7 @@ from qengine.exec.scalar.mathematics import MATHEMATICS
 from qengine.exec.scalar.operators import MEMBERSHIP, OPERATORS
 from qengine.exec.scalar.regular import REGULAR
 from qengine.exec.scalar.strings import STRINGS
+from qengine.exec.scalar.type_tests import TYPE_TESTS
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
 
 __all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
@@ -29,6 +30,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **MATHEMATICS,
     **STRINGS,
     **TEMPORAL_FUNCTIONS,
+    **TYPE_TESTS,
     **GRAPH_FUNCTIONS,
     **ACCOUNTED_FUNCTIONS,
 }
