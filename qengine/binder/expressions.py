@@ -37,7 +37,7 @@ from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
 
 _LAST = 2**63 - 1
-_TEMPORAL = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION)
+_WITH_FIELDS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION, Kind.POINT)
 
 
 @record
@@ -115,7 +115,7 @@ class ExpressionBinder:
         return self._access(self.value(node.subject), node.key, node.key_span, node)
 
     def _access(self, subject: Expr, key: str, key_span: Span, node: ast.Expression) -> Expr:
-        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_TEMPORAL):
+        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_WITH_FIELDS):
             hint = None
             if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
                 hint = f"It is a list: [x IN … | x.{key}]."

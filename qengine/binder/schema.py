@@ -20,7 +20,6 @@ from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 __all__ = ["bind_schema", "bind_show"]
 
 _UNBUILT = {
-    "POINT": ("POINT indexes aren't built.", "There are no points; other values need a RANGE index, or none."),
     "FULLTEXT": ("FULLTEXT indexes aren't built.", "CONTAINS, STARTS WITH and =~ search texts without an index."),
     "VECTOR": ("VECTOR indexes aren't built.", None),
     "BTREE": ("BTREE indexes are those of older versions.", "Write CREATE INDEX; its kind is RANGE."),
@@ -38,8 +37,6 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
     if clause.kind in _UNBUILT:
         message, hint = _UNBUILT[clause.kind]
         raise binding.unsupported(message, clause.span, hint)
-    if "POINT" in clause.type:
-        raise binding.unsupported("There are no points.", clause.span)
     rule = None
     if clause.kind:
         rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, clause.type)

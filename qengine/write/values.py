@@ -1,4 +1,4 @@
-"""What can be a property: booleans, numbers, strings, temporal values, and lists of them."""
+"""What can be a property: booleans, numbers, strings, points, temporal values, and lists of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from qengine.errors import ExecutionError, Span
 from qengine.exec.scalar.values import kind_of
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 
 __all__ = ["storable_properties", "storable_value"]
@@ -22,7 +23,7 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
     ExecutionError
         ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such.
     """
-    if type(value) in _PLAIN or isinstance(value, Temporal):
+    if type(value) in _PLAIN or isinstance(value, Temporal | Point):
         return value
     if type(value) in (list, range):
         return [None if item is None else storable_value(key, item, span) for item in value]
@@ -30,7 +31,7 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
         f"The property {key} can't hold a value of type {kind_of(value)}.",
         code="InvalidPropertyType",
         span=span,
-        hint="Properties are booleans, numbers, strings, temporal values, and lists of them.",
+        hint="Properties are booleans, numbers, strings, points, temporal values, and lists of them.",
     )
 
 

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.points import part_of
 from qengine.exec.scalar.temporal.accessors import field_of
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, wrong_argument
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 
 __all__ = ["ENTITIES", "property_of"]
@@ -25,7 +27,7 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
     ------
     ExecutionError
         ``InvalidArgumentType`` where ``subject`` has no properties; ``InvalidArgumentValue`` for a field that a
-        temporal value doesn't have.
+        temporal value or point doesn't have.
     """
     kind = type(subject)
     if kind is NodeHandle:
@@ -38,7 +40,9 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
         return None
     if isinstance(subject, Temporal):
         return field_of(subject, key)
-    raise wrong_argument(f".{key}", "a node, relationship, map or temporal value before it", subject)
+    if type(subject) is Point:
+        return part_of(subject, key)
+    raise wrong_argument(f".{key}", "a node, relationship, map, point or temporal value before it", subject)
 
 
 def _item(env: Environment, subject: Any, index: Any) -> Any:
