@@ -21,12 +21,21 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
     Raises
     ------
     ExecutionError
-        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such.
+        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such, lists or nulls.
     """
     if type(value) in _PLAIN or isinstance(value, Temporal | Point):
         return value
     if type(value) in (list, range):
-        return [None if item is None else storable_value(key, item, span) for item in value]
+        for item in value:
+            if item is None or type(item) in (list, range):
+                what = "null" if item is None else "a list"
+                raise ExecutionError(
+                    f"The property {key} can't hold a list with {what} in it.",
+                    code="InvalidPropertyType",
+                    span=span,
+                    hint="Leave nulls out: [x IN list WHERE x IS NOT NULL | x]." if item is None else None,
+                )
+        return [storable_value(key, item, span) for item in value]
     raise ExecutionError(
         f"The property {key} can't hold a value of type {kind_of(value)}.",
         code="InvalidPropertyType",
