@@ -11,7 +11,7 @@ from qengine._frozen import record
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
-from qengine.binder.labels import bind_labels, label_kinds
+from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic, label_kinds
 from qengine.binder.likely_mistakes import warn_of_null, warn_of_types
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
@@ -147,6 +147,8 @@ class ExpressionBinder:
                 f"Only nodes and relationships have labels, not {indefinite(subject.type)}.",
                 node.span,
             )
+        if is_dynamic(node.labels):
+            return bind_dynamic(self, subject, node.labels)
         return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)))
 
     # ------------------------------------------------------------ operators

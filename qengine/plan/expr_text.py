@@ -131,6 +131,8 @@ class ExprText:
                 what = args[1].value
                 tested = f"IS :: {what}" if expr.name == "IS ::" else f"IS {what} NORMALIZED"
                 return f"{self._at(args[0], _ADDITIVE)} {tested}", _COMPARISON
+            case "$all" | "$any":
+                return f"{self._at(args[0], _POSTFIX)}:{expr.name}({self(args[1])})", _POSTFIX
             case "neg" | "pos":
                 return ("-" if expr.name == "neg" else "+") + self._at(args[0], _POSTFIX), _UNARY
             case "[]":

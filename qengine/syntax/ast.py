@@ -242,6 +242,14 @@ class LabelWildcard(LabelExpression):
 
 
 @frozen
+class LabelDynamic(LabelExpression):
+    """``$(expression)``: the labels are those that a string or a list of strings names; ``any``: one of them."""
+
+    expression: Expression
+    any: bool = False
+
+
+@frozen
 class LabelConjunction(LabelExpression):
     """``A&B`` or ``:A:B``."""
 

@@ -119,11 +119,11 @@ def updates(body: ast.Query | ast.UnionQuery) -> bool:
     return any(_first_update(query) is not None for query in _queries(body))
 
 
-def is_plain_labels(labels: ast.LabelExpression) -> bool:
+def is_plain_labels(labels: ast.Ast) -> bool:
     """Tell whether labels are a name, or several of which all are meant: those that an element can be given."""
     if isinstance(labels, ast.LabelConjunction):
-        return all(isinstance(arg, ast.LabelName) for arg in labels.args)
-    return isinstance(labels, ast.LabelName)
+        return all(map(is_plain_labels, labels.args))
+    return isinstance(labels, ast.LabelName) or (isinstance(labels, ast.LabelDynamic) and not labels.any)
 
 
 def check_created(word: str, path: ast.PathPattern, text: str) -> None:
@@ -144,7 +144,7 @@ def check_created(word: str, path: ast.PathPattern, text: str) -> None:
                 message, code = f"{word} can't make paths of variable length.", "CreatingVarLength"
             elif element.types is None and element.name is not None:
                 continue  # the binder knows whether it is a relationship of an earlier clause
-            elif not isinstance(element.types, ast.LabelName):
+            elif isinstance(element.types, ast.LabelConjunction) or not is_plain_labels(element.types or ast.Ast()):
                 message, code = "A relationship to create has exactly one type.", "NoSingleRelationshipType"
             elif element.left == element.right and (word == "CREATE" or element.left):
                 message, code = "A relationship to create has one direction.", "RequiresDirectedRelationship"

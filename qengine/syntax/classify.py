@@ -155,7 +155,7 @@ class _Classifier(WordRules):
     def _close(self, index: int, token: Token) -> int:
         self.out.append(token)
         self.pop()
-        return index + 1
+        return self.more_labels(index + 1) if index in self.label_ends else index + 1
 
     def _comma(self, index: int, token: Token) -> int:
         self.out.append(token)

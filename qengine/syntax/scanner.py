@@ -41,8 +41,15 @@ SYMBOLS = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "^": "CARET", "=": "EQ", "<>": "NE", "<": "LT", ">": "GT",
     "<=": "LE", ">=": "GE", "=~": "MATCHES", "||": "CONCAT",
     # No rule takes these. They are read whole so that a message can name them.
-    "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
+    "$": "DOLLAR", "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
 }  # fmt: skip
+_DASHES = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_LOOKALIKES = {
+    **dict.fromkeys(_DASHES, "MINUS"),
+    **dict.fromkeys("\u27e8\u3008\ufe64\uff1c", "LT"),
+    **dict.fromkeys("\u27e9\u3009\ufe65\uff1e", "GT"),
+}
+"""Characters that the language reads as those of an arrow, which editors and web pages put in their place."""
 
 # Possessive quantifiers keep the memory of a 10 MB string or comment constant. White space is part of what follows it,
 # and what is most frequent is tried first: a name (if Unicode has a say in it, WORD is its first character), a sign.
@@ -51,13 +58,14 @@ _TOKEN = re.compile(
     [\s\ufeff]*+
     (?:
         (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f]))
-      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/]))
+      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/])|\$(?=\s*\())
       | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
       | (?P<INTEGER>[0-9]\w*+)
       | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
       | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
       | (?P<BACKTICKED>`(?:[^`]|``)*+`)
       | (?P<WORD>[^\W\d])
+      | (?P<LOOKALIKE>[\xad\u2010-\u2015\u2212\u27e8\u27e9\u3008\u3009\ufe58\ufe63-\ufe65\uff0d\uff1c\uff1e])
       | (?P<HINT>/\*\+.*?\*/)
       | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
       | (?P<UNCLOSED>['"`]|/\*)
@@ -100,6 +108,8 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
             append(Token(SYMBOLS[value], value, start, end))
         elif kind == "WORD":
             match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
+        elif kind == "LOOKALIKE":
+            append(Token(_LOOKALIKES[value], value, start, end))
         elif kind == "UNCLOSED":
             append(Token("ERROR", value, start, end))
             break

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from qengine.errors import ExecutionError
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.points import part_of
 from qengine.exec.scalar.temporal.accessors import field_of
@@ -15,7 +16,7 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.spatial import Point
 from qengine.temporal import Temporal
 
-__all__ = ["ENTITIES", "property_of"]
+__all__ = ["ENTITIES", "label_names", "property_of"]
 
 _BAD_VALUE = "InvalidArgumentValue"
 
@@ -66,6 +67,40 @@ def _labels(env: Environment, node: Any) -> list[str] | None:
     if type(node) is NodeHandle:
         return list(env.store.labels_of(node.id))
     raise wrong_argument("labels()", "a node", node, _BAD_VALUE)
+
+
+def label_names(value: Any) -> list[str]:
+    """Return the names that ``$(value)`` gives where labels or a type stand.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentType`` for what is neither a string nor a list of strings; for an empty one.
+    """
+    names = value if type(value) is list else [value]
+    for name in names:
+        if type(name) is not str:
+            raise wrong_argument("$(…) as a label or type", "a string or a list of strings", name)
+        if not name:
+            raise ExecutionError("A label or type can't be empty.", code=_BAD_VALUE)
+    return names
+
+
+def _has_all(env: Environment, entity: Any, names: Any) -> bool | None:
+    return None if entity is None or names is None else _own(env, entity).issuperset(label_names(names))
+
+
+def _has_any(env: Environment, entity: Any, names: Any) -> bool | None:
+    return None if entity is None or names is None else not _own(env, entity).isdisjoint(label_names(names))
+
+
+def _own(env: Environment, entity: Any) -> set[str]:
+    """Return the labels of a node, or the type of a relationship."""
+    if type(entity) is NodeHandle:
+        return set(_labels(env, entity) or ())
+    if type(entity) is RelationshipHandle:
+        return {_type(env, entity) or ""}
+    raise wrong_argument(":$(…)", "a node or relationship before it", entity)
 
 
 def _type(env: Environment, relationship: Any) -> str | None:
@@ -161,6 +196,8 @@ def _timestamp(env: Environment) -> int:
 
 ENTITIES: dict[str, Callable[..., Any]] = {
     "[]": _item,
+    "$all": _has_all,
+    "$any": _has_any,
     "labels": _labels,
     "type": _type,
     "startnode": _start_node,
