@@ -82,9 +82,7 @@ def _with_plans(operator: Operator, catalog: CatalogView) -> Operator:
     return replace(operator, input=_with_plans(operator.input, catalog))  # type: ignore[attr-defined,call-arg]
 
 
-def profiled_root(
-    operator: Operator, shown: Mapping[int, PhysicalPlan], profile: dict[int, OperatorStats]
-) -> Operator:
+def profiled_root(operator: Operator, shown: Mapping[int, PhysicalPlan], profile: dict[int, OperatorStats]) -> Operator:
     """Return what was run, to be shown: each part that the engine has read by the plan that it had.
 
     ``profile``: what each operator did; the operators that are new here are added to it.

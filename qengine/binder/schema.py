@@ -74,8 +74,6 @@ def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple
     return Project(made, tuple((symbols[name].name, Property(row, name)) for name in names)), Scope(symbols)
 
 
-
-
 def _constant(value: Any) -> Expr:
     match value:
         case bool():

@@ -16,7 +16,6 @@ from qengine.plan.logical import LogicalPlan, Unit
 from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
 
-
 _REMARKS = {
     "options": ("The options behind CYPHER change nothing.", "Graph.query takes options of its own, as device."),
     "planner": ("USING changes nothing: the optimizer chooses.", "Say how to match with a hint, as /*+ order(a b) */."),

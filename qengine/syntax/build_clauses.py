@@ -23,7 +23,7 @@ class AstBuilder(CommandBuilder):
     # ---------------------------------------------------------------------------------------------- statements
 
     def statement(self, c: Sequence[Any]) -> ast.Statement:
-        options, explain, steps, body = c
+        _, explain, steps, body = c
         return self._statement(body, None if explain is None else "explain steps" if steps else "explain", c[:2])
 
     def profile(self, c: Sequence[Any]) -> ast.Statement:

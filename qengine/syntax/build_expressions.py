@@ -11,8 +11,8 @@ from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.precedence import climb
-from qengine.syntax.schema_types import value_types
 from qengine.syntax.scanner import Token
+from qengine.syntax.schema_types import value_types
 
 __all__ = ["ExpressionBuilder", "between", "span_of"]
 

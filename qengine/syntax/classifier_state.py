@@ -28,7 +28,9 @@ _OPERAND_END = frozenset((
     "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "PLANNER_HINT",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
-_QUERY_START = frozenset(("", "LBRACE", "CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
+_QUERY_START = frozenset(
+    ("", "LBRACE", "CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT")
+)
 
 
 class ClassifierState:

@@ -72,7 +72,9 @@ class _Reader(TokenReader):
             keys = self._keys(variable)
         self._options()
         type = json.dumps(labels) if len(labels) > 1 else ""
-        return self._made(ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, span=self.span))
+        return self._made(
+            ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, span=self.span)
+        )
 
     def constraint(self, drops: bool) -> ast.SchemaClause:
         self.hint = "Write DROP CONSTRAINT name." if drops else _CONSTRAINT_HINT

@@ -19,7 +19,8 @@ _BODIES = frozenset((
 """What stands before the body of a clause."""
 _OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
 _LISTING = frozenset((
-    "COMMA", "WITH", "RETURN", "DISTINCT", "LPAR", "DELETE", "PLUS", "MINUS", "STAR", "SLASH", "EQ", "NE", "LT", "GT", "LE", "GE",
+    "COMMA", "WITH", "RETURN", "DISTINCT", "LPAR", "DELETE", "PLUS", "MINUS", "STAR", "SLASH", "EQ", "NE", "LT",
+    "GT", "LE", "GE",
 ))  # fmt: skip
 _LIST_ENDS = frozenset(("", "COMMA", "RPAR", "PLUS", "STAR", "SLASH", "EQ", "NE", "LT", "GT", "LE", "GE"))
 _ENDS_NAMES = CLAUSES | {"AS", "WHERE", "ORDER", "SKIP", "LIMIT"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = [
     "CLAUSES",
     "KEYWORDS",
-    "OPERATOR_WORDS",
     "MATCH_MODES",
+    "OPERATOR_WORDS",
     "PATTERN_PREFIX",
     "SCHEMA_WORDS",
     "SHOWN",

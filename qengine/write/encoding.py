@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
-from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.spatial import Point
+from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import parse_zone

@@ -13,8 +13,9 @@ from qengine.exec.scalar.operators import MEMBERSHIP, OPERATORS
 from qengine.exec.scalar.points import POINT_FUNCTIONS, POINTS
 from qengine.exec.scalar.regular import REGULAR
 from qengine.exec.scalar.strings import STRINGS
-from qengine.exec.scalar.type_tests import TYPE_TESTS
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
+from qengine.exec.scalar.type_tests import TYPE_TESTS
+from qengine.exec.scalar.vectors import VECTORS
 
 __all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
 
@@ -33,6 +34,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **TEMPORAL_FUNCTIONS,
     **TYPE_TESTS,
     **POINTS,
+    **VECTORS,
     **GRAPH_FUNCTIONS,
     **ACCOUNTED_FUNCTIONS,
 }
