@@ -42,8 +42,8 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
         assert rule is not None
         if rule.kind in SEARCHED:
             message = f"The {rule.kind} index is kept and listed, and changes nothing: no procedure searches it."
-            hint = "CONTAINS, STARTS WITH and =~ search texts without an index." if rule.kind == "FULLTEXT" else None
-            binding.notice("NoEffect", rule.name, message, clause.span, hint)
+            advice = "CONTAINS, STARTS WITH and =~ search texts without an index." if rule.kind == "FULLTEXT" else None
+            binding.notice("NoEffect", rule.name, message, clause.span, advice)
         return AddRule(rule.named(), clause.lenient, clause.span)
     return DropRule(clause.name, rule, clause.constraint, clause.lenient, clause.span)
 

@@ -26,6 +26,13 @@ _AFTER_RELATIONSHIP_NAME = frozenset(("RSQB", "COLON", "LBRACE", "PARAMETER", "S
 _PLAIN = frozenset(((), ("NAME",), ("COLON", "NAME"), ("NAME", "COLON", "NAME")))
 """What stands in the brackets of most nodes and relationships, where each token is what it looks like."""
 
+_LOOKALIKES = {
+    **dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "MINUS"),
+    **dict.fromkeys("\u27e8\u3008\ufe64\uff1c", "LT"),
+    **dict.fromkeys("\u27e9\u3009\ufe65\uff1e", "GT"),
+}
+"""Characters that openCypher reads as those of an arrow, which editors and web pages put in their place."""
+
 _LONGEST_PLAIN = max(map(len, _PLAIN))
 
 
@@ -73,6 +80,11 @@ class _Classifier(WordRules):
 
     def _backticked(self, index: int, token: Token) -> int:
         return self.emit_name(index)
+
+    def _unread(self, index: int, token: Token) -> int:
+        """Take a character that the scanner can't read: in a pattern it may be drawn like one of an arrow."""
+        kind = _LOOKALIKES.get(token.value) if self.context is Context.PATTERN else None
+        return self.emit(kind or "ERROR", index)
 
     # ------------------------------------------------------------------------------------------------- brackets
 
@@ -199,6 +211,7 @@ class _Classifier(WordRules):
 _HANDLERS = {
     "NAME": _Classifier.name,
     BACKTICKED: _Classifier._backticked,
+    "ERROR": _Classifier._unread,
     "LPAR": _Classifier._open_parenthesis,
     "LSQB": _Classifier._open_square,
     "LBRACE": _Classifier._open_brace,

@@ -43,13 +43,6 @@ SYMBOLS = {
     # No rule takes these. They are read whole so that a message can name them.
     "$": "DOLLAR", "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
 }  # fmt: skip
-_DASHES = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
-_LOOKALIKES = {
-    **dict.fromkeys(_DASHES, "MINUS"),
-    **dict.fromkeys("\u27e8\u3008\ufe64\uff1c", "LT"),
-    **dict.fromkeys("\u27e9\u3009\ufe65\uff1e", "GT"),
-}
-"""Characters that the language reads as those of an arrow, which editors and web pages put in their place."""
 
 # Possessive quantifiers keep the memory of a 10 MB string or comment constant. White space is part of what follows it,
 # and what is most frequent is tried first: a name (if Unicode has a say in it, WORD is its first character), a sign.
@@ -65,7 +58,6 @@ _TOKEN = re.compile(
       | (?P<PARAMETER>\$(?:\w++|`(?:[^`]|``)++`))
       | (?P<BACKTICKED>`(?:[^`]|``)*+`)
       | (?P<WORD>[^\W\d])
-      | (?P<LOOKALIKE>[\xad\u2010-\u2015\u2212\u27e8\u27e9\u3008\u3009\ufe58\ufe63-\ufe65\uff0d\uff1c\uff1e])
       | (?P<HINT>/\*\+.*?\*/)
       | (?P<COMMENT>/\*.*?\*/|//[^\n\r]*+)
       | (?P<UNCLOSED>['"`]|/\*)
@@ -108,8 +100,6 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
             append(Token(SYMBOLS[value], value, start, end))
         elif kind == "WORD":
             match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
-        elif kind == "LOOKALIKE":
-            append(Token(_LOOKALIKES[value], value, start, end))
         elif kind == "UNCLOSED":
             append(Token("ERROR", value, start, end))
             break

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from qengine.syntax.paths import word
 from qengine.syntax.scanner import Token
 from qengine.syntax.words import word_set
@@ -16,7 +14,7 @@ _WORDS = word_set(
 )
 
 
-def type_end(tokens: Sequence[Token], index: int) -> int:
+def type_end(tokens: list[Token], index: int) -> int:
     """Return the index behind the type that begins at an index, such as ``LIST<INTEGER NOT NULL> | STRING``."""
     depth = 0
     while index < len(tokens):
