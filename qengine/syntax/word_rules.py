@@ -127,11 +127,16 @@ class WordRules(ClassifierState):
                 continue
             if kind in _ROW_PARTS:
                 earlier = max(earlier, _ROW_PARTS[kind])
-            elif kind == "RETURN" or (kind in ("WITH", "ROWS_CLAUSE", "SHOW") and earlier < place):
+            elif kind == "RETURN" or (self._takes_rows(at) and earlier < place):
                 return  # behind RETURN the parser says what is wrong
             elif kind in _BODIES:
                 break
         self.out.append(Token("ROWS_CLAUSE", "", token.start_pos, token.start_pos))
+
+    def _takes_rows(self, at: int) -> bool:
+        """Tell whether ORDER BY, SKIP and LIMIT belong to the clause whose word was written at an index."""
+        kind = self.out[at].type
+        return kind in ("WITH", "ROWS_CLAUSE") or (kind == "YIELD" and self.out[at - 1].type == "SHOW")
 
     def _direction(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit(_DIRECTIONS[upper] if after_operand else "NAME", index)
@@ -294,7 +299,7 @@ class WordRules(ClassifierState):
 
     def type_test(self, index: int, type: int, *, negated: bool) -> int:
         """Take what tests a type, from an index on, as one token; the type begins at ``type``."""
-        last = max(type_end(self.tokens, type), type) - 1
+        last = max(type_end(self.tokens, type), type + self.is_name(type)) - 1
         return self.emit_joined("NOT_TYPE_TEST" if negated else "TYPE_TEST", "::", index, last)
 
     def _end(self, index: int, upper: str, after_operand: bool) -> int:

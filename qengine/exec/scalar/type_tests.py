@@ -40,7 +40,7 @@ def _alternatives(types: str) -> list[str]:
 
 def _single(type: str) -> _Test:
     bare = type.removesuffix(" NOT NULL")
-    admits_null = bare == type
+    admits_null = bare == type and type != "NOTHING"
     of_value = _of_value(bare)
     return lambda value: admits_null if value is None else of_value(value)
 
