@@ -100,7 +100,8 @@ class Point:
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a Point can't be changed: {name!r}")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Point can't be changed: {name!r}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Point) and self.order() == other.order()
