@@ -40,6 +40,7 @@ from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
 
 if TYPE_CHECKING:
+    from qengine.spatial import Point
     from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Notice",
     "OutOfMemory",
     "Path",
+    "Point",
     "Prepared",
     "QengineError",
     "QueryInterrupted",
@@ -81,6 +83,7 @@ __all__ = [
 ]
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
+_SPATIAL = "Point"
 _EXAMPLES = ("world",)
 
 __version__ = "0.1.0"
@@ -115,7 +118,11 @@ def example(name: str = "world") -> Graph:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the temporal values when first asked for."""
+    """Load the temporal values and points when first asked for."""
+    if name == _SPATIAL:
+        from qengine import spatial
+
+        return spatial.Point
     if name in _TEMPORAL:
         from qengine import temporal
 
@@ -124,4 +131,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *_TEMPORAL))
+    return sorted((*globals(), *_TEMPORAL, _SPATIAL))

@@ -29,6 +29,7 @@ _TYPES = {
     Kind.DATETIME: "DateTime",
     Kind.LOCAL_DATETIME: "LocalDateTime",
     Kind.DURATION: "Duration",
+    Kind.POINT: "Point",
 }
 
 Reader = Callable[["GraphStore", "ExecutionContext"], Any]

@@ -35,6 +35,7 @@ class Kind(Enum):
     DATETIME = "DATETIME"
     LOCAL_DATETIME = "LOCAL DATETIME"
     DURATION = "DURATION"
+    POINT = "POINT"
 
     __hash__ = object.__hash__  # Enum's own is written in Python
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from qengine._deadline import check_planning
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView
-from qengine.errors import Span, Unsupported
-from qengine.exec.context import ExecutionContext
+from qengine.errors import Unsupported
+from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.plan.columns import columns_of
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
 from qengine.plan.physical import PhysicalPlan
@@ -22,7 +22,7 @@ from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
-__all__ = ["plan_update", "shown_update"]
+__all__ = ["plan_update", "profiled_root", "shown_update"]
 
 
 def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
@@ -31,7 +31,7 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
     Raises
     ------
     QuerySyntaxError, SemanticError, Unsupported
-        For what is wrong with the text; for PROFILE and EXPLAIN STEPS, which know nothing of changes.
+        For what is wrong with the text; for EXPLAIN STEPS, which knows nothing of changes.
     """
     from qengine.syntax.checks import updates
 
@@ -47,11 +47,11 @@ def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Plann
     from qengine.binder import bind
 
     bound = bind(statement, text, _OPEN, procedures=procedures)
-    if statement.explain not in (None, "explain"):
+    if statement.explain == "explain steps":
         raise Unsupported(
-            f"{statement.explain.upper()} of a statement that changes the graph isn't built yet.",
-            span=Span(statement.span.start, statement.span.start + len(statement.explain)),
-            hint="EXPLAIN shows its plan; stats of the result hold its time and its changes.",
+            "EXPLAIN STEPS shows how a statement that only reads is planned; this one changes the graph.",
+            span=statement.span,
+            hint="EXPLAIN shows its plan, PROFILE carries it out and shows what each operator did.",
         )
     notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
     return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
@@ -80,6 +80,26 @@ def _with_plans(operator: Operator, catalog: CatalogView) -> Operator:
     if isinstance(operator, Union):
         return replace(operator, inputs=tuple(_with_plans(each, catalog) for each in operator.inputs))
     return replace(operator, input=_with_plans(operator.input, catalog))  # type: ignore[attr-defined,call-arg]
+
+
+def profiled_root(operator: Operator, shown: Mapping[int, PhysicalPlan], profile: dict[int, OperatorStats]) -> Operator:
+    """Return what was run, to be shown: each part that the engine has read by the plan that it had.
+
+    ``profile``: what each operator did; the operators that are new here are added to it.
+    """
+    if (plan := shown.get(id(operator))) is not None:
+        return plan.careful if plan.careful is not None and id(plan.careful) in profile else plan.root
+    if isinstance(operator, Union):
+        made: Operator = replace(
+            operator, inputs=tuple(profiled_root(each, shown, profile) for each in operator.inputs)
+        )
+    elif hasattr(operator, "input"):
+        made = replace(operator, input=profiled_root(operator.input, shown, profile))  # type: ignore[call-arg]
+    else:
+        made = operator
+    if id(operator) in profile:
+        profile[id(made)] = profile[id(operator)]
+    return made
 
 
 class _OpenCatalog:

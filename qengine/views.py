@@ -29,6 +29,7 @@ from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.plan.physical import PhysicalPlan
     from qengine.write.open_folder import OpenFolder
 
 __all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
@@ -255,7 +256,10 @@ def carried_out(
     context.parameters = params or {}
     overlay = writer.overlay
     overlay.changes = Changes()
-    reader = None if device == "reference" else PartReader(planned.parts, context, writer.sealed)
+    shown: dict[int, PhysicalPlan] | None = None
+    if planned.logical.explain == "profile":
+        context.profile, shown = {}, {}
+    reader = None if device == "reference" else PartReader(planned.parts, context, writer.sealed, shown)
     mark = overlay.mark()
     begin = time.perf_counter()
     try:
@@ -270,9 +274,27 @@ def carried_out(
     stats = ResultStats(device="cpu" if reader else "reference", device_reason="what changes a graph runs on the host")
     stats.seconds = time.perf_counter() - begin
     stats.changes, stats.rows = overlay.changes, len(rows)
+    if shown is not None:
+        return _profiled(planned, shown, stats, context, writer.overlay.base.store)
     columns = planned.logical.columns
     batches = iter([RowBatch(columns, rows)] if rows and columns else [])
     return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, planned.logical.root))
+
+
+def _profiled(
+    planned: Planned, shown: dict[int, PhysicalPlan], stats: ResultStats, context: ExecutionContext, store: GraphStore
+) -> Result:
+    """Return the result of PROFILE for a statement that was carried out; ``shown``: how its parts were read."""
+    from qengine.explain import Explanation, profiled_rows
+    from qengine.plan.physical import PhysicalPlan
+    from qengine.update_plans import profiled_root
+
+    logical, profile = planned.logical, context.profile
+    assert profile is not None
+    plan = PhysicalPlan(profiled_root(logical.root, shown, profile), logical.columns, logical.explain)
+    explanation = Explanation(plan, store, "cpu", stats.device_reason, planned.notices)
+    explanation.profile = profile
+    return profiled_rows(explanation, stats)
 
 
 def _check_new(before: Rules, writer: Writer, context: ExecutionContext) -> None:

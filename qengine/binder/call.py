@@ -143,8 +143,6 @@ def bind_updating_call(
     settings = clause.transactions
     batch = report = None
     if settings is not None:
-        if settings.concurrent:
-            raise binding.unsupported("CONCURRENT isn't built yet.", settings.span, "Write IN TRANSACTIONS.")
         written = settings.batch if settings.batch is not None else ast.Literal(1000, span=settings.span)
         batch = ExpressionBinder(binding, Scope(), "IN TRANSACTIONS").value(written)
         if settings.report is not None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.inference import Mismatch, may_be, result_type
+from qengine.binder.scope import hidden_name
 from qengine.catalog.functions import Function, elsewhere, lookup, nearest
 from qengine.errors import SemanticError, Span
-from qengine.plan.expr import AggregateCall, Call, Expr, Property
+from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Property, Variable
 from qengine.plan.traverse import preorder
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, INTEGER, Kind, Type
@@ -47,7 +48,7 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
     if not function.available:
         raise binding.unsupported(f"{function.name}() isn't built yet.", name_span)
     if function.kind == "form":
-        return _exists(binder, function, node)
+        return _exists(binder, function, node) if function.key == "exists" else _place(binder, function, node)
     if function.kind == "aggregate":
         return _aggregate(binder, function, node)
     if node.distinct:
@@ -98,6 +99,15 @@ def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall
             "InvalidArgumentType", "exists() takes a property or a pattern.", argument.span, "Write … IS NOT NULL."
         )
     return Call("IS NOT NULL", (expr,), type=BOOLEAN, span=node.span)
+
+
+def _place(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
+    """Return where LOAD CSV is in its file, null where there is none."""
+    _check_count(binder.binding, function, node)
+    symbol = binder.scope.find(hidden_name(function.key))
+    if symbol is None:
+        return Literal(None, span=node.span)
+    return Variable(symbol.name, type=symbol.type, span=node.span)
 
 
 def _check_count(binding: Binding, function: Function, node: ast.FunctionCall) -> None:

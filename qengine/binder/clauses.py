@@ -32,11 +32,7 @@ from qengine.syntax import ast
 from qengine.types import Kind, Type
 
 _HINTS = {
-    "FOR": "Write UNWIND list AS item.",
-    "LET": "Write WITH *, expression AS name.",
-    "FILTER": "Write WITH * WHERE condition.",
     "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS and PROCEDURES; Graph.schema has labels, types and properties.",
-    "USE": "A query asks one graph: qengine.open(…) and Graph.from_csv(…) give one each.",
 }
 _HINTS |= dict.fromkeys(
     ("CREATE", "DROP", "ALTER"),

@@ -11,7 +11,7 @@ from qengine._frozen import record
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
-from qengine.binder.labels import bind_labels, label_kinds
+from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic, label_kinds
 from qengine.binder.likely_mistakes import warn_of_null, warn_of_types
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
@@ -34,10 +34,10 @@ from qengine.plan.expr import (
     list_of_items,
 )
 from qengine.syntax import ast
-from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, Kind, Type
+from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
 
 _LAST = 2**63 - 1
-_TEMPORAL = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION)
+_WITH_FIELDS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION, Kind.POINT)
 
 
 @record
@@ -115,7 +115,7 @@ class ExpressionBinder:
         return self._access(self.value(node.subject), node.key, node.key_span, node)
 
     def _access(self, subject: Expr, key: str, key_span: Span, node: ast.Expression) -> Expr:
-        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_TEMPORAL):
+        if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_WITH_FIELDS):
             hint = None
             if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
                 hint = f"It is a list: [x IN … | x.{key}]."
@@ -147,6 +147,8 @@ class ExpressionBinder:
                 f"Only nodes and relationships have labels, not {indefinite(subject.type)}.",
                 node.span,
             )
+        if is_dynamic(node.labels):
+            return bind_dynamic(self, subject, node.labels)
         return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)))
 
     # ------------------------------------------------------------ operators
@@ -159,7 +161,14 @@ class ExpressionBinder:
             if isinstance(operand, Literal) and type(operand.value) in (int, float) and operand.value != -_LAST - 1:
                 return replace(operand, value=-operand.value if node.op == "-" else operand.value, span=node.span)
             return bind_operator(self.binding, "neg" if node.op == "-" else "pos", (operand,), node.span)
+        if node.op.endswith("NORMALIZED"):
+            form = Literal(node.op.split()[1], type=STRING)
+            return bind_operator(self.binding, "IS NORMALIZED", (operand, form), node.span)
         return Call(node.op, (operand,), type=BOOLEAN)
+
+    def _type_test(self, node: ast.TypeTest) -> Expr:
+        types = Literal(node.types, type=STRING)
+        return bind_operator(self.binding, "IS ::", (self.value(node.operand), types), node.span)
 
     def _binary(self, node: ast.Binary) -> Expr:
         if node.op in ("AND", "OR", "XOR"):
@@ -294,6 +303,7 @@ ExpressionBinder._rules = {
     ast.Index: ExpressionBinder._index,
     ast.Slice: ExpressionBinder._slice,
     ast.LabelTest: ExpressionBinder._label_test,
+    ast.TypeTest: ExpressionBinder._type_test,
     ast.Unary: ExpressionBinder._unary,
     ast.Binary: ExpressionBinder._binary,
     ast.Comparison: ExpressionBinder._comparison,

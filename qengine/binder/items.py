@@ -5,7 +5,7 @@ from __future__ import annotations
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.scope import Scope
+from qengine.binder.scope import Scope, is_hidden
 from qengine.plan.expr import AggregateCall, Expr, Property, Variable
 from qengine.plan.traverse import preorder
 from qengine.syntax import ast
@@ -49,7 +49,9 @@ def bind_items(binding: Binding, projection: ast.Projection, scope: Scope, uniqu
     With ``unique``, or where rows are grouped, a column's name is unique in the statement; a variable handed on under
     its own name stays what it was. Otherwise columns are called as the user calls them.
     """
-    written = [(name, ast.Variable(name)) for name in sorted(scope.symbols)] if projection.star else []
+    written = (
+        [(name, ast.Variable(name)) for name in sorted(scope.symbols) if not is_hidden(name)] if projection.star else []
+    )
     bound: list[tuple[str, ast.Expression, Expr]] = []
     binder = ExpressionBinder(binding, scope, None)
     for alias, node in [*written, *((alias_of(item), item.expression) for item in projection.items)]:

@@ -14,7 +14,7 @@ from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
-from qengine.binder.labels import bind_labels
+from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic
 from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
 from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
 from qengine.binder.scope import Scope, Symbol
@@ -61,6 +61,7 @@ class Written:
     properties: ast.Expression | None
     where: ast.Expression | None
     selected: bool
+    labels: ast.LabelExpression | None = None
     ends: tuple[HopEnd, ...] = ()
     group_where: ast.Expression | None = None
 
@@ -149,7 +150,17 @@ class GraphBuilder:
         ends = hop_ends(self.binding, group, fixed)
         written, selected = group.written, selector is not None
         self.written.append(
-            Written(edge.name, written.name, True, written.properties, written.where, selected, ends, group.where)
+            Written(
+                edge.name,
+                written.name,
+                True,
+                written.properties,
+                written.where,
+                selected,
+                _dynamic(written.types),
+                ends,
+                group.where,
+            )
         )
         if group.start.name is None and group.end.name is None:
             return
@@ -302,11 +313,14 @@ class GraphBuilder:
         return symbol.name, known
 
     def _labels(self, labels: ast.LabelExpression | None, kind: str) -> LabelExpr | None:
-        return bind_labels(self.binding, labels, (kind,)) if labels is not None else None
+        if labels is None or is_dynamic(labels):  # those are a condition
+            return None
+        return bind_labels(self.binding, labels, (kind,))
 
     def _write(self, name: str, element: ast.NodePattern | ast.RelationshipPattern, hops: bool, selected: bool) -> None:
-        if element.properties is not None or element.where is not None:
-            self.written.append(Written(name, element.name, hops, element.properties, element.where, selected))
+        labels = _dynamic(element.labels if isinstance(element, ast.NodePattern) else element.types)
+        if element.properties is not None or element.where is not None or labels is not None:
+            self.written.append(Written(name, element.name, hops, element.properties, element.where, selected, labels))
 
     # ------------------------------------------------------------ predicates
 
@@ -337,12 +351,17 @@ class GraphBuilder:
             symbols[written.user_name] = Symbol(written.name, RELATIONSHIP)
         binder = ExpressionBinder(self.binding, self.scope_after().with_symbols(symbols), "a pattern")
         type = RELATIONSHIP if written.name in self.relationships else NODE
-        yield from self._conditions(binder, Variable(written.name, type=type), written.properties, written.where)
+        subject = Variable(written.name, type=type)
+        if written.labels is not None:
+            yield from conjuncts(bind_dynamic(binder, subject, written.labels))
+        yield from self._conditions(binder, subject, written.properties, written.where)
         for end in written.ends:
             node = Variable(end.column, type=NODE)
             labels = self._labels(end.node.labels, LABEL)
             if labels is not None:
                 yield HasLabels(node, labels, span=end.node.span)
+            elif end.node.labels is not None:
+                yield from conjuncts(bind_dynamic(binder, node, end.node.labels))
             yield from self._conditions(binder, node, end.node.properties, end.node.where)
         if written.group_where is not None:
             yield from conjuncts(binder.condition(written.group_where))
@@ -413,6 +432,11 @@ class GraphBuilder:
         for end in dict.fromkeys((edge.start, edge.end)):
             node = self.nodes[end]
             self.nodes[end] = replace(node, predicates=(*node.predicates, *each.on(end)))
+
+
+def _dynamic(labels: ast.LabelExpression | None) -> ast.LabelExpression | None:
+    """Return labels that an expression names, which are a condition; None for others."""
+    return labels if labels is not None and is_dynamic(labels) else None
 
 
 def _for_all_hops(relationships: str, hop: str, predicate: Expr) -> Expr:

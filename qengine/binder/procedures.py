@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import accepts, indefinite, may_be
-from qengine.binder.scope import Scope, Symbol
+from qengine.binder.scope import Scope, Symbol, hidden_name
 from qengine.catalog.procedures import Procedure
 from qengine.plan.expr import AggregateCall, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, ProcedureCall, Project, Skip
@@ -103,8 +103,14 @@ def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, s
         )
     _check_new(binding, clause.name, scope.symbols, clause)
     symbol = Symbol(binding.names.fresh(clause.name), MAP if clause.headers else list_of(STRING))
-    root = LoadCsv(root, url, symbol.name, clause.headers, clause.separator)
-    return root, scope.with_symbols({clause.name: symbol})
+    symbols = {clause.name: symbol}
+    text = binding.text.lower()
+    for name, type in (("linenumber", INTEGER), ("file", STRING)):
+        if f"{name}(" in text:
+            symbols[hidden_name(name)] = Symbol(binding.names.anonymous(), type)
+    line, file = (symbols[key].name if key in symbols else "" for key in map(hidden_name, ("linenumber", "file")))
+    root = LoadCsv(root, url, symbol.name, clause.headers, clause.separator, line, file)
+    return root, scope.with_symbols(symbols)
 
 
 def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:

@@ -32,6 +32,9 @@ def bind_with(
     """Bind WITH; return its rows and the scope behind it. ``carried``: outer columns to hand on as well."""
     projection = clause.projection
     items = bind_items(binding, projection, scope, unique=True)
+    if clause.word == "LET" and any(item.aggregates for item in items):
+        message = "LET can't aggregate: it keeps each row."
+        raise binding.error("InvalidAggregation", message, clause.span, "Aggregate in a WITH before it.")
     root, cut = _project(binding, projection, clause.where, root, scope, items, carried)
     check_names(binding, projection, items, with_clause=True)
     symbols = {item.alias: Symbol(item.name, item.expr.type) for item in items}

@@ -9,7 +9,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import functions
 from qengine.catalog.procedures import Procedure
-from qengine.catalog.rules import INDEXES, TYPE, Rule, Rules
+from qengine.catalog.rules import INDEXES, SEARCHED, TYPE, Rule, Rules
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Property, Variable
 from qengine.plan.logical import Operator, Project, Unwind
 from qengine.plan.rule_text import rule_statement
@@ -20,9 +20,6 @@ from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 __all__ = ["bind_schema", "bind_show"]
 
 _UNBUILT = {
-    "POINT": ("POINT indexes aren't built.", "There are no points; other values need a RANGE index, or none."),
-    "FULLTEXT": ("FULLTEXT indexes aren't built.", "CONTAINS, STARTS WITH and =~ search texts without an index."),
-    "VECTOR": ("VECTOR indexes aren't built.", None),
     "BTREE": ("BTREE indexes are those of older versions.", "Write CREATE INDEX; its kind is RANGE."),
 }
 
@@ -38,13 +35,15 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
     if clause.kind in _UNBUILT:
         message, hint = _UNBUILT[clause.kind]
         raise binding.unsupported(message, clause.span, hint)
-    if "POINT" in clause.type:
-        raise binding.unsupported("There are no points.", clause.span)
     rule = None
     if clause.kind:
         rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, clause.type)
     if not clause.drops:
         assert rule is not None
+        if rule.kind in SEARCHED:
+            message = f"The {rule.kind} index is kept and listed, and changes nothing: no procedure searches it."
+            advice = "CONTAINS, STARTS WITH and =~ search texts without an index." if rule.kind == "FULLTEXT" else None
+            binding.notice("NoEffect", rule.name, message, clause.span, advice)
         return AddRule(rule.named(), clause.lenient, clause.span)
     return DropRule(clause.name, rule, clause.constraint, clause.lenient, clause.span)
 
@@ -60,7 +59,7 @@ def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple
     found: Iterable[dict[str, Any]]
     match clause.what:
         case "INDEXES":
-            found = (row for row in _indexes(rules) if not words & set(_KINDS) or row["type"] in words)
+            found = (row for row in _indexes(rules) if not words & set(INDEXES) or row["type"] in words)
         case "CONSTRAINTS":
             found = (row for row in _constraints(rules) if _is_meant(row["type"], words))
         case "FUNCTIONS":
@@ -73,9 +72,6 @@ def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple
     symbols = {name: Symbol(binding.names.fresh(name), ANY) for name in names}
     made = Unwind(root, rows, item)
     return Project(made, tuple((symbols[name].name, Property(row, name)) for name in names)), Scope(symbols)
-
-
-_KINDS = (*INDEXES, "POINT", "FULLTEXT", "VECTOR")
 
 
 def _constant(value: Any) -> Expr:
@@ -124,7 +120,7 @@ def _about(place: int, rule: Rule) -> dict[str, Any]:
         "id": place + 1,
         "name": rule.name,
         "entityType": rule.entity,
-        "labelsOrTypes": (rule.label,) if rule.label else None,
+        "labelsOrTypes": rule.labels or None,
         "properties": rule.keys or None,
         "createStatement": rule_statement(rule),
     }
@@ -132,7 +128,7 @@ def _about(place: int, rule: Rule) -> dict[str, Any]:
 
 def _is_meant(type: str, words: frozenset[str]) -> bool:
     """Tell whether words like NODE KEY or EXISTENCE admit a type of constraint like NODE_PROPERTY_EXISTENCE."""
-    spelt = {"UNIQUE": "UNIQUENESS", "REL": "RELATIONSHIP", "EXIST": "EXISTENCE"}
+    spelt = {"UNIQUE": "UNIQUENESS", "REL": "RELATIONSHIP", "EXIST": "EXISTENCE", "EXISTS": "EXISTENCE"}
     wanted = {spelt.get(word, word) for word in words} - {"ALL"}
     return wanted <= {*type.split("_"), *(("NODE",) if type == "UNIQUENESS" else ())}
 

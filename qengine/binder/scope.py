@@ -26,6 +26,16 @@ class Symbol:
     value: Expr | None = None
 
 
+def hidden_name(function: str) -> str:
+    """Return what a scope calls the column that a function without arguments reads; no variable can have the name."""
+    return f"\0{function}"
+
+
+def is_hidden(name: str) -> bool:
+    """Tell whether a name is one of ``hidden_name``."""
+    return name.startswith("\0")
+
+
 @record
 class Names:
     """Gives out the statement's column names: the user's own where it is free, and ``@1``, ``@2``, … for the rest."""
@@ -98,7 +108,7 @@ class Scope:
         """Yield all visible names, nearest first."""
         scope: Scope | None = self
         while scope is not None:
-            yield from scope.symbols
+            yield from (name for name in scope.symbols if not is_hidden(name))
             if scope.outer is not None and not scope.cut:
                 yield from scope.outer.scope.visible()
             scope = scope.parent

@@ -16,6 +16,14 @@ from qengine.plan.logical import LogicalPlan, Unit
 from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
 
+_REMARKS = {
+    "options": ("The options behind CYPHER change nothing.", "Graph.query takes options of its own, as device."),
+    "planner": ("USING changes nothing: the optimizer chooses.", "Say how to match with a hint, as /*+ order(a b) */."),
+    "concurrent": ("CONCURRENT changes nothing: the transactions follow each other.", None),
+    "graph": ("USE changes nothing: there is one graph.", "qengine.open(…) and Graph.from_csv(…) give one each."),
+}
+"""What is said of each kind of remark, and what to do instead."""
+
 
 @frozen
 class BoundStatement:
@@ -66,6 +74,9 @@ def bind(
     """
     explaining = explaining or statement.explain is not None
     binding = Binding(text, catalog, parameters, explaining, lifted or {}, procedures=procedures or Procedures())
+    for remark in statement.remarks:
+        message, advice = _REMARKS[remark.kind]
+        binding.notice("NoEffect", remark.kind, message, remark.span, advice)
     body = bind_body(binding, statement.body, Unit())
     root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)

@@ -12,7 +12,7 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, item_type, may_be
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
-from qengine.plan.expr import Comparison, Expr, MapOf, PathOf, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, MapOf, PathOf, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.predicates import joined
@@ -33,7 +33,7 @@ from qengine.plan.updates import (
 )
 from qengine.syntax import ast
 from qengine.syntax.checks import updates
-from qengine.types import NODE, PATH, RELATIONSHIP, Kind
+from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind
 
 __all__ = ["UPDATING", "Updates", "is_step"]
 
@@ -122,6 +122,7 @@ class Updates:
             names.add(element.name)
         if pending:
             self.steps.append(Create(tuple(pending)))
+        self.steps += pattern.labels
         self._name_paths(pattern)
 
     def _merge(self, clause: ast.MergeClause) -> None:
@@ -129,6 +130,7 @@ class Updates:
         pattern.add(clause.pattern)
         on_create, on_match = (tuple(self._items(items)) for items in (clause.on_create, clause.on_match))
         elements = tuple(pattern.elements)
+        on_create = (*pattern.labels, *on_create)
         self.steps.append(Merge(pattern.graph(clause.span), elements, on_create, on_match, clause.span))
         self._name_paths(pattern)
 
@@ -172,7 +174,8 @@ class Updates:
         subject = binder.value(item.target)
         if not may_be(subject.type, Kind.NODE):
             raise self._mistyped("Labels", "nodes", subject, item.target.span)
-        return SetLabels(subject, _label_names(item.labels), remove, item.span)
+        dynamic = tuple(map(binder.value, _dynamic(item.labels)))
+        return SetLabels(subject, _label_names(item.labels), remove, item.span, dynamic)
 
     def _entity(self, binder: ExpressionBinder, node: ast.Expression, what: str) -> Expr:
         subject = binder.value(node)
@@ -239,7 +242,10 @@ class _End:
 
 @record
 class _Pattern:
-    """The elements that one CREATE or MERGE makes; ``nodes``, ``edges``: what a MERGE looks for."""
+    """The elements that one CREATE or MERGE makes; ``nodes``, ``edges``: what a MERGE looks for.
+
+    ``labels``: steps that give new nodes the labels which expressions name; ``conditions``: that elements have such.
+    """
 
     updates: Updates
     word: str
@@ -247,6 +253,8 @@ class _Pattern:
     paths: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     nodes: dict[str, PatternNode] = field(default_factory=dict)
     edges: list[PatternRelationship] = field(default_factory=list)
+    labels: list[SetLabels] = field(default_factory=list)
+    conditions: list[Expr] = field(default_factory=list)
 
     def add(self, path: ast.PathPattern) -> None:
         """Add the elements of a path; nodes stand before the relationships that they are ends of."""
@@ -286,11 +294,20 @@ class _Pattern:
             self.nodes.setdefault(known.name, PatternNode(known.name, bound=True))
             return known.name
         properties = self._properties(element)
+        dynamic = self._dynamic(element.labels)
         name = self._declare(element.name, Symbol("", NODE))
         labels = _label_names(element.labels) if element.labels is not None else ()
+        if dynamic:
+            node = Variable(name, type=NODE)
+            self.labels.append(SetLabels(node, (), False, element.span, dynamic))
+            self.conditions += (Call("$all", (node, each), type=BOOLEAN, span=element.span) for each in dynamic)
         self.elements.append(NewNode(name, labels, properties, element.span))
         self.nodes[name] = PatternNode(name, _condition(labels))
         return name
+
+    def _dynamic(self, labels: ast.LabelExpression | None) -> tuple[Expr, ...]:
+        """Bind what names labels or types."""
+        return tuple(map(self.updates._binder(self.word).value, _dynamic(labels))) if labels is not None else ()
 
     def _relationship(self, element: ast.RelationshipPattern) -> tuple[str, Expr | None]:
         if element.name is not None and self.updates.scope.find(element.name) is not None:
@@ -309,11 +326,14 @@ class _Pattern:
         self, element: ast.RelationshipPattern, name: str, properties: Expr | None, left: str, right: str
     ) -> None:
         start, end = (right, left) if element.left else (left, right)
-        assert isinstance(element.types, ast.LabelName)
-        type = element.types.name
-        self.elements.append(NewRelationship(name, type, start, end, properties, element.span))
+        type = element.types.name if isinstance(element.types, ast.LabelName) else ""
+        (dynamic,) = self._dynamic(element.types) or (None,)
+        self.elements.append(NewRelationship(name, type, start, end, properties, element.span, dynamic))
         direction = Direction.OUT if element.left or element.right else Direction.BOTH
-        self.edges.append(PatternRelationship(name, start, end, LabelIs(type), direction))
+        self.edges.append(PatternRelationship(name, start, end, LabelIs(type) if type else None, direction))
+        if dynamic is not None:
+            relationship = Variable(name, type=RELATIONSHIP)
+            self.conditions.append(Call("$all", (relationship, dynamic), type=BOOLEAN, span=element.span))
 
     def _properties(self, element: ast.NodePattern | ast.RelationshipPattern) -> Expr | None:
         if element.properties is None:
@@ -342,7 +362,7 @@ class _Pattern:
         """
         new = {element.name for element in self.elements}
         edges = {edge.name: edge for edge in self.edges}
-        late: list[Expr] = []
+        late = self.conditions
         for element in self.elements:
             if not isinstance(element.properties, MapOf):
                 continue
@@ -376,6 +396,12 @@ def _label_names(labels: ast.LabelExpression) -> tuple[str, ...]:
     """Return the names in labels that an element is given, each once."""
     args = labels.args if isinstance(labels, ast.LabelConjunction) else (labels,)
     return tuple(dict.fromkeys(arg.name for arg in args if isinstance(arg, ast.LabelName)))
+
+
+def _dynamic(labels: ast.LabelExpression) -> tuple[ast.Expression, ...]:
+    """Return the expressions that name labels which an element is given."""
+    args = labels.args if isinstance(labels, ast.LabelConjunction) else (labels,)
+    return tuple(arg.expression for arg in args if isinstance(arg, ast.LabelDynamic))
 
 
 def _property(target: ast.Expression) -> tuple[ast.Expression, str] | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from hashlib import blake2s
 
 from qengine._frozen import frozen
 
-__all__ = ["EXISTENCE", "INDEXES", "KEY", "NO_RULES", "TYPE", "UNIQUE", "Rule", "Rules"]
+__all__ = ["EXISTENCE", "INDEXES", "KEY", "NO_RULES", "SEARCHED", "TYPE", "UNIQUE", "Rule", "Rules"]
 
-INDEXES = ("RANGE", "TEXT", "LOOKUP")
+INDEXES = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
 """Kinds of index that can be declared."""
+
+SEARCHED = ("FULLTEXT", "VECTOR")
+"""Those that only procedures search, of which there are none: they are declared and listed."""
 
 UNIQUE, KEY, EXISTENCE, TYPE = "UNIQUENESS", "KEY", "PROPERTY_EXISTENCE", "PROPERTY_TYPE"
 """Kinds of constraint."""
@@ -22,7 +26,8 @@ class Rule:
 
     ``kind``: one of ``INDEXES``, or the kind of a constraint. ``entity``: "NODE" or "RELATIONSHIP". ``label``: the
     label or the relationship type whose elements it is of; empty for LOOKUP, which is of all. ``type``: of a constraint
-    of kind TYPE, as ``INTEGER | STRING``; else empty.
+    of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON; else
+    empty.
     """
 
     name: str
@@ -45,7 +50,14 @@ class Rule:
     @property
     def is_indexed(self) -> bool:
         """Whether elements are to be found by their values."""
-        return self.is_unique or not self.is_constraint
+        return self.is_unique or not (self.is_constraint or self.kind in SEARCHED)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, or relationship types, whose elements it is of."""
+        if self.kind == "FULLTEXT" and self.type:
+            return tuple(json.loads(self.type))
+        return (self.label,) if self.label else ()
 
     @property
     def needs_values(self) -> bool:

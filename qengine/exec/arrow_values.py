@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._limits import stop_if_due
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 from qengine.temporal.arrow import text_kinds, to_array, without_text
 from qengine.types import Node, Path, Relationship
@@ -77,7 +78,7 @@ def _alike(values: Sequence[Any], kind: type, tell: Tell) -> Any:
     """Return values of one class, other than maps."""
     if kind in _PLAIN:
         return _plain(values, kind, tell)
-    if issubclass(kind, Temporal):
+    if issubclass(kind, Temporal | Point):
         return told_as_text(to_array(values), tell)
     return _lists(values, tell) if kind is list else _ENTITIES[kind](values, tell)
 

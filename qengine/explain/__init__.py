@@ -24,7 +24,8 @@ from qengine.result import Result, ResultStats
 if TYPE_CHECKING:
     from qengine.optimizer.intervals import Interval
 
-__all__ = ["COLUMNS", "Explanation", "PlanResult", "explained", "explained_steps", "profiled"]
+__all__ = ["COLUMNS", "Explanation", "PlanResult", "explained", "explained_steps", "profiled",
+           "profiled_rows"]  # fmt: skip
 
 COLUMNS = {
     "explain": ("plan", "json"),
@@ -183,6 +184,13 @@ def explained_steps(steps: Iterator[tuple[str, Operator]], explanation: Explanat
     rows = [(name, to_text(root)) for name, root in steps]
     columns = COLUMNS["explain steps"]
     return PlanResult(columns, iter([RowBatch(columns, rows)]), stats, explanation, explanation.notices)
+
+
+def profiled_rows(explanation: Explanation, stats: ResultStats) -> Result:
+    """Return the result of a PROFILE of what has been run: the plan's text with rows and times, and its JSON."""
+    columns = COLUMNS["profile"]
+    row = (str(explanation), stats.rows, stats.seconds, json.dumps(explanation.to_json()))
+    return PlanResult(columns, iter([RowBatch(columns, [row])]), stats, explanation, explanation.notices)
 
 
 def profiled(result: Result, explanation: Explanation) -> Result:

@@ -60,10 +60,13 @@ def accessed(
 
 
 def looked_up_rows(node: PatternNode, key: str, catalog: CatalogView) -> float | None:
-    """Return how many nodes are expected to have one value of a property; None where these are not looked up."""
+    """Return how many nodes are expected to have one value of a property; None where these are not looked up.
+
+    The value is another one for each row, so an index that the user has declared is of use however few nodes there are.
+    """
     count = vertex_count(catalog, node.labels)
     if (
-        count < LEAST_ROWS
+        (count < LEAST_ROWS and not catalog.rules.index_node_key(key))
         or catalog.property_type("node", key) is None
         or any(map(condition_can_fail, node.predicates))
     ):

@@ -39,8 +39,11 @@ def columns_of(operator: Operator) -> tuple[str, ...]:
             case Match(input=below, graph=graph):
                 added.append(graph.variables())
                 operator = below
-            case Unwind(input=below, name=name) | LoadCsv(input=below, name=name):
+            case Unwind(input=below, name=name):
                 added.append((name,))
+                operator = below
+            case LoadCsv(input=below):
+                added.append(operator.added)
                 operator = below
             case ProcedureCall(input=below, outputs=outputs):
                 added.append(tuple(name for _, name in outputs))

@@ -127,6 +127,12 @@ class ExprText:
                 return f"NOT {self._at(args[0], _NOT)}", _NOT
             case "IS NULL" | "IS NOT NULL":
                 return f"{self._at(args[0], _ADDITIVE)} {expr.name}", _COMPARISON
+            case "IS ::" | "IS NORMALIZED" if isinstance(args[1], Literal):
+                what = args[1].value
+                tested = f"IS :: {what}" if expr.name == "IS ::" else f"IS {what} NORMALIZED"
+                return f"{self._at(args[0], _ADDITIVE)} {tested}", _COMPARISON
+            case "$all" | "$any":
+                return f"{self._at(args[0], _POSTFIX)}:{expr.name}({self(args[1])})", _POSTFIX
             case "neg" | "pos":
                 return ("-" if expr.name == "neg" else "+") + self._at(args[0], _POSTFIX), _UNARY
             case "[]":

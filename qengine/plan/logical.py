@@ -155,7 +155,8 @@ class ProcedureCall(Operator):
 class LoadCsv(Operator):
     """Emits each row once for each row of the CSV file at ``url``, in the file's order, as column ``name``.
 
-    A file's row is a list of strings and nulls; with ``headers`` a map from the first row's fields to them.
+    A file's row is a list of strings and nulls; with ``headers`` a map from the first row's fields to them. ``line``,
+    ``file``: columns of the line's number and the file's path; empty where nobody asks for them.
     """
 
     input: Operator
@@ -163,6 +164,13 @@ class LoadCsv(Operator):
     name: str
     headers: bool = False
     separator: str = ","
+    line: str = ""
+    file: str = ""
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The columns that it adds."""
+        return tuple(name for name in (self.name, self.line, self.file) if name)
 
 
 @node("inputs")

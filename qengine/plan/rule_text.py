@@ -17,7 +17,8 @@ def rule_statement(rule: Rule) -> str:
         return f"CREATE CONSTRAINT{name} FOR {_pattern(rule)} REQUIRE {requirement(rule)}"
     if rule.kind == "LOOKUP":
         return f"CREATE LOOKUP INDEX{name} FOR {_pattern(rule)} ON EACH {'labels(n)' if rule.of_nodes else 'type(r)'}"
-    return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON ({_properties(rule)})"
+    listed = f"EACH [{_properties(rule)}]" if rule.kind == "FULLTEXT" else f"({_properties(rule)})"
+    return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON {listed}"
 
 
 def requirement(rule: Rule) -> str:
@@ -29,7 +30,7 @@ def requirement(rule: Rule) -> str:
 
 
 def _pattern(rule: Rule) -> str:
-    label = f":{name_text(rule.label)}" if rule.label else ""
+    label = f":{'|'.join(map(name_text, rule.labels))}" if rule.labels else ""
     return f"(n{label})" if rule.of_nodes else f"()-[r{label}]-()"
 
 

@@ -189,7 +189,8 @@ class _Writer:
     def _load_csv(self, operator: logical.LoadCsv) -> str:
         text = f"LoadCsv{' with headers' if operator.headers else ''} {self.expr(operator.url)}"
         separated = "" if operator.separator == "," else f" separated by {operator.separator!r}"
-        return f"{text} AS {name_text(operator.name)}{separated}"
+        places = "".join(f", {what} AS {name_text(name)}" for what, name in _places(operator) if name)
+        return f"{text} AS {name_text(operator.name)}{separated}{places}"
 
     # ------------------------------------------------------------ physical
 
@@ -338,6 +339,10 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             pass
         case _:
             yield operator.input  # type: ignore[attr-defined]
+
+
+def _places(operator: logical.LoadCsv) -> tuple[tuple[str, str], ...]:
+    return ("line", operator.line), ("file", operator.file)
 
 
 def _weighted(weight: str | None) -> str:

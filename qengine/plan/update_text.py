@@ -40,8 +40,8 @@ def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
             text = f"Set {expr.postfix(subject)} {'=' if replaces else '+='} {expr(value)}"
         case RemoveProperty(subject=subject, key=key):
             text = f"Remove {expr.postfix(subject)}.{name_text(key)}"
-        case SetLabels(subject=subject, labels=labels, remove=remove):
-            names = "".join(f":{name_text(name)}" for name in labels)
+        case SetLabels(subject=subject, labels=labels, remove=remove, dynamic=dynamic):
+            names = "".join([*(f":{name_text(name)}" for name in labels), *(f":$({expr(each)})" for each in dynamic)])
             text = f"{'Remove' if remove else 'Set'} {expr.postfix(subject)}{names}"
         case Delete(subjects=subjects, detach=detach):
             text = f"{'DetachDelete' if detach else 'Delete'} {expr.joined(subjects)}"
@@ -67,7 +67,8 @@ def _elements(elements: Iterable[NewElement], expr: ExprText) -> str:
             labels = "".join(f":{name_text(name)}" for name in each.labels)
             shown.append(f"({name_text(each.name)}{labels}{_properties(each, expr)})")
         else:
-            inside = f"{name_text(each.name)}:{name_text(each.type)}{_properties(each, expr)}"
+            kind = f"$({expr(each.dynamic)})" if each.dynamic is not None else name_text(each.type)
+            inside = f"{name_text(each.name)}:{kind}{_properties(each, expr)}"
             shown.append(f"({name_text(each.start)})-[{inside}]->({name_text(each.end)})")
     return ", ".join(shown)
 

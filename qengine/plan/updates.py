@@ -48,9 +48,12 @@ class NewNode:
     span: Span | None = None
 
 
-@node("properties")
+@node("properties", "dynamic")
 class NewRelationship:
-    """A relationship to make, as column ``name``, between the nodes of two columns, from ``start`` to ``end``."""
+    """A relationship to make, as column ``name``, between the nodes of two columns, from ``start`` to ``end``.
+
+    ``dynamic``: what gives its type, where ``type`` is empty.
+    """
 
     name: str
     type: str
@@ -58,6 +61,7 @@ class NewRelationship:
     end: str
     properties: Expr | None
     span: Span | None = None
+    dynamic: Expr | None = None
 
 
 NewElement: TypeAlias = NewNode | NewRelationship
@@ -118,14 +122,15 @@ class RemoveProperty(Step):
     span: Span | None = None
 
 
-@node("subject")
+@node("subject", "dynamic")
 class SetLabels(Step):
-    """``SET subject:A:B``, or ``REMOVE`` of these labels."""
+    """``SET subject:A:B``, or ``REMOVE`` of these labels; ``dynamic``: what gives the names of more."""
 
     subject: Expr
     labels: tuple[str, ...]
     remove: bool = False
     span: Span | None = None
+    dynamic: tuple[Expr, ...] = ()
 
 
 @node("subjects")

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.errors import StorageError
+from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.arrow import to_array, union_parts
 from qengine.temporal.native import from_native, from_numpy, is_missing
@@ -23,7 +24,7 @@ _SCALARS: tuple[tuple[type, Any], ...] = (
     (float, pa.float64()),
     (str, pa.string()),
 )
-_TEMPORALS = (Date, LocalTime, Time, LocalDateTime, DateTime, Duration)
+_TEMPORALS = (Date, LocalTime, Time, LocalDateTime, DateTime, Duration, Point)
 _LIST = len(_SCALARS) + len(_TEMPORALS)
 
 
@@ -33,7 +34,7 @@ def from_python(values: Sequence[Any], place: str) -> Any:
     Parameters
     ----------
     values
-        None, bool, int, float, str, temporal values (ours or of Python's ``datetime``), and lists of them.
+        None, bool, int, float, str, points, temporal values (ours or of Python's ``datetime``), and lists of them.
     place
         What the errors call the values.
 
@@ -140,11 +141,11 @@ def _kind(value: Any, place: str) -> int:
     )
 
 
-def _temporal(value: Any) -> Temporal | None:
-    """Return a temporal value as one of ours, None for any other value."""
+def _temporal(value: Any) -> Temporal | Point | None:
+    """Return a temporal value as one of ours or a point, None for any other value."""
     if isinstance(value, np.generic):
         value = from_numpy(value)
-    return value if isinstance(value, Temporal) else from_native(value)
+    return value if isinstance(value, Temporal | Point) else from_native(value)
 
 
 def _homogeneous(values: Sequence[Any], kind: int, place: str) -> Any:

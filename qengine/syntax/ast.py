@@ -101,10 +101,18 @@ class LabelTest(Expression):
 
 @frozen
 class Unary(Expression):
-    """``NOT``, ``-``, ``+``, ``IS NULL``, ``IS NOT NULL``."""
+    """``NOT``, ``-``, ``+``, ``IS NULL``, ``IS NOT NULL``, ``IS NFC NORMALIZED`` (or another form)."""
 
     op: str
     operand: Expression
+
+
+@frozen
+class TypeTest(Expression):
+    """``operand IS :: types``; ``types`` as ``INTEGER | LIST<STRING NOT NULL>``."""
+
+    operand: Expression
+    types: str
 
 
 @frozen
@@ -231,6 +239,14 @@ class LabelName(LabelExpression):
 @frozen
 class LabelWildcard(LabelExpression):
     """``%``."""
+
+
+@frozen
+class LabelDynamic(LabelExpression):
+    """``$(expression)``: the labels are those that a string or a list of strings names; ``any``: one of them."""
+
+    expression: Expression
+    any: bool = False
 
 
 @frozen
@@ -374,10 +390,14 @@ class Projection(Ast):
 
 @frozen
 class WithClause(Clause):
-    """``WITH projection [WHERE …]``."""
+    """``WITH projection [WHERE …]``, and what means the same of all columns: LET, FILTER, ORDER BY, SKIP, LIMIT.
+
+    ``word``: the one that it begins with.
+    """
 
     projection: Projection
     where: Expression | None = None
+    word: str = "WITH"
 
 
 @frozen
@@ -460,7 +480,7 @@ class ForEachClause(Clause):
 
 @frozen
 class Transactions(Ast):
-    """``IN [n CONCURRENT] TRANSACTIONS OF batch ROWS ON ERROR on_error REPORT STATUS AS report``.
+    """``IN TRANSACTIONS OF batch ROWS ON ERROR on_error REPORT STATUS AS report``.
 
     ``on_error`` in lower case.
     """
@@ -468,7 +488,6 @@ class Transactions(Ast):
     batch: Expression | None = None
     on_error: str = "fail"
     report: str | None = None
-    concurrent: bool = False
 
 
 @frozen
@@ -524,12 +543,17 @@ class LoadCsvClause(Clause):
 
 @frozen
 class UnsupportedClause(Clause):
-    """A clause that parses but isn't built: LET, FOR, FILTER, USE, SHOW, …
+    """A command that parses but isn't built: ALTER, SHOW of other things, …
 
     ``keyword`` names it as the user wrote it, in upper case.
     """
 
     keyword: str
+
+
+@frozen
+class UseClause(Clause):
+    """``USE graph``: the builder leaves it out of its query."""
 
 
 @frozen
@@ -585,6 +609,13 @@ class UnionQuery(Ast):
 
 
 @frozen
+class Remark(Ast):
+    """Something that is accepted and changes nothing: ``kind`` "options", "planner", "concurrent" or "graph"."""
+
+    kind: str
+
+
+@frozen
 class Hint(Ast):
     """``/*+ text */``: advice to the optimizer. ``span`` covers the text alone."""
 
@@ -593,8 +624,12 @@ class Hint(Ast):
 
 @frozen
 class Statement(Ast):
-    """One statement; ``explain``: None, "explain", "explain steps", "profile". ``hints``: all, wherever they stand."""
+    """One statement; ``explain``: None, "explain", "explain steps", "profile".
+
+    ``hints`` and ``remarks``: all, wherever they stand.
+    """
 
     body: Query | UnionQuery
     explain: str | None = None
     hints: tuple[Hint, ...] = ()
+    remarks: tuple[Remark, ...] = ()

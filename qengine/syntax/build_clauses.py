@@ -23,20 +23,22 @@ class AstBuilder(CommandBuilder):
     # ---------------------------------------------------------------------------------------------- statements
 
     def statement(self, c: Sequence[Any]) -> ast.Statement:
-        explain, steps, body = c
-        if explain is None:
-            return self._statement(body, None, body)
-        return self._statement(body, "explain steps" if steps else "explain", explain)
+        _, explain, steps, body = c
+        return self._statement(body, None if explain is None else "explain steps" if steps else "explain", c[:2])
 
     def profile(self, c: Sequence[Any]) -> ast.Statement:
-        return self._statement(c[1], "profile", c[0])
+        return self._statement(c[2], "profile", c[:2])
 
-    def _statement(self, parts: list[Any], explain: str | None, start: Any) -> ast.Statement:
+    def _statement(self, parts: list[Any], explain: str | None, before: Sequence[Token | None]) -> ast.Statement:
         body = self._query(parts)
         check_query(body, self.text)
         self._check_loose()
-        span = body.span if explain is None else between(start, body)
-        return ast.Statement(body, explain, span=span)
+        options, _ = before
+        if options is not None:
+            self.remark("options", options)
+        starts = (token.start_pos for token in before if token is not None)
+        span = Span(min((body.span.start, *self._use_starts, *starts)), body.span.end)
+        return ast.Statement(body, explain, remarks=tuple(self.remarks), span=span)
 
     def _check_loose(self) -> None:
         for predicate in self.loose_patterns.values():
@@ -66,6 +68,13 @@ class AstBuilder(CommandBuilder):
     def _single(self, clauses: list[ast.Clause]) -> ast.Query:
         if isinstance(clauses[-1], ast.ShowClause):
             clauses.append(shown(clauses[-1]))
+        if isinstance(clauses[0], ast.UseClause):
+            use = clauses.pop(0)
+            if not clauses:
+                raise self.fail("USE needs a query behind it.", use.span, "Write USE graph MATCH (n) RETURN n.")
+        for clause in clauses:
+            if isinstance(clause, ast.UseClause):
+                raise self.fail("USE can only begin a query.", clause.span)
         return ast.Query(tuple(clauses), span=between(clauses[0], clauses[-1]))
 
     def _query(self, parts: list[Any]) -> ast.Query | ast.UnionQuery:
@@ -76,8 +85,10 @@ class AstBuilder(CommandBuilder):
     # ------------------------------------------------------------------------------------------------- clauses
 
     def match(self, c: Sequence[Any]) -> ast.MatchClause:
-        optional, start, mode, patterns, where = c
-        span = between(optional or start, where or patterns[-1])
+        optional, start, mode, patterns, hints, where = c
+        for hint in hints or ():
+            self.remark("planner", hint)
+        span = between(optional or start, where or (hints or patterns)[-1])
         return ast.MatchClause(tuple(patterns), where, optional is not None, mode.value if mode else None, span=span)
 
     def unwind(self, c: Sequence[Any]) -> ast.UnwindClause:
@@ -94,6 +105,43 @@ class AstBuilder(CommandBuilder):
 
     def where(self, c: Sequence[Any]) -> ast.Expression:
         return self.condition(c[1])  # type: ignore[no-any-return]
+
+    def let_clause(self, c: Sequence[Any]) -> ast.WithClause:
+        word, items = c
+        return self._of_all(word, ast.Projection(tuple(items), True, span=between(items[0], items[-1])), items[-1])
+
+    def let_item(self, c: Sequence[Any]) -> ast.ReturnItem:
+        name, _, expression = c
+        text = self.text[expression.span.start : expression.span.end]
+        return ast.ReturnItem(expression, name.value, text, span=between(name, expression))
+
+    def for_clause(self, c: Sequence[Any]) -> ast.UnwindClause:
+        word, name, _, source = c
+        return ast.UnwindClause(source, name.value, span=between(word, source))
+
+    def filter_clause(self, c: Sequence[Any]) -> ast.WithClause:
+        word, _, condition = c
+        self.condition(condition)
+        return self._of_all(word, ast.Projection((), True, span=condition.span), condition, condition)
+
+    def rows_clause(self, c: Sequence[Any]) -> ast.WithClause:
+        begin, order, skip, limit = c
+        end = limit or skip or order[-1]
+        projection = ast.Projection((), True, False, tuple(order or ()), skip, limit, span=between(begin, end))
+        return self._of_all(begin, projection, end)
+
+    def _of_all(
+        self, start: Token, projection: ast.Projection, end: ast.Ast, where: ast.Expression | None = None
+    ) -> ast.WithClause:
+        """Return a clause that hands on all columns."""
+        word = self.text[start.start_pos :].split(maxsplit=1)[0].upper()
+        return ast.WithClause(projection, where, word, span=between(start, end))
+
+    def use(self, c: Sequence[Any]) -> ast.UseClause:
+        clause = ast.UseClause(span=between(c[0], c[1]))
+        self._use_starts.append(clause.span.start)
+        self.remark("graph", clause)
+        return clause
 
     def projection_body(self, c: Sequence[Any]) -> ast.Projection:
         distinct, items, order, skip, limit = c
@@ -168,24 +216,6 @@ class AstBuilder(CommandBuilder):
         span = between(periodic or start, terminator or name)
         return ast.LoadCsvClause(url, name.value, headers, separator, periodic and span_of(periodic), span=span)
 
-    # --------------------------------------------------------------------------- clauses that parse but aren't built
-
-    def unsupported(self, c: Sequence[Any]) -> ast.UnsupportedClause:
-        start, *_ = parts = [part for part in c if part is not None]
-        keyword = start.value.upper()
-        if keyword == "OPTIONAL":
-            keyword += " " + parts[1].value.upper()
-        elif keyword == "FILTER":
-            self.condition(parts[-1])
-        return ast.UnsupportedClause(keyword, span=self.extent(c).span)
-
-    def extent(self, c: Sequence[Any]) -> ast.Ast:
-        parts = [part for part in c if part is not None]
-        last = parts[-1]
-        while isinstance(last, list):
-            last = last[-1]
-        return ast.Ast(span=between(parts[0], last))
-
     # ---------------------------------------------------------------------------------------------- subqueries
 
     def call(self, c: Sequence[Any]) -> ast.CallClause:
@@ -215,7 +245,9 @@ class AstBuilder(CommandBuilder):
         return tuple(named), False
 
     def transactions(self, c: Sequence[Any]) -> ast.Transactions:
-        return ast.Transactions(concurrent="CONCURRENT" in c[0].value, span=span_of(c[0]))
+        if "CONCURRENT" in c[0].value:
+            self.remark("concurrent", c[0])
+        return ast.Transactions(span=span_of(c[0]))
 
     def transactions_rows(self, c: Sequence[Any]) -> ast.Transactions:
         found, _, count, end = c

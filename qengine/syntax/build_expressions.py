@@ -12,6 +12,7 @@ from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.precedence import climb
 from qengine.syntax.scanner import Token
+from qengine.syntax.schema_types import value_types
 
 __all__ = ["ExpressionBuilder", "between", "span_of"]
 
@@ -45,10 +46,16 @@ class ExpressionBuilder:
         self.loose_patterns: dict[int, ast.PatternPredicate] = {}
         self.loose_integers: dict[int, ast.Literal] = {}
         self.loose_parameters: dict[int, ast.Parameter] = {}
+        self.remarks: list[ast.Remark] = []
+        self._use_starts: list[int] = []  # where USE stands, which is part of no query
 
     def fail(self, message: str, span: Span, hint: str | None = None, code: str = "UnexpectedSyntax") -> Exception:
         """Return the error to raise."""
         return QuerySyntaxError(message, span=span, text=self.text, hint=hint, code=code)
+
+    def remark(self, kind: str, place: Token | ast.Ast) -> None:
+        """Note what changes nothing."""
+        self.remarks.append(ast.Remark(kind, span=span_of(place)))
 
     def condition(self, expression: Any) -> Any:
         """Take an expression that stands where a boolean is expected."""
@@ -119,6 +126,13 @@ class ExpressionBuilder:
         kind = "IS_NULL" if len(c) == 3 else "IS_NOT_NULL"
         c[0].append(Token(kind, "", c[1].start_pos, c[-1].end_pos))
         return c[0]  # type: ignore[no-any-return]
+
+    def postfix_predicate(self, c: Sequence[Any]) -> list[Any]:
+        items, token = c
+        if token.type != "NORMALIZED":
+            token.value = value_types(self.text, span_of(token))
+        items.append(token)
+        return items  # type: ignore[no-any-return]
 
     def label_predicate(self, c: Sequence[Any]) -> list[Any]:
         items, labels = c
@@ -217,11 +231,19 @@ class ExpressionBuilder:
             # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
-        return ast.FunctionCall(name, arguments, distinct is not None, span=span, name_span=callee.span)
+        return ast.FunctionCall(
+            name, arguments, distinct is not None and distinct.type == "DISTINCT", span=span, name_span=callee.span
+        )
 
     def function_star(self, c: Sequence[Any]) -> ast.FunctionCall:
         name = self._function_name(c[0])
         return ast.FunctionCall(name, (), star=True, span=between(c[0], c[3]), name_span=c[0].span)
+
+    def trim(self, c: Sequence[Any]) -> ast.FunctionCall:
+        word, _, side, characters, _, text, end = c
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side.value.upper() if side else "", "trim")
+        arguments = (text,) if characters is None else (text, characters)
+        return ast.FunctionCall(name, arguments, span=between(word, end), name_span=span_of(word))
 
     def _function_name(self, callee: ast.Expression) -> str:
         parts: list[str] = []
@@ -257,14 +279,48 @@ class ExpressionBuilder:
     # ------------------------------------------------------------------------------------- words with brackets
 
     def case(self, c: Sequence[Any]) -> ast.CaseExpression:
-        start, subject, whens, _, otherwise, end = c
+        start, subject, alternatives, _, otherwise, end = c
+        plain = all(len(tests) == 1 and len(tests[0]) == 1 for tests, _ in alternatives)
         if subject is None:
-            for when, _ in whens:
-                self.condition(when)
-        return ast.CaseExpression(subject, tuple(whens), otherwise, span=between(start, end))
+            for tests, _ in alternatives:
+                if len(tests) > 1 or len(tests[0]) > 1:
+                    span = span_of(tests[1][0] if len(tests) > 1 else tests[0][0])
+                    hint = "Write CASE value WHEN … THEN …, or join conditions with OR."
+                    raise self.fail("CASE without a value takes one condition behind each WHEN.", span, hint)
+                self.condition(tests[0][0])
+        if plain:
+            whens = tuple((tests[0][0], then) for tests, then in alternatives)
+            return ast.CaseExpression(subject, whens, otherwise, span=between(start, end))
+        whens = tuple((self._any_of(subject, tests), then) for tests, then in alternatives)
+        return ast.CaseExpression(None, whens, otherwise, span=between(start, end))
 
-    def case_alternative(self, c: Sequence[Any]) -> tuple[ast.Expression, ast.Expression]:
+    def _any_of(self, subject: ast.Expression, tests: list[list[Any]]) -> ast.Expression:
+        """Return the condition that a value passes one of the tests, each its operator and operand."""
+        items: list[Any] = []
+        for test in tests:
+            span = between(test[0], test[-1])
+            equal = len(test) == 1 and not isinstance(test[0], Token)
+            operators = [Token("EQ", "=", span.start, span.start)] if equal else []
+            condition = climb([subject, *operators, *test])
+            items += [Token("OR", "OR", span.start, span.start), dataclasses.replace(condition, span=span)]
+        return climb(items[1:])
+
+    def case_alternative(self, c: Sequence[Any]) -> tuple[list[list[Any]], ast.Expression]:
         return c[1], c[3]
+
+    def case_compared(self, c: Sequence[Any]) -> list[Any]:
+        return list(c)
+
+    case_equal = case_compared
+
+    def case_string_predicate(self, c: Sequence[Any]) -> list[Any]:
+        return [c[0], c[2]]
+
+    def case_null(self, c: Sequence[Any]) -> list[Any]:
+        return [Token("IS_NULL" if len(c) == 2 else "IS_NOT_NULL", "", c[0].start_pos, c[-1].end_pos)]
+
+    def case_postfix(self, c: Sequence[Any]) -> list[Any]:
+        return self.postfix_predicate([[], c[0]])
 
     def list_comprehension(self, c: Sequence[Any]) -> ast.ListComprehension:
         start, name, _, source, where, _, result, end = c

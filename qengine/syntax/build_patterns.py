@@ -192,6 +192,15 @@ class PatternBuilder(ExpressionBuilder):
     def label_wildcard(self, c: Sequence[Any]) -> ast.LabelWildcard:
         return ast.LabelWildcard(span=span_of(c[0]))
 
+    def label_dynamic(self, c: Sequence[Any]) -> ast.LabelExpression:
+        start, _, expression, end = c
+        if type(expression) is ast.Literal and type(expression.value) is str:
+            return ast.LabelName(expression.value, span=between(start, end))
+        return ast.LabelDynamic(expression, start.value.lower() == "$any", span=between(start, end))
+
+    def label_parameter(self, c: Sequence[Any]) -> ast.LabelDynamic:
+        return ast.LabelDynamic(self.parameter(c), span=span_of(c[0]))
+
     def label_negation(self, c: Sequence[Any]) -> ast.LabelNegation:
         return ast.LabelNegation(c[1], span=between(c[0], c[1]))
 

@@ -61,7 +61,7 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
         elif isinstance(last, ast.ProcedureCallClause):
             if last.items is None or len(query.clauses) == 1:  # the binder knows what the procedure gives
                 continue
-        elif isinstance(last, ast.WithClause):
+        elif isinstance(last, ast.WithClause) and last.word == "WITH":
             word = Span(last.span.start, last.span.start + len("WITH"))
             raise _error("A query can't end with WITH.", word, text, "Write RETURN instead, or add a RETURN clause.")
         end = Span(query.span.end, query.span.end)
@@ -105,7 +105,7 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
         returns = isinstance(last, (ast.ReturnClause, ast.UnsupportedClause))
         if returns:
             continue
-        if isinstance(last, ast.WithClause) or kind == "COLLECT":
+        if kind == "COLLECT":
             hint = f"{kind} needs a RETURN at its end."
         elif kind == "COUNT" and compares:
             hint = "UNION counts different rows: say by RETURN which are alike, or write UNION ALL to count all."
@@ -119,11 +119,11 @@ def updates(body: ast.Query | ast.UnionQuery) -> bool:
     return any(_first_update(query) is not None for query in _queries(body))
 
 
-def is_plain_labels(labels: ast.LabelExpression) -> bool:
+def is_plain_labels(labels: ast.Ast) -> bool:
     """Tell whether labels are a name, or several of which all are meant: those that an element can be given."""
     if isinstance(labels, ast.LabelConjunction):
-        return all(isinstance(arg, ast.LabelName) for arg in labels.args)
-    return isinstance(labels, ast.LabelName)
+        return all(map(is_plain_labels, labels.args))
+    return isinstance(labels, ast.LabelName) or (isinstance(labels, ast.LabelDynamic) and not labels.any)
 
 
 def check_created(word: str, path: ast.PathPattern, text: str) -> None:
@@ -144,7 +144,7 @@ def check_created(word: str, path: ast.PathPattern, text: str) -> None:
                 message, code = f"{word} can't make paths of variable length.", "CreatingVarLength"
             elif element.types is None and element.name is not None:
                 continue  # the binder knows whether it is a relationship of an earlier clause
-            elif not isinstance(element.types, ast.LabelName):
+            elif isinstance(element.types, ast.LabelConjunction) or not is_plain_labels(element.types or ast.Ast()):
                 message, code = "A relationship to create has exactly one type.", "NoSingleRelationshipType"
             elif element.left == element.right and (word == "CREATE" or element.left):
                 message, code = "A relationship to create has one direction.", "RequiresDirectedRelationship"

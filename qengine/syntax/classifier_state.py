@@ -25,9 +25,12 @@ class Context(Enum):
 _OPERAND_END = frozenset((
     "NAME", "PARAMETER", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "END", "RPAR", "RSQB", "RBRACE",
     "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC",
+    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "PLANNER_HINT",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
-_QUERY_START = frozenset(("", "LBRACE", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT"))
+_QUERY_START = frozenset(
+    ("", "LBRACE", "CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT")
+)
 
 
 class ClassifierState:
@@ -49,6 +52,7 @@ class ClassifierState:
         self.frames: list[tuple[Context, bool, bool, int, int]] = []
         self.query_braces: set[int] = set()  # indices of the `{` of CALL
         self.query_ends: set[int] = set()  # and of their `}`
+        self.label_ends: set[int] = set()  # indices of the `)` of `$(…)` in label expressions
 
     def push(self, context: Context, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
         """Enter a bracket."""
@@ -130,6 +134,10 @@ class ClassifierState:
                 index = self.emit_name(index)
             elif self.kind(index) == "PERCENT":
                 index = self.emit("PERCENT", index)
+            elif self.kind(index) == "DOLLAR" or self._is_choice(index):
+                return self._dynamic(index, depth)
+            elif self.kind(index) == "PARAMETER":
+                index = self.emit("PARAMETER", index)
             else:
                 break
             while depth and self.kind(index) == "RPAR":
@@ -146,6 +154,30 @@ class ClassifierState:
                 break
         for _ in range(depth):  # parentheses that go on as something else
             self.push(Context.EXPRESSION)
+        return index
+
+    def _is_choice(self, index: int) -> bool:
+        """Tell whether ``$any(…)`` or ``$all(…)`` stands at an index."""
+        return self.kind(index + 1) == "LPAR" and self.tokens[index].value.lower() in ("$any", "$all")
+
+    def _dynamic(self, index: int, depth: int) -> int:
+        """Enter ``$(…)``, an expression; the label expression, inside ``depth`` parentheses, goes on behind it."""
+        for _ in range(depth):
+            self.push(Context.EXPRESSION)
+        self.emit("DYNAMIC", index)
+        self.out.append(self.tokens[index + 1])
+        self.push(Context.EXPRESSION)
+        self.label_ends.add(self.brackets.partner[index + 1])
+        return index + 2
+
+    def more_labels(self, index: int) -> int:
+        """Take what goes on behind a ``$(…)`` that closes before an index."""
+        kind = self.kind(index)
+        if kind == "COLON":
+            return self.labels(self.emit("AND_COLON", index))
+        if kind == "AMP" or (kind == "BAR" and index != self.divider):
+            index = self.emit(kind, index)
+            return self.labels(self.emit("COLON", index) if self.kind(index) == "COLON" else index)
         return index
 
     def path_name(self, index: int) -> int:

@@ -12,6 +12,7 @@ from qengine._deadline import check_planning
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
+from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
 from qengine.syntax.words import CLAUSES
 
@@ -24,6 +25,13 @@ _AFTER_RELATIONSHIP_NAME = frozenset(("RSQB", "COLON", "LBRACE", "PARAMETER", "S
 
 _PLAIN = frozenset(((), ("NAME",), ("COLON", "NAME"), ("NAME", "COLON", "NAME")))
 """What stands in the brackets of most nodes and relationships, where each token is what it looks like."""
+
+_LOOKALIKES = {
+    **dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "MINUS"),
+    **dict.fromkeys("\u27e8\u3008\ufe64\uff1c", "LT"),
+    **dict.fromkeys("\u27e9\u3009\ufe65\uff1e", "GT"),
+}
+"""Characters that openCypher reads as those of an arrow, which editors and web pages put in their place."""
 
 _LONGEST_PLAIN = max(map(len, _PLAIN))
 
@@ -72,6 +80,11 @@ class _Classifier(WordRules):
 
     def _backticked(self, index: int, token: Token) -> int:
         return self.emit_name(index)
+
+    def _unread(self, index: int, token: Token) -> int:
+        """Take a character that the scanner can't read: in a pattern it may be drawn like one of an arrow."""
+        kind = _LOOKALIKES.get(token.value) if self.context is Context.PATTERN else None
+        return self.emit(kind or "ERROR", index)
 
     # ------------------------------------------------------------------------------------------------- brackets
 
@@ -139,7 +152,10 @@ class _Classifier(WordRules):
         opens_query = self.previous() == "SUBQUERY" or index in self.query_braces
         self.out.append(token)
         if opens_query:
-            begins_clause = self.word(index + 1) in CLAUSES and self.kind(index + 2) != "EQ"
+            word, following = self.word(index + 1), self.kind(index + 2)
+            begins_clause = following != "EQ" and (
+                word in CLAUSES or (following in ("NAME", BACKTICKED) and word in ("LET", "FOR", "FILTER", "USE"))
+            )
             self.push(Context.EXPRESSION if begins_clause else Context.PATTERN, is_query=True)
             return index + 1 if begins_clause else self.pattern_prefix(index + 1)
         if self.context is Context.PATTERN:  # the bounds of a quantifier
@@ -151,7 +167,7 @@ class _Classifier(WordRules):
     def _close(self, index: int, token: Token) -> int:
         self.out.append(token)
         self.pop()
-        return index + 1
+        return self.more_labels(index + 1) if index in self.label_ends else index + 1
 
     def _comma(self, index: int, token: Token) -> int:
         self.out.append(token)
@@ -176,6 +192,12 @@ class _Classifier(WordRules):
         self.out.append(token)
         return self.labels(index + 1)
 
+    def _double_colon(self, index: int, token: Token) -> int:
+        if self.after_operand() and type_end(self.tokens, index + 1) > index + 1:
+            return self.type_test(index, index + 1, negated=False)
+        self.out.append(token)
+        return index + 1
+
     def _is_element_name(self, index: int, followers: frozenset[str]) -> bool:
         """Tell whether the word at the start of a node or relationship is its name: what follows says so."""
         if self.kind(index + 1) in followers:
@@ -189,6 +211,7 @@ class _Classifier(WordRules):
 _HANDLERS = {
     "NAME": _Classifier.name,
     BACKTICKED: _Classifier._backticked,
+    "ERROR": _Classifier._unread,
     "LPAR": _Classifier._open_parenthesis,
     "LSQB": _Classifier._open_square,
     "LBRACE": _Classifier._open_brace,
@@ -197,5 +220,6 @@ _HANDLERS = {
     "RBRACE": _Classifier._close,
     "COMMA": _Classifier._comma,
     "COLON": _Classifier._colon,
+    "COLON_COLON": _Classifier._double_colon,
     "BAR": _Classifier._bar,
 }

@@ -111,6 +111,8 @@ def hint_for(token: Token, tokens: list[Token], accepts: frozenset[str]) -> Mist
 def _unreadable(place: _Place) -> Mistake | None:
     if place.token.type == "EMPTY_NAME":
         return Mistake("Write the name between the backticks.", "A name can't be empty.")
+    if place.token.type == "DOLLAR":
+        return Mistake("Write $name, or $1; $(…) can only name labels and types.", "A parameter needs a name.")
     if place.token.type != "ERROR":
         return None
     character = place.token.value

@@ -18,7 +18,8 @@ _NOT, _COMPARISON = 4, 5
 _PRECEDENCE = {
     "OR": 1, "XOR": 2, "AND": 3, "NOT": _NOT,
     **dict.fromkeys(("EQ", "NE", "LT", "GT", "LE", "GE"), _COMPARISON),
-    **dict.fromkeys(("IN", "STARTS", "ENDS", "CONTAINS", "MATCHES", "IS_NULL", "IS_NOT_NULL"), 6),
+    **dict.fromkeys(("IN", "STARTS", "ENDS", "CONTAINS", "MATCHES", "IS_NULL", "IS_NOT_NULL", "NORMALIZED"), 6),
+    **dict.fromkeys(("TYPE_TEST", "NOT_TYPE_TEST"), 6),
     **dict.fromkeys(("PLUS", "MINUS", "CONCAT"), 7),
     **dict.fromkeys(("STAR", "SLASH", "PERCENT"), 8),
     "CARET": 9,
@@ -28,6 +29,7 @@ _NAMES = {
     "ENDS": "ENDS WITH",
 }  # fmt: skip
 _POSTFIX = {"IS_NULL": "IS NULL", "IS_NOT_NULL": "IS NOT NULL"}
+_TESTS = frozenset(("TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED"))
 
 _POLLED = 1024  # operands between two looks whether to stop
 
@@ -52,6 +54,8 @@ def climb(items: list[ast.Expression | Token]) -> ast.Expression:
         if item.type in _POSTFIX:
             span = Span(values[-1].span.start, item.end_pos)
             values[-1] = ast.Unary(_POSTFIX[item.type], values[-1], span=span)
+        elif item.type in _TESTS:
+            values[-1] = _tested(values[-1], item)
         else:
             operators.append(item)
     while operators:
@@ -59,6 +63,18 @@ def climb(items: list[ast.Expression | Token]) -> ast.Expression:
             check_planning()
         _reduce(values, operators)
     return values[0]
+
+
+def _tested(value: ast.Expression, token: Token) -> ast.Expression:
+    span = Span(value.span.start, token.end_pos)
+    if token.type == "NORMALIZED":
+        form = token.value.removeprefix("NOT ")
+        tested: ast.Expression = ast.Unary(f"IS {form} NORMALIZED", value, span=span)
+        negated = form != token.value
+    else:
+        tested = ast.TypeTest(value, token.value, span=span)
+        negated = token.type == "NOT_TYPE_TEST"
+    return ast.Unary("NOT", tested, span=span) if negated else tested
 
 
 def _waits_no_longer(before: int, now: int) -> bool:

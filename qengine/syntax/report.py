@@ -66,10 +66,13 @@ _NOTIONS = (
     ("a relationship", frozenset(("MINUS", "LT")), frozenset(("MINUS", "LT"))),
     ("a node '('", frozenset(("LPAR", "STAR", "PLUS")), frozenset(("LPAR", "GT", "STAR", "PLUS", "LBRACE"))),
     ("labels", frozenset(("COLON", "IS")), frozenset(("COLON", "IS"))),
-    ("a label", frozenset(("NAME", "BANG", "PERCENT")), frozenset(("NAME", "BANG", "PERCENT", "LPAR"))),
+    ("a label", frozenset(("NAME", "BANG", "PERCENT")), frozenset(("NAME", "BANG", "PERCENT", "LPAR", "PARAMETER"))),
     ("properties", frozenset(("LBRACE", "PARAMETER")), frozenset(("LBRACE", "PARAMETER"))),
 )
-_HIDDEN = frozenset(("PATTERN_BEGIN", "PATTERN_END", "AND_COLON"))
+_HIDDEN = frozenset((
+    "PATTERN_BEGIN", "PATTERN_END", "AND_COLON", "ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TRIM", "TRIM_SIDE",
+    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "DYNAMIC",
+))  # fmt: skip
 _ORDER = ("an expression", "a node '('", "a relationship", "a name", "a label", "an operator", "labels", "properties")
 
 

@@ -41,7 +41,7 @@ SYMBOLS = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "^": "CARET", "=": "EQ", "<>": "NE", "<": "LT", ">": "GT",
     "<=": "LE", ">=": "GE", "=~": "MATCHES", "||": "CONCAT",
     # No rule takes these. They are read whole so that a message can name them.
-    "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
+    "$": "DOLLAR", "!=": "BANG_EQ", "==": "EQ_EQ", "=>": "EQ_GT", "&&": "AMP_AMP", "+=": "PLUS_EQ", "::": "COLON_COLON",
 }  # fmt: skip
 
 # Possessive quantifiers keep the memory of a 10 MB string or comment constant. White space is part of what follows it,
@@ -51,7 +51,7 @@ _TOKEN = re.compile(
     [\s\ufeff]*+
     (?:
         (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+(?![^\x00-\x7f]))
-      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/]))
+      | (?P<SYMBOL><=|>=|<>|=~|=>|!=|==|\|\||&&|\+=|::|\.\.|[()\[\]{},:;|&!%+\-*^=<>]|\.(?![0-9])|/(?![*/])|\$(?=\s*\())
       | (?P<FLOAT>(?:[0-9][0-9_]*+)?+\.[0-9][0-9_]*+(?:[eE][+-]?[0-9]++)?+\w*+|[0-9][0-9_]*+[eE][+-]?[0-9]++\w*+)
       | (?P<INTEGER>[0-9]\w*+)
       | (?P<STRING>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")

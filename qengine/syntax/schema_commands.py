@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import scan
@@ -10,8 +12,8 @@ from qengine.syntax.token_reader import TokenReader
 
 __all__ = ["read_schema_command"]
 
-_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP")
-_UNREAD = ("POINT", "FULLTEXT", "VECTOR", "BTREE")
+_INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
+_UNREAD = ("BTREE",)
 _INDEX_HINT = "Write CREATE INDEX name FOR (n:Label) ON (n.property), or FOR ()-[r:TYPE]-() ON (r.property)."
 _CONSTRAINT_HINT = "Write CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.property IS UNIQUE."
 _REQUIRED_HINT = "Write IS UNIQUE, IS NODE KEY, IS RELATIONSHIP KEY, IS NOT NULL or IS :: TYPE."
@@ -51,7 +53,8 @@ class _Reader(TokenReader):
             return self._dropped(constraint=False)
         name, lenient = self._name_and_condition("FOR")
         self.expect_word("FOR")
-        variable, entity, label = self._pattern(labelled=kind != "LOOKUP")
+        variable, entity, labels = self._pattern(labelled=kind != "LOOKUP", several=kind == "FULLTEXT")
+        label = labels[0] if labels else ""
         self.expect_word("ON")
         if kind == "LOOKUP":
             self.take("EACH")
@@ -60,10 +63,18 @@ class _Reader(TokenReader):
             self._same(variable)
             self.expect("RPAR")
             keys: tuple[str, ...] = ()
+        elif kind == "FULLTEXT":
+            self.expect_word("EACH")
+            self.expect("LSQB")
+            keys = self._listed(variable)
+            self.expect("RSQB")
         else:
             keys = self._keys(variable)
         self._options()
-        return self._made(ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, span=self.span))
+        type = json.dumps(labels) if len(labels) > 1 else ""
+        return self._made(
+            ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, span=self.span)
+        )
 
     def constraint(self, drops: bool) -> ast.SchemaClause:
         self.hint = "Write DROP CONSTRAINT name." if drops else _CONSTRAINT_HINT
@@ -73,7 +84,7 @@ class _Reader(TokenReader):
         if not drops:
             name, lenient = self._name_and_condition("FOR", "ON")
         self.expect_word("FOR", "ON")
-        variable, entity, label = self._pattern()
+        variable, entity, (label,) = self._pattern()
         self.expect_word("REQUIRE", "ASSERT")
         exists = self.word() == "EXISTS" and self.kind(1) == "LPAR"
         if exists:
@@ -125,39 +136,46 @@ class _Reader(TokenReader):
             self.expect_word("EXISTS")
         return name, lenient
 
-    def _pattern(self, *, labelled: bool = True) -> tuple[str, str, str]:
-        """Read ``(n:Label)`` or ``()-[r:TYPE]-()``; return the variable, what it is, and its label or type."""
+    def _pattern(self, *, labelled: bool = True, several: bool = False) -> tuple[str, str, list[str]]:
+        """Read ``(n:Label)`` or ``()-[r:TYPE]-()``; return the variable, what it is, and its labels or types."""
         self.expect("LPAR")
         if not self.take_sign("RPAR"):
-            variable, label = self._element(labelled)
+            variable, labels = self._element(labelled, several)
             self.expect("RPAR")
-            return variable, "NODE", label
+            return variable, "NODE", labels
         self.take_sign("LT")
         self.expect("MINUS")
         self.expect("LSQB")
-        variable, label = self._element(labelled)
+        variable, labels = self._element(labelled, several)
         self.expect("RSQB")
         self.expect("MINUS")
         self.take_sign("GT")
         self.expect("LPAR")
         self.expect("RPAR")
-        return variable, "RELATIONSHIP", label
+        return variable, "RELATIONSHIP", labels
 
-    def _element(self, labelled: bool) -> tuple[str, str]:
+    def _element(self, labelled: bool, several: bool) -> tuple[str, list[str]]:
         variable = self.name()
         if not labelled:
-            return variable, ""
+            return variable, []
         self.expect("COLON")
-        return variable, self.name()
+        labels = [self.name()]
+        while several and self.take_sign("BAR"):
+            labels.append(self.name())
+        return variable, labels
 
     def _keys(self, variable: str) -> tuple[str, ...]:
         """Read ``n.a``, ``n.a, n.b``, or either in parentheses."""
         closes = self.take_sign("LPAR")
+        keys = self._listed(variable)
+        if closes:
+            self.expect("RPAR")
+        return keys
+
+    def _listed(self, variable: str) -> tuple[str, ...]:
         keys = [self._key(variable)]
         while self.take_sign("COMMA"):
             keys.append(self._key(variable))
-        if closes:
-            self.expect("RPAR")
         return tuple(keys)
 
     def _key(self, variable: str) -> str:

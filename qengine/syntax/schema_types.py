@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from qengine.errors import Span
+from qengine.syntax.scanner import scan
 from qengine.syntax.token_reader import TokenReader
 
-__all__ = ["property_type"]
+__all__ = ["property_type", "value_types"]
 
 _TYPES = {
     "BOOLEAN": ("BOOLEAN", "BOOL"),
@@ -19,10 +21,25 @@ _TYPES = {
     "DURATION": ("DURATION",),
     "POINT": ("POINT",),
 }
-_SPELLINGS = sorted(
-    ((spelling.split(), name) for name, spellings in _TYPES.items() for spelling in spellings),
-    key=lambda each: -len(each[0]),
-)
+_OTHERS = {
+    "NODE": ("NODE", "ANY NODE", "VERTEX", "ANY VERTEX"),
+    "RELATIONSHIP": ("RELATIONSHIP", "ANY RELATIONSHIP", "EDGE", "ANY EDGE"),
+    "MAP": ("MAP", "ANY MAP"),
+    "PATH": ("PATH", "ANY PATH"),
+    "PROPERTY VALUE": ("PROPERTY VALUE", "ANY PROPERTY VALUE"),
+    "ANY": ("ANY", "ANY VALUE"),
+    "NOTHING": ("NOTHING",),
+    "NULL": ("NULL",),
+}
+
+
+def _spellings(types: dict[str, tuple[str, ...]]) -> list[tuple[list[str], str]]:
+    found = ((spelling.split(), name) for name, spellings in types.items() for spelling in spellings)
+    return sorted(found, key=lambda each: -len(each[0]))
+
+
+_SPELLINGS = _spellings(_TYPES)
+_ALL_SPELLINGS = _spellings({**_TYPES, **_OTHERS})
 
 
 def property_type(reader: TokenReader) -> str:
@@ -49,8 +66,56 @@ def _alternative(reader: TokenReader) -> str:
     return found
 
 
-def _scalar(reader: TokenReader) -> str:
-    for words, name in _SPELLINGS:
+def value_types(text: str, span: Span) -> str:
+    """Return what ``IS [NOT] :: types`` at a place tests, with one spelling for each type.
+
+    Raises
+    ------
+    QuerySyntaxError
+        Where it is no type, or where some alternatives admit null and others don't.
+    """
+    tokens = [token for token in scan(text[span.start : span.end]) if token.type != "HINT"]
+    for token in tokens:
+        token.start_pos += span.start
+        token.end_pos += span.start
+    reader = TokenReader(tokens, text, span)
+    reader.hint = "Write a type like STRING, INTEGER NOT NULL, ZONED DATETIME, LIST<FLOAT>, or INTEGER | FLOAT."
+    while reader.take("IS", "NOT", "TYPED") or reader.take_sign("COLON_COLON"):
+        pass
+    found = _union(reader)
+    if reader.kind():
+        reader.unexpected()
+    return found
+
+
+def _union(reader: TokenReader) -> str:
+    found = [_value_type(reader)]
+    while reader.take_sign("BAR"):
+        found.append(_value_type(reader))
+    if len({each.endswith("NOT NULL") for each in found}) > 1:
+        reader.fail("All alternatives are NOT NULL, or none is.", reader.span)
+    return " | ".join(found)
+
+
+def _value_type(reader: TokenReader) -> str:
+    if reader.take("LIST", "ARRAY"):
+        reader.expect("LT")
+        found = f"LIST<{_union(reader)}>"
+        reader.expect("GT")
+    else:
+        found = _scalar(reader, _ALL_SPELLINGS)
+    while reader.word() == "NOT" or reader.word() in ("LIST", "ARRAY"):
+        if reader.take("LIST", "ARRAY"):  # INTEGER NOT NULL LIST
+            found = f"LIST<{found}>"
+        else:
+            reader.at += 1
+            reader.expect_word("NULL")
+            found += " NOT NULL"
+    return found
+
+
+def _scalar(reader: TokenReader, spellings: list[tuple[list[str], str]] = _SPELLINGS) -> str:
+    for words, name in spellings:
         if [reader.word(ahead) for ahead in range(len(words))] == words:
             reader.at += len(words)
             return name

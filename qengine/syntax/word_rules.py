@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
-from qengine.syntax.words import KEYWORDS, MATCH_MODES, SCHEMA_WORDS, SHOWN
+from qengine.syntax.type_words import type_end
+from qengine.syntax.words import CLAUSES, KEYWORDS, MATCH_MODES, OPERATOR_WORDS, SCHEMA_WORDS, SHOWN
 
 __all__ = ["WordRules"]
 
+_ROW_PARTS = {"ORDER": 1, "SKIP": 2, "OFFSET": 2, "LIMIT": 3}
+_OPENING = frozenset(("LPAR", "LSQB", "LBRACE", "LIST_COMPREHENSION", "PATTERN_COMPREHENSION"))
+_CLOSING = frozenset(("RPAR", "RSQB", "RBRACE"))
+_BODIES = frozenset((
+    "MATCH", "WHERE", "UNWIND", "CREATE", "MERGE", "ON_SET", "SET", "REMOVE", "DELETE", "FOREACH", "CALL", "YIELD",
+    "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "UNION",
+))  # fmt: skip
+"""What stands before the body of a clause."""
+_OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
+_LISTING = frozenset((
+    "COMMA", "WITH", "RETURN", "DISTINCT", "LPAR", "DELETE", "PLUS", "MINUS", "STAR", "SLASH", "EQ", "NE", "LT",
+    "GT", "LE", "GE",
+))  # fmt: skip
+_LIST_ENDS = frozenset(("", "COMMA", "RPAR", "PLUS", "STAR", "SLASH", "EQ", "NE", "LT", "GT", "LE", "GE"))
+_ENDS_NAMES = CLAUSES | {"AS", "WHERE", "ORDER", "SKIP", "LIMIT"}
 _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "DESC"}
 
 
@@ -21,19 +37,41 @@ class WordRules(ClassifierState):
             self.out.append(token)
             return index + 1
         after_operand = self.after_operand()
-        if not after_operand and self.kind(index + 1) == "DOT":
+        if not after_operand and (self.kind(index + 1) == "DOT" or (upper in OPERATOR_WORDS and self._alone(index))):
             self.out.append(token)
             return index + 1
         handler = _WORDS.get(upper)
         return handler(self, index, upper, after_operand) if handler is not None else self.emit(upper, index)
 
+    def _alone(self, index: int) -> bool:
+        """Tell whether a word that joins operands has none beside it, so that it can only be a name."""
+        following = self.kind(index + 1) in _LIST_ENDS or self.word(index + 1) in _ENDS_NAMES
+        return following and self.previous() in _LISTING
+
     def statement_prefix(self) -> int:
-        """Take EXPLAIN, EXPLAIN STEPS or PROFILE at the start."""
-        first = self.word(0)
+        """Take EXPLAIN, EXPLAIN STEPS or PROFILE at the start, and the options of CYPHER before or behind."""
+        index = self._cypher_options(0)
+        first = self.word(index)
         if first not in ("EXPLAIN", "PROFILE"):
-            return 0
-        self.emit(first, 0)
-        return self.emit("STEPS", 1) if first == "EXPLAIN" and self.word(1) == "STEPS" else 1
+            return index
+        index = self.emit(first, index)
+        if first == "EXPLAIN" and self.word(index) == "STEPS":
+            index = self.emit("STEPS", index)
+        return self._cypher_options(index)
+
+    def _cypher_options(self, index: int) -> int:
+        """Take ``CYPHER 5 runtime=slotted …`` as one token, which comes first."""
+        if self.word(index) != "CYPHER" or any(token.type == "CYPHER_OPTIONS" for token in self.out):
+            return index
+        last = index
+        if self.kind(last + 1) in ("INTEGER", "FLOAT"):
+            last += 1
+        while self.is_name(last + 1) and self.kind(last + 2) == "EQ":
+            last += 3
+        last = min(last, len(self.tokens) - 1)
+        token = Token("CYPHER_OPTIONS", "CYPHER", self.tokens[index].start_pos, self.tokens[last].end_pos)
+        self.out.insert(0, token)
+        return last + 1
 
     # ------------------------------------------------------------------------------------------------- clauses
 
@@ -60,13 +98,45 @@ class WordRules(ClassifierState):
 
     def _order(self, index: int, upper: str, after_operand: bool) -> int:
         if self.word(index + 1) == "BY":
+            self._rows_clause(index)
             self.emit("ORDER", index)
             return self.emit("BY", index + 1)
         return self.emit("ORDER" if after_operand else "NAME", index)
 
     def _row_limit(self, index: int, upper: str, after_operand: bool) -> int:
         is_keyword = after_operand or self.kind(index + 1) in ("INTEGER", "PARAMETER")
-        return self.emit(("LIMIT" if upper == "LIMIT" else "SKIP") if is_keyword else "NAME", index)
+        if not is_keyword:
+            return self.emit("NAME", index)
+        if after_operand:
+            self._rows_clause(index)
+        return self.emit("LIMIT" if upper == "LIMIT" else "SKIP", index)
+
+    def _rows_clause(self, index: int) -> None:
+        """Write ROWS_CLAUSE where ORDER BY, SKIP or LIMIT at an index is not part of a WITH or RETURN before it."""
+        if not self.is_query:
+            return
+        token = self.tokens[index]
+        place = _ROW_PARTS[self.word(index)]
+        earlier = depth = 0
+        for at in range(len(self.out) - 1, -1, -1):
+            kind = self.out[at].type
+            depth += (kind in _CLOSING) - (kind in _OPENING)
+            if depth < 0:
+                break
+            if depth or (kind == "WITH" and at and self.out[at - 1].type in ("STARTS", "ENDS")):
+                continue
+            if kind in _ROW_PARTS:
+                earlier = max(earlier, _ROW_PARTS[kind])
+            elif kind == "RETURN" or (self._takes_rows(at) and earlier < place):
+                return  # behind RETURN the parser says what is wrong
+            elif kind in _BODIES:
+                break
+        self.out.append(Token("ROWS_CLAUSE", "", token.start_pos, token.start_pos))
+
+    def _takes_rows(self, at: int) -> bool:
+        """Tell whether ORDER BY, SKIP and LIMIT belong to the clause whose word was written at an index."""
+        kind = self.out[at].type
+        return kind in ("WITH", "ROWS_CLAUSE") or (kind == "YIELD" and self.out[at - 1].type == "SHOW")
 
     def _direction(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit(_DIRECTIONS[upper] if after_operand else "NAME", index)
@@ -169,7 +239,7 @@ class WordRules(ClassifierState):
         return self.emit_joined("COMMAND", upper, index, len(self.tokens) - 1)
 
     def _begins_statement(self) -> bool:
-        return all(token.type in ("EXPLAIN", "STEPS", "PROFILE") for token in self.out)
+        return all(token.type in ("CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE") for token in self.out)
 
     def _show(self, index: int, upper: str, after_operand: bool) -> int:
         """Join SHOW, what it lists and the words round that into one token."""
@@ -180,18 +250,57 @@ class WordRules(ClassifierState):
             return self._command(index, upper, after_operand)
         return self.emit_joined("SHOW", upper, index, last)
 
-    def _periodic_commit(self, index: int, upper: str, after_operand: bool) -> int:
-        """Join USING PERIODIC COMMIT and the number behind it into one token."""
-        if (self.word(index + 1), self.word(index + 2)) != ("PERIODIC", "COMMIT") or not self.begins_clause():
-            return self.emit("NAME", index)
-        last = index + 3 if self.kind(index + 3) == "INTEGER" else index + 2
-        return self.emit_joined("PERIODIC_COMMIT", "USING PERIODIC COMMIT", index, last)
+    def _using(self, index: int, upper: str, after_operand: bool) -> int:
+        """Join USING PERIODIC COMMIT and the number behind it, or a hint for the planner, into one token."""
+        if (self.word(index + 1), self.word(index + 2)) == ("PERIODIC", "COMMIT") and self.begins_clause():
+            last = index + 3 if self.kind(index + 3) == "INTEGER" else index + 2
+            return self.emit_joined("PERIODIC_COMMIT", "USING PERIODIC COMMIT", index, last)
+        last = self._planner_hint(index + 1) if self.context is Context.PATTERN and after_operand else index
+        return self.emit_joined("PLANNER_HINT", "USING", index, last) if last > index else self.emit("NAME", index)
+
+    def _planner_hint(self, index: int) -> int:
+        """Return where ``INDEX n:L(key)``, ``SCAN n:L`` or ``JOIN ON a, b`` ends, 0 for what is none of them."""
+        index += self.word(index) in ("BTREE", "POINT", "RANGE", "TEXT")
+        kind = self.word(index)
+        index += 1
+        if kind == "JOIN" and self.word(index) == "ON" and self.is_name(index + 1):
+            index += 1
+            while self.kind(index + 1) == "COMMA" and self.is_name(index + 2):
+                index += 2
+            return index
+        index += kind == "INDEX" and self.word(index) == "SEEK"
+        named = self.is_name(index) and self.kind(index + 1) == "COLON" and self.is_name(index + 2)
+        if kind == "SCAN" and named:
+            return index + 2
+        if kind == "INDEX" and named and self.kind(index + 3) == "LPAR":
+            return self.brackets.partner[index + 3]
+        return 0
 
     # --------------------------------------------------------------------------------------- words of expressions
 
     def _is(self, index: int, upper: str, after_operand: bool) -> int:
+        if (after_operand or self.previous() in ("WHEN", "COMMA")) and (behind := self._tested(index)):
+            return behind
         index = self.emit("IS", index)
         return index if self.word(index) in ("NULL", "NOT") else self.labels(index)
+
+    def _tested(self, index: int) -> int:
+        """Take ``IS [NOT] :: TYPE`` or ``IS [NOT] NORMALIZED`` as one token; return 0 where neither stands."""
+        at = index + 1
+        negated = self.word(at) == "NOT"
+        at += negated
+        if self.kind(at) == "COLON_COLON" or (self.word(at) == "TYPED" and type_end(self.tokens, at + 1) > at + 1):
+            return self.type_test(index, at + 1, negated=negated)
+        form = self.word(at) if self.word(at) in ("NFC", "NFD", "NFKC", "NFKD") else ""
+        at += bool(form)
+        if self.context is Context.EXPRESSION and self.word(at) == "NORMALIZED":
+            return self.emit_joined("NORMALIZED", f"{'NOT ' if negated else ''}{form or 'NFC'}", index, at)
+        return 0
+
+    def type_test(self, index: int, type: int, *, negated: bool) -> int:
+        """Take what tests a type, from an index on, as one token; the type begins at ``type``."""
+        last = max(type_end(self.tokens, type), type + self.is_name(type)) - 1
+        return self.emit_joined("NOT_TYPE_TEST" if negated else "TYPE_TEST", "::", index, last)
 
     def _end(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("END" if after_operand else "NAME", index)
@@ -200,6 +309,8 @@ class WordRules(ClassifierState):
         if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.word(index + 3) == "IN":
             self.emit("QUANTIFIER", index)
             return self._scoped_name(index, divided=False)
+        if upper == "ALL" and self.previous() == "LPAR" and self.kind(index + 1) in _OPERAND_START:  # count(ALL x)
+            return self.emit("ALL", index)
         return self.emit("NAME", index)
 
     def _reduce(self, index: int, upper: str, after_operand: bool) -> int:
@@ -221,6 +332,22 @@ class WordRules(ClassifierState):
         )
         opens = self.kind(index + 1) == "LBRACE" and not is_projection
         return self.emit("SUBQUERY" if opens else "NAME", index)
+
+    def _trim(self, index: int, upper: str, after_operand: bool) -> int:
+        """Take ``trim([BOTH | LEADING | TRAILING] [characters] FROM text)``, whose words are no keywords elsewhere."""
+        if self.kind(index + 1) != "LPAR":
+            return self.emit("NAME", index)
+        depth = 0
+        for at in range(index + 2, self.brackets.partner[index + 1]):
+            kind = self.kind(at)
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+            follows = self.kind(at + 1) in _OPERAND_START
+            if not depth and self.word(at) == "FROM" and self.kind(at - 1) != "DOT" and follows:
+                self.tokens[at].type = "FROM"
+                if self.word(index + 2) in ("BOTH", "LEADING", "TRAILING"):
+                    self.tokens[index + 2].type = "TRIM_SIDE"
+                return self.emit("TRIM", index)
+        return self.emit("NAME", index)
 
     def _shortest_path(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("SHORTEST_PATH" if self.kind(index + 1) == "LPAR" else "NAME", index)
@@ -245,11 +372,12 @@ _WORDS = {
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
     **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
     "SHOW": WordRules._show,
-    "USING": WordRules._periodic_commit,
+    "USING": WordRules._using,
     "IS": WordRules._is,
     "END": WordRules._end,
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
+    "TRIM": WordRules._trim,
     **dict.fromkeys(("EXISTS", "COUNT", "COLLECT"), WordRules._subquery),
     **dict.fromkeys(("SHORTESTPATH", "ALLSHORTESTPATHS"), WordRules._shortest_path),
 }

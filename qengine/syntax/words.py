@@ -6,6 +6,7 @@ __all__ = [
     "CLAUSES",
     "KEYWORDS",
     "MATCH_MODES",
+    "OPERATOR_WORDS",
     "PATTERN_PREFIX",
     "SCHEMA_WORDS",
     "SHOWN",
@@ -28,7 +29,7 @@ _RESERVED = word_set(
 # Keywords only where their neighbours say so.
 _AMBIGUOUS = word_set(
     "ALL ALLSHORTESTPATHS ANY ASC ASCENDING COLLECT COUNT DESC DESCENDING END EXISTS FINISH LIMIT NONE OFFSET "
-    "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP"
+    "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP TRIM"
 )
 
 # Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
@@ -45,6 +46,9 @@ CLAUSES = word_set(
     "UNWIND WITH"
 )
 """Words that begin a clause."""
+
+OPERATOR_WORDS = word_set("AND AS CONTAINS ELSE ENDS IN IS OR STARTS THEN UNION WHEN XOR")
+"""Keywords with something on their left."""
 
 MATCH_MODES = {
     ("DIFFERENT", "NODE"): "DIFFERENT NODES",

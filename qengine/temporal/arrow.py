@@ -11,7 +11,7 @@ values              Arrow type
 ==================  ==============================================================================
 
 In microseconds where that is exact, else in nanoseconds. What these can't hold (``Time``, moments of several zones,
-years beyond a type's range) is a struct of one string: the value's text, in a field named after its kind.
+years beyond a type's range), and points, is a struct of one string: the value's text, in a field named after its kind.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine.spatial import Point, parse_point
 from qengine.temporal.durations import parse_duration
 from qengine.temporal.parse import (
     parse_date,
@@ -42,13 +43,14 @@ __all__ = ["UNITS", "is_text", "text_kind", "text_kinds", "to_array", "to_values
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of Arrow's units."""
 
-_PARSERS: dict[Kind, Callable[[str], Temporal]] = {
+_PARSERS: dict[Kind, Callable[[str], Any]] = {
     Kind.DATE: parse_date,
     Kind.LOCAL_TIME: parse_local_time,
     Kind.TIME: parse_time,
     Kind.LOCAL_DATETIME: parse_local_date_time,
     Kind.DATETIME: parse_date_time,
     Kind.DURATION: parse_duration,
+    Kind.POINT: parse_point,
 }
 _KINDS = {
     Date: Kind.DATE,
@@ -57,6 +59,7 @@ _KINDS = {
     LocalDateTime: Kind.LOCAL_DATETIME,
     DateTime: Kind.DATETIME,
     Duration: Kind.DURATION,
+    Point: Kind.POINT,
 }
 _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 
@@ -65,7 +68,7 @@ _INT32, _INT64 = 2**31 - 1, 2**63 - 1
 
 
 def to_array(values: Sequence[Any]) -> Any:
-    """Return temporal values of one class, and None, as an Arrow array."""
+    """Return temporal values of one class, or points, and None, as an Arrow array."""
     kind = next(type(value) for value in values if value is not None)
     array = _MAKERS[kind](values) if kind in _MAKERS else None
     return _text_array(values, kind) if array is None else array
@@ -138,7 +141,7 @@ def text_kind(arrow: Any) -> Kind | None:
 
 
 def is_text(arrow: Any) -> bool:
-    """Tell whether a type holds temporal values as text."""
+    """Tell whether a type holds temporal values or points as text."""
     return text_kind(arrow) is not None
 
 
@@ -200,7 +203,7 @@ def to_values(array: Any) -> list[Any]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(kind: Kind, text: str) -> Temporal:
+def _parsed(kind: Kind, text: str) -> Any:
     return _PARSERS[kind](text)
 
 

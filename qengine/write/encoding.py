@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
+from qengine.spatial import Point
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Time
@@ -41,6 +42,7 @@ _TEMPORAL: dict[type, Callable[[Any], dict[str, Any]]] = {
     LocalDateTime: lambda value: {"localdatetime": value.nanoseconds},
     DateTime: lambda value: {"datetime": (value.utc, value.offset_seconds, value.zone)},
     Duration: lambda value: {"duration": (value.months, value.days, value.nanoseconds)},
+    Point: lambda value: {"point": (value.crs, *value.coordinates)},
 }
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder()
@@ -252,6 +254,15 @@ def _duration(parts: Any) -> Duration:
     return Duration.from_parts(months, days, nanoseconds)
 
 
+def _point(parts: Any) -> Point:
+    if type(parts) is not list or len(parts) not in (3, 4):
+        raise ValueError("a point isn't a system and two or three coordinates")
+    crs, *coordinates = parts
+    if type(crs) is not str or any(type(each) is not float for each in coordinates):
+        raise ValueError("a point isn't a system and two or three coordinates")
+    return Point(*coordinates, crs=crs)
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "date": lambda found: Date.from_days(checked_days(_large(found))),
     "localtime": lambda found: LocalTime.from_nanoseconds(within("time", _large(found), 0, DAY - 1)),
@@ -259,6 +270,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "localdatetime": lambda found: LocalDateTime.from_nanoseconds(checked_nanoseconds(_large(found))),
     "datetime": _date_time,
     "duration": _duration,
+    "point": _point,
 }
 
 

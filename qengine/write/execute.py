@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from qengine.errors import ExecutionError, QengineError, ResourceError
-from qengine.exec.context import ExecutionContext
+from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.reference.run import Compiler, Source
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
@@ -100,6 +101,21 @@ def _batch_size(value: Any, step: up.CallSubquery) -> int:
     return count
 
 
+def _measured(source: Source, stats: OperatorStats) -> Source:
+    """Return a source with its rows and its seconds, those of what it reads included, counted."""
+
+    def rows(outer: Row) -> Iterator[dict[str, Any]]:
+        begin = time.perf_counter()
+        for row in source(outer):
+            stats.seconds += time.perf_counter() - begin
+            stats.rows += 1
+            yield row
+            begin = time.perf_counter()
+        stats.seconds += time.perf_counter() - begin
+
+    return rows
+
+
 class _Held:
     """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
 
@@ -150,7 +166,12 @@ class _Compiler(Compiler):
         self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
 
     def rows(self, operator: op.Operator) -> Source:
-        """Return the generator of an operator's rows."""
+        """Return the generator of an operator's rows, which a profile counts."""
+        source = self._rows(operator)
+        profile = self._context.profile
+        return source if profile is None else _measured(source, profile.setdefault(id(operator), OperatorStats()))
+
+    def _rows(self, operator: op.Operator) -> Source:
         if isinstance(operator, up.Update):
             return self._update(operator)
         changes = up.writes(operator)

@@ -48,26 +48,33 @@ class PartPlans:
 class PartReader:
     """What one execution reads by.
 
-    ``sealed``: returns the overlay's present state as a version, which may take long where much was touched.
+    ``sealed``: returns the overlay's present state as a version, which may take long where much was touched. ``shown``:
+    of a statement that is profiled, the plans by which parts were read, by ``id`` of the part; then the engine reads
+    all that it can. Else None.
     """
 
     plans: PartPlans
     context: ExecutionContext
     sealed: Callable[[], GraphStore]
+    shown: dict[int, PhysicalPlan] | None = None
 
     def begins_alone(self, operator: op.Operator) -> bool:
         """Tell whether a part begins with nothing, rather than with an outer row."""
-        return any(isinstance(each, op.Match) for each in operators(operator)) and not any(
-            isinstance(each, op.Argument) for each in operators(operator)
-        )
+        if any(isinstance(each, op.Argument) for each in operators(operator)):
+            return False
+        return self.shown is not None or any(isinstance(each, op.Match) for each in operators(operator))
 
     def planned(self, operator: op.Operator, overlay: Overlay) -> Iterator[dict[str, Any]] | None:
         """Return the rows of a part as the engine finds them; None where walking takes less."""
         elements = overlay.base.store.vertex_count + overlay.base.store.relationship_count + overlay.touched
-        if elements <= _SMALL or (self._rows(operator) <= _FEW and _is_anchored(operator)):
+        small = elements <= _SMALL or (self._rows(operator) <= _FEW and _is_anchored(operator))
+        if small and self.shown is None:
             return None
         store = self.sealed()
-        return _rows(self.plans.of(operator, store), store, self.context)
+        plan = self.plans.of(operator, store)
+        if self.shown is not None:
+            self.shown[id(operator)] = plan
+        return _rows(plan, store, self.context)
 
     def _rows(self, operator: op.Operator) -> int:
         """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""

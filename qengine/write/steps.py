@@ -8,6 +8,7 @@ from typing import Any
 
 from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.reference.match import Matcher
+from qengine.exec.scalar.entities import label_names
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
@@ -137,12 +138,23 @@ class StepCompiler:
         create = self._overlay.create_relationship
         name, kind, span = element.name, element.type, element.span
         start, end = element.start, element.end
+        type = compile(element.dynamic, self._env) if element.dynamic is not None else None
 
         def make(row: Any) -> None:
             ends = self._end(row[start], start, span), self._end(row[end], end, span)
-            row[name] = RelationshipHandle(create(kind, *ends, properties(row)))
+            named = kind if type is None else self._one_type(type(row), span)
+            row[name] = RelationshipHandle(create(named, *ends, properties(row)))
 
         return make
+
+    def _one_type(self, value: Any, span: Span | None) -> str:
+        """Return the type that ``[:$(value)]`` gives a new relationship."""
+        with failing_at(span):
+            names = label_names(value)
+            if len(set(names)) != 1:
+                message = f"A relationship to create has exactly one type, not {len(set(names))}."
+                raise ExecutionError(message, code="NoSingleRelationshipType")
+        return names[0]
 
     def _end(self, value: Any, name: str, span: Span | None) -> int:
         """Return the number of a node that a new relationship begins or ends at."""
@@ -308,7 +320,8 @@ class StepCompiler:
     @step.register
     def _(self, step: up.SetLabels) -> _Run:
         subject = compile(step.subject, self._env)
-        given, remove = step.labels, step.remove
+        named, remove = step.labels, step.remove
+        dynamic = [compile(each, self._env) for each in step.dynamic]
         clause = "REMOVE" if remove else "SET"
 
         def do(row: Row) -> None:
@@ -323,6 +336,7 @@ class StepCompiler:
             if state is None:
                 raise gone("node")
             labels = state.labels
+            given = (*named, *(name for each in dynamic for name in label_names(each(row))))
             new = tuple(each for each in labels if each not in given)
             if not remove:
                 new = tuple(dict.fromkeys((*labels, *given)))

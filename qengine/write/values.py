@@ -1,4 +1,4 @@
-"""What can be a property: booleans, numbers, strings, temporal values, and lists of them."""
+"""What can be a property: booleans, numbers, strings, points, temporal values, and lists of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from qengine.errors import ExecutionError, Span
 from qengine.exec.scalar.values import kind_of
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 
 __all__ = ["storable_properties", "storable_value"]
@@ -20,17 +21,26 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
     Raises
     ------
     ExecutionError
-        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such.
+        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such, lists or nulls.
     """
-    if type(value) in _PLAIN or isinstance(value, Temporal):
+    if type(value) in _PLAIN or isinstance(value, Temporal | Point):
         return value
     if type(value) in (list, range):
-        return [None if item is None else storable_value(key, item, span) for item in value]
+        for item in value:
+            if item is None or type(item) in (list, range):
+                what = "null" if item is None else "a list"
+                raise ExecutionError(
+                    f"The property {key} can't hold a list with {what} in it.",
+                    code="InvalidPropertyType",
+                    span=span,
+                    hint="Leave nulls out: [x IN list WHERE x IS NOT NULL | x]." if item is None else None,
+                )
+        return [storable_value(key, item, span) for item in value]
     raise ExecutionError(
         f"The property {key} can't hold a value of type {kind_of(value)}.",
         code="InvalidPropertyType",
         span=span,
-        hint="Properties are booleans, numbers, strings, temporal values, and lists of them.",
+        hint="Properties are booleans, numbers, strings, points, temporal values, and lists of them.",
     )
 
 

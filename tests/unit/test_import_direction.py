@@ -23,6 +23,7 @@ BASE = {
     "_nearest",
     "_deadline",
     "types",
+    "spatial",
     "temporal",
 }
 ALLOWED = {
@@ -39,7 +40,8 @@ ALLOWED = {
     "_nearest": set(),
     "_deadline": {"errors"},
     "types": {"_frozen", "_printable", "_html", "errors"},
-    "temporal": {"errors", "types"},
+    "spatial": {"errors"},
+    "temporal": {"errors", "spatial", "types"},
     "_native": BASE,
     "_control": set(),
     "catalog": BASE,
@@ -160,6 +162,7 @@ RECURSIVE = [
             "clauses",
             "expressions",
             "items",
+            "labels",
             "patterns",
             "procedures",
         )

@@ -30,9 +30,9 @@ from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.ordering import ranks
-from qengine.exec.scalar.aggregates import accumulator
-from qengine.exec.scalar.values import checked
+from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
 from qengine.plan.expr import AggregateCall
+from qengine.temporal import Duration
 
 __all__ = ["WEIGHED", "Aggregator", "DistinctValues", "State", "aggregator", "total_weight", "weights_of"]
 
@@ -143,10 +143,10 @@ def _totals(groups: Groups, values: Column, weights: IntArray | None = None) -> 
             sums = np.zeros(groups.count, dtype=np.int64)
             np.add.at(sums, groups.codes, numbers)
             return integer_column(sums)
-    totals = [0] * groups.count
+    totals: list[Any] = [0] * groups.count
     times = [1] * len(values) if weights is None else weights.tolist()
     for code, value, weight in zip(groups.codes.tolist(), values.values(), times, strict=True):
-        totals[code] += value * weight
+        totals[code] = plus(totals[code], value, weight)
     return ObjectColumn(totals)
 
 
@@ -158,7 +158,7 @@ def _checked(totals: Column) -> Column:
     """Return sums, all of which must fit 64 bits; counts may exceed them as long as nobody reads them out."""
     if isinstance(totals, ArrowColumn):
         return totals
-    return from_values([checked(total) for total in totals.values()])
+    return from_values([summed(total, None) for total in totals.values()])
 
 
 def _weights(weights: IntArray) -> Column:
@@ -235,12 +235,12 @@ class _Sum(Aggregator):
         return ArrowColumn(pa.array(sums, mask=np.bincount(groups.codes, minlength=groups.count) == 0))
 
     def _mixed(self, groups: Groups, values: list[Any], times: list[int]) -> State:
-        integers = [0] * groups.count
+        integers: list[Any] = [0] * groups.count
         floats: list[float | None] = [None] * groups.count
         refusing = accumulator(self._call)
         for code, value, weight in zip(groups.codes.tolist(), values, times, strict=True):
-            if type(value) is int:
-                integers[code] += value * weight
+            if type(value) is int or type(value) is Duration:
+                integers[code] = plus(integers[code], value, weight)
             elif type(value) is float:
                 floats[code] = (floats[code] or 0.0) + value * weight
             else:
@@ -271,9 +271,9 @@ class _Sum(Aggregator):
         results: list[Any] = []
         for whole, part, number in zip(integers.values(), floats.values(), count.values(), strict=True):
             if average:
-                results.append((whole if part is None else whole + part) / number if number else None)
+                results.append(mean(whole, part, number) if number else None)
             else:
-                results.append(checked(whole) if part is None else whole + part)
+                results.append(summed(whole, part))
         return from_values(results)
 
 

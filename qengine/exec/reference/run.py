@@ -259,7 +259,7 @@ class Compiler:
         def rows(outer: Row) -> Rows:
             for row in source(outer):
                 for found in file_rows(operator, url(row), self._context):
-                    yield {**row, operator.name: found}
+                    yield {**row, **dict(zip(operator.added, found, strict=True))}
 
         return rows
 

@@ -12,10 +12,12 @@ from typing import Any, Protocol
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.scalar.compare import group_key, order_key
+from qengine.exec.scalar.temporal.arithmetic import add, divide, multiply
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 from qengine.plan.expr import AggregateCall
+from qengine.temporal import Duration
 
-__all__ = ["AGGREGATES", "Accumulator", "accumulator"]
+__all__ = ["AGGREGATES", "Accumulator", "accumulator", "mean", "plus", "summed"]
 
 
 class Accumulator(Protocol):
@@ -80,20 +82,44 @@ class _Count:
         return self._count
 
 
+def plus(total: Any, value: Any, times: int = 1) -> Any:
+    """Return the sum of a total and so many times a value: exact integers, or durations alone (0 is no duration yet).
+
+    Raises
+    ------
+    ExecutionError
+        For durations among numbers.
+    """
+    if type(value) is not Duration:
+        if type(total) is Duration and value:
+            raise wrong_argument("A sum of durations", "durations", value)
+        return total if type(total) is Duration else total + value * times
+    if times != 1:
+        value = multiply(value, times)
+    if type(total) is not Duration:
+        if total:
+            raise wrong_argument("A sum of numbers", "numbers", value)
+        return value
+    return add(total, value)
+
+
 class _Sum:
-    """Integers are summed exactly and checked at the end; a float among them makes the sum a float."""
+    """Integers are summed exactly and checked at the end; a float among them makes the sum a float.
+
+    Durations have a sum, too.
+    """
 
     name = "sum()"
 
     def __init__(self) -> None:
-        self._integers = 0
+        self._integers: Any = 0
         self._floats: float | None = None
         self._count = 0
 
     def add(self, args: Sequence[Any], times: int = 1) -> None:
         value = args[0]
-        if type(value) is int:
-            self._integers += value * times
+        if type(value) is int or type(value) is Duration:
+            self._integers = plus(self._integers, value, times)
         elif type(value) is float:
             self._floats = (self._floats or 0.0) + value * times
         elif value is None:
@@ -103,19 +129,32 @@ class _Sum:
         self._count += times
 
     def result(self) -> Any:
-        if self._floats is None:
-            return checked(self._integers)
-        return self._integers + self._floats
+        return summed(self._integers, self._floats)
+
+
+def summed(whole: Any, part: float | None) -> Any:
+    """Return the sum of what ``plus`` has added and of floats (None: there are none)."""
+    if part is not None and type(whole) is Duration:
+        raise wrong_argument("A sum of durations", "durations", part)
+    if part is not None:
+        return whole + part
+    return whole if type(whole) is Duration else checked(whole)
+
+
+def mean(whole: Any, part: float | None, count: int) -> Any:
+    """Return the mean of so many values with such sums."""
+    if type(whole) is Duration:
+        return divide(summed(whole, part), count)
+    return (whole if part is None else whole + part) / count
 
 
 class _Average(_Sum):
     name = "avg()"
 
-    def result(self) -> float | None:
+    def result(self) -> Any:
         if not self._count:
             return None
-        total = self._integers if self._floats is None else self._integers + self._floats
-        return total / self._count
+        return mean(self._integers, self._floats, self._count)
 
 
 class _Extreme:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qengine.exec.scalar.values import INSTANTS, NUMBERS, NodeHandle, PathHandle, RelationshipHandle
+from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
 __all__ = ["equals", "group_key", "less", "order_key", "ordered", "row_key"]
@@ -58,8 +59,8 @@ def less(a: Any, b: Any) -> bool | None:
 def ordered(a: Any, b: Any, compare: _Comparison) -> bool | None:
     """Return ``compare(a, b)``, one of operator's lt, le, gt, ge, for values that can be compared, else None.
 
-    Lists compare by their first items that aren't equal, then by length. Maps, nodes, relationships, paths and
-    durations can't be compared.
+    Lists compare by their first items that aren't equal, then by length. Maps, nodes, relationships, paths,
+    points and durations can't be compared.
     """
     kind, other = type(a), type(b)
     if kind in NUMBERS and other in NUMBERS:
@@ -80,14 +81,14 @@ def ordered(a: Any, b: Any, compare: _Comparison) -> bool | None:
 
 
 # The ranks of types in ORDER BY, ascending.
-_MAP, _NODE, _RELATIONSHIP, _LIST, _PATH, _TEMPORAL, _STRING, _BOOLEAN, _NUMBER, _NAN, _NULL = range(11)
+_MAP, _NODE, _RELATIONSHIP, _LIST, _PATH, _POINT, _TEMPORAL, _STRING, _BOOLEAN, _NUMBER, _NAN, _NULL = range(12)
 _TEMPORAL_RANKS = {DateTime: 0, LocalDateTime: 1, Date: 2, Time: 3, LocalTime: 4, Duration: 5}
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
     """Return a key whose Python order is the order of ``ORDER BY``; equal keys tie.
 
-    Ascending: map, node, relationship, list, path, temporal values (with date and time first,
+    Ascending: map, node, relationship, list, path, point, temporal values (with date and time first,
     durations last), string, false, true, number, NaN, null.
     """
     kind = type(value)
@@ -112,6 +113,8 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind is dict:
         keys = sorted(value)
         return (_MAP, len(keys), tuple(keys), tuple(order_key(value[key]) for key in keys))
+    if kind is Point:
+        return (_POINT, value.order())
     return (_TEMPORAL, _TEMPORAL_RANKS[kind], value.order() if kind is Duration else value)
 
 

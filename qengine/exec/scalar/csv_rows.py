@@ -40,8 +40,8 @@ _MARKS = (
 )
 
 
-def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[CsvRow]:
-    """Give the rows of the file that a ``LoadCsv`` reads for one row, whose address is ``url``.
+def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
+    """Give the columns that a ``LoadCsv`` adds to one row, whose address is ``url``: for each row of its file.
 
     Raises
     ------
@@ -52,10 +52,27 @@ def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterato
         if type(url) is not str:
             raise wrong_argument("LOAD CSV", "a string", url)
         path = context.imports.path_of(url)
-        yield from csv_rows(path, url, headers=operator.headers, separator=operator.separator, check=context.check)
+        lines: list[int] = [0]
+        rows = csv_rows(
+            path, url, headers=operator.headers, separator=operator.separator, check=context.check, lines=lines
+        )
+        if not (operator.line or operator.file):
+            yield from zip(rows, strict=False)
+            return
+        for row in rows:
+            extra = ((operator.line, lines[0]), (operator.file, str(path)))
+            yield (row, *(value for name, value in extra if name))
 
 
-def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Callable[[], None]) -> Iterator[CsvRow]:
+def csv_rows(
+    path: Path,
+    url: str,
+    *,
+    headers: bool,
+    separator: str,
+    check: Callable[[], None],
+    lines: list[int] | None = None,
+) -> Iterator[CsvRow]:
     """Give a file's rows; with ``headers`` as maps from the fields of the first.
 
     A row that has fewer fields than the first has null for the rest; what it has more is left out, and so are columns
@@ -71,6 +88,8 @@ def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Call
         The character between fields.
     check
         Raises where the execution must stop; called for each row.
+    lines
+        Its only item becomes the number of the line at which the row ends, from 1 on.
 
     Raises
     ------
@@ -82,9 +101,11 @@ def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Call
     try:
         with path.open(encoding=_encoding(path), newline="") as file:
             names: list[str | None] | None = None
-            lines = _Lines(file, url)
-            for fields in _records(lines, separator, url):
-                number = lines.number
+            reader = _Lines(file, url)
+            for fields in _records(reader, separator, url):
+                number = reader.number
+                if lines is not None:
+                    lines[0] = number
                 check()
                 if not headers:
                     yield fields

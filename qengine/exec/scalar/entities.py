@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from qengine.errors import ExecutionError
 from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.points import part_of
 from qengine.exec.scalar.temporal.accessors import field_of
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, wrong_argument
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 
-__all__ = ["ENTITIES", "property_of"]
+__all__ = ["ENTITIES", "label_names", "property_of"]
 
 _BAD_VALUE = "InvalidArgumentValue"
 
@@ -25,7 +28,7 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
     ------
     ExecutionError
         ``InvalidArgumentType`` where ``subject`` has no properties; ``InvalidArgumentValue`` for a field that a
-        temporal value doesn't have.
+        temporal value or point doesn't have.
     """
     kind = type(subject)
     if kind is NodeHandle:
@@ -38,7 +41,9 @@ def property_of(env: Environment, subject: Any, key: str) -> Any:
         return None
     if isinstance(subject, Temporal):
         return field_of(subject, key)
-    raise wrong_argument(f".{key}", "a node, relationship, map or temporal value before it", subject)
+    if type(subject) is Point:
+        return part_of(subject, key)
+    raise wrong_argument(f".{key}", "a node, relationship, map, point or temporal value before it", subject)
 
 
 def _item(env: Environment, subject: Any, index: Any) -> Any:
@@ -62,6 +67,40 @@ def _labels(env: Environment, node: Any) -> list[str] | None:
     if type(node) is NodeHandle:
         return list(env.store.labels_of(node.id))
     raise wrong_argument("labels()", "a node", node, _BAD_VALUE)
+
+
+def label_names(value: Any) -> list[str]:
+    """Return the names that ``$(value)`` gives where labels or a type stand.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentType`` for what is neither a string nor a list of strings; for an empty one.
+    """
+    names = value if type(value) is list else [value]
+    for name in names:
+        if type(name) is not str:
+            raise wrong_argument("$(…) as a label or type", "a string or a list of strings", name)
+        if not name:
+            raise ExecutionError("A label or type can't be empty.", code=_BAD_VALUE)
+    return names
+
+
+def _has_all(env: Environment, entity: Any, names: Any) -> bool | None:
+    return None if entity is None or names is None else _own(env, entity).issuperset(label_names(names))
+
+
+def _has_any(env: Environment, entity: Any, names: Any) -> bool | None:
+    return None if entity is None or names is None else not _own(env, entity).isdisjoint(label_names(names))
+
+
+def _own(env: Environment, entity: Any) -> set[str]:
+    """Return the labels of a node, or the type of a relationship."""
+    if type(entity) is NodeHandle:
+        return set(_labels(env, entity) or ())
+    if type(entity) is RelationshipHandle:
+        return {_type(env, entity) or ""}
+    raise wrong_argument(":$(…)", "a node or relationship before it", entity)
 
 
 def _type(env: Environment, relationship: Any) -> str | None:
@@ -143,6 +182,13 @@ def _rand(env: Environment) -> float:
     return env.random()
 
 
+def _random_uuid(env: Environment) -> str:
+    from uuid import UUID
+
+    digits = int(env.random() * 2**53) << 75 ^ int(env.random() * 2**53) << 37 ^ int(env.random() * 2**53)
+    return str(UUID(int=digits & (1 << 128) - 1, version=4))
+
+
 def _timestamp(env: Environment) -> int:
     """Return the milliseconds since 1970 at which the query began."""
     return env.now // 1_000_000
@@ -150,6 +196,8 @@ def _timestamp(env: Environment) -> int:
 
 ENTITIES: dict[str, Callable[..., Any]] = {
     "[]": _item,
+    "$all": _has_all,
+    "$any": _has_any,
     "labels": _labels,
     "type": _type,
     "startnode": _start_node,
@@ -162,5 +210,6 @@ ENTITIES: dict[str, Callable[..., Any]] = {
     "relationships": _relationships,
     "length": _length,
     "rand": _rand,
+    "randomuuid": _random_uuid,
     "timestamp": _timestamp,
 }

@@ -10,13 +10,16 @@ from qengine.exec.scalar.entities import ENTITIES
 from qengine.exec.scalar.lists import LISTS
 from qengine.exec.scalar.mathematics import MATHEMATICS
 from qengine.exec.scalar.operators import MEMBERSHIP, OPERATORS
+from qengine.exec.scalar.points import POINT_FUNCTIONS, POINTS
 from qengine.exec.scalar.regular import REGULAR
 from qengine.exec.scalar.strings import STRINGS
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
+from qengine.exec.scalar.type_tests import TYPE_TESTS
+from qengine.exec.scalar.vectors import VECTORS
 
 __all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
 
-GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS}
+GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS, **POINT_FUNCTIONS}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
 
 ACCOUNTED_FUNCTIONS: dict[str, Callable[..., Any]] = {**MEMBERSHIP, **REGULAR}
@@ -29,6 +32,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **MATHEMATICS,
     **STRINGS,
     **TEMPORAL_FUNCTIONS,
+    **TYPE_TESTS,
+    **POINTS,
+    **VECTORS,
     **GRAPH_FUNCTIONS,
     **ACCOUNTED_FUNCTIONS,
 }

@@ -31,6 +31,7 @@ from qengine._limits import stop_if_due
 from qengine.errors import ExecutionError, StorageError
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts
 from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
@@ -75,7 +76,7 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
 
 def _converted(value: Any, name: str, given: list[Given]) -> Any:
     kind = type(value)
-    if value is None or kind in (bool, float, str) or isinstance(value, Temporal):
+    if value is None or kind in (bool, float, str) or isinstance(value, Temporal | Point):
         return value
     if kind is int:
         return checked(value)

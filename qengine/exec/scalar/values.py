@@ -6,6 +6,7 @@ integer, float, string    ``int`` (64 bits, checked), ``float``, ``str``
 list, map                 ``list``, ``dict`` with string keys
 node, relationship, path  ``NodeHandle``, ``RelationshipHandle``, ``PathHandle``
 date, time, duration      the classes of ``qengine.temporal``
+point                     ``qengine.spatial.Point``
 ========================  =============================================================
 
 Values are told apart by their exact class (``type(v) is bool`` before ``int``). Lists and maps are never
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from qengine.errors import ExecutionError, ResourceError, Span
+from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.types import Node, Relationship
 
@@ -169,6 +171,7 @@ _NAMES = {
     DateTime: "DATETIME",
     LocalDateTime: "LOCAL DATETIME",
     Duration: "DURATION",
+    Point: "POINT",
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
+from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
 __all__ = ["packed", "unpacked"]
@@ -69,6 +70,7 @@ _KINDS: tuple[_Kind, ...] = (
     (LocalDateTime, lambda value: (value.nanoseconds,), LocalDateTime.from_nanoseconds),
     (DateTime, lambda value: (value.utc, value.offset_seconds, value.zone), DateTime.from_utc),
     (Duration, lambda value: (value.months, value.days, value.nanoseconds), Duration.from_parts),
+    (Point, lambda value: (value.x, value.y, value.z, value.crs), lambda x, y, z, crs: Point(x, y, z, crs=crs)),
 )
 _FIELDS = {kind: (place, fields) for place, (kind, fields, _) in enumerate(_KINDS)}
 _MAKERS = [make for _, _, make in _KINDS]

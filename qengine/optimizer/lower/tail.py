@@ -224,7 +224,7 @@ def _procedure_call(operator: ProcedureCall, demand: Demand, catalog: CatalogVie
 def _load_csv(operator: LoadCsv, demand: Demand, catalog: CatalogView) -> Lowered:
     source = lower(operator.input, demand.also(operator.url), catalog)
     root, columns, (url,) = attach_subqueries(source.root, source.columns, (operator.url,), catalog)
-    return Lowered(replace(operator, input=root, url=url), (*columns, operator.name), source.weight)
+    return Lowered(replace(operator, input=root, url=url), (*columns, *operator.added), source.weight)
 
 
 @lower.register

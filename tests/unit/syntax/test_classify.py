@@ -202,11 +202,6 @@ def test_ways_to_write_the_same_pattern(text: str, same: str) -> None:
 
 UNSUPPORTED = """
 CREATE                  «CREATE USER x»
-LET                     «LET x = 1, y = 2» RETURN x
-FOR                     «FOR x IN [1]» RETURN x
-FILTER                  MATCH (n) «FILTER n.x > 1 AND (n)-->()» RETURN n
-FILTER                  MATCH (n) «FILTER WHERE n.x» RETURN n
-USE                     «USE g» RETURN 1
 SHOW                    «SHOW DATABASES»
 DROP                    «DROP ROLE x»
 ALTER                   «ALTER USER x»

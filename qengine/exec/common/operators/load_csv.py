@@ -23,7 +23,7 @@ def load_csv_stage(operator: logical.LoadCsv, build: Build, first: int) -> Stage
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
             urls = enumerate(url(batch).values())
-            rows = ((place, (row,)) for place, each in urls for row in file_rows(operator, each, runtime.context))
-            yield from repeated_rows(batch, (operator.name,), rows, first, runtime.memory, "LoadCsv")
+            rows = ((place, row) for place, each in urls for row in file_rows(operator, each, runtime.context))
+            yield from repeated_rows(batch, operator.added, rows, first, runtime.memory, "LoadCsv")
 
     return run

@@ -1,0 +1,75 @@
+"""``x IS :: LIST<INTEGER NOT NULL> | STRING``: the text of types becomes a test once, and is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from qengine.exec.scalar.values import kind_of
+
+__all__ = ["TYPE_TESTS"]
+
+_Test = Callable[[Any], bool]
+
+_KINDS = {"ZONED TIME": "TIME", "ZONED DATETIME": "DATETIME"}
+_UNSTORED = frozenset(("MAP", "NODE", "RELATIONSHIP", "PATH"))
+
+
+def _is_type(value: Any, types: str) -> bool:
+    return _test(types)(value)
+
+
+@cache
+def _test(types: str) -> _Test:
+    tests = tuple(map(_single, _alternatives(types)))
+    return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
+
+
+def _alternatives(types: str) -> list[str]:
+    """Return what ``|`` divides outside of ``<>``."""
+    found, depth = [""], 0
+    for part in types.split(" | "):
+        found[-1] += part
+        depth += part.count("<") - part.count(">")
+        found[-1] += " | " if depth else ""
+        if not depth:
+            found.append("")
+    return found[:-1]
+
+
+def _single(type: str) -> _Test:
+    bare = type.removesuffix(" NOT NULL")
+    admits_null = bare == type and type != "NOTHING"
+    of_value = _of_value(bare)
+    return lambda value: admits_null if value is None else of_value(value)
+
+
+def _of_value(type: str) -> _Test:
+    """Return the test of values that aren't null."""
+    if type.startswith("LIST<"):
+        item = _test(type[len("LIST<") : -1])
+        return lambda value: isinstance(value, list) and all(map(item, value))
+    if type == "PROPERTY VALUE":
+        return _is_storable
+    if type in ("ANY", "NOTHING", "NULL"):
+        return lambda value: type == "ANY"
+    kind = _KINDS.get(type, type)
+    return lambda value: kind_of(value) == kind
+
+
+def _is_storable(value: Any) -> bool:
+    if not isinstance(value, list):
+        return kind_of(value) not in _UNSTORED
+    kinds = {kind_of(item) for item in value}
+    numbers = kinds <= {"INTEGER", "FLOAT"}
+    return not kinds & {*_UNSTORED, "NULL", "LIST"} and (numbers or len(kinds) < 2)
+
+
+def _is_normalized(value: Any, form: str) -> bool | None:
+    import unicodedata
+
+    return unicodedata.is_normalized(form, value) if isinstance(value, str) else None  # type: ignore[arg-type]
+
+
+TYPE_TESTS: dict[str, Callable[..., Any]] = {"IS ::": _is_type, "IS NORMALIZED": _is_normalized}
