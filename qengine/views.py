@@ -135,6 +135,16 @@ class GraphView:
             writer.release()
         return result
 
+    def append(self, append: Callable[[Writer], Changes], context: ExecutionContext) -> Changes:
+        """Let something be appended, as a transaction of its own; return what was done."""
+        writer = self.versions.writer(context)
+        try:
+            changes = append(writer)
+            writer.end()
+        finally:
+            writer.release()
+        return changes
+
 
 class TransactionView:
     """A transaction: what it has done so far is seen by its own statements alone."""
@@ -195,6 +205,10 @@ class TransactionView:
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
         return carried_out(planned, params, device, context, self.writer, None)
+
+    def append(self, append: Callable[[Writer], Changes], context: ExecutionContext) -> Changes:
+        """Let something be appended as a part of the transaction; return what was done."""
+        return append(self.writer)
 
 
 class SnapshotView:

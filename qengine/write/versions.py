@@ -236,6 +236,20 @@ class Versions:
             raise
         return version
 
+    def _replace(self, store: GraphStore) -> Version:
+        """Save a store in the graph's folder as what the next writer begins from; errors as ``OpenFolder.checkpoint``."""
+        chain = _Chain(store)
+        version = Version(chain, 0, self._tip.number + 1)
+        try:
+            if self._folder is not None:
+                self._folder.checkpoint(version)
+        except BaseException:
+            if self._folder is not None and self._folder.number == version.number:  # Ctrl-C came when it was saved
+                self._chain, self._tip, self._overlay = chain, version, None
+            raise
+        self._chain, self._tip, self._overlay = chain, version, None
+        return version
+
     def _acknowledge(self, version: Version) -> None:
         """Show a version to readers once the log says that it may be; errors as ``Log.wait``."""
         if self._folder is not None:
@@ -268,17 +282,24 @@ class Writer:
         self._versions = versions
         self._open = True
         self._uncommitted: tuple[int, GraphStore] | None = None
+        self._below: Overlay | None = None  # the versions' overlay, where this writer has a store of its own
         self.overlay = overlay
 
     def sealed(self) -> GraphStore:
         """Return the present state as a store, with what isn't committed yet."""
         changes = self.overlay.mark()
         if not changes:
-            return self._versions._tip.store
+            return self._versions._tip.store if self._below is None else self.overlay.base.store
         if self._uncommitted is None or self._uncommitted[0] != self.overlay.clock:
             store = successor(self.overlay.base.store, self.overlay.above())
             self._uncommitted = self.overlay.clock, store
         return self._uncommitted[1]
+
+    def rebase(self, store: GraphStore) -> None:
+        """Go on from a store that was made of ``sealed``; it isn't committed yet, and neither is what was before it."""
+        if self._below is None:
+            self._below = self.overlay
+        self.overlay, self._uncommitted = Overlay(Base(store)), None
 
     def commit(self) -> None:
         """Make what was changed the latest version, and go on.
@@ -299,6 +320,10 @@ class Writer:
         self._versions._acknowledge(version)
 
     def _logged(self) -> Version:
+        if self._below is not None:
+            version = self._versions._replace(self.sealed())
+            self.overlay, self._below, self._uncommitted = self._versions._current_overlay(), None, None
+            return version
         if not self.overlay.mark():
             return self._versions._tip  # perhaps of another thread, which waits for the disk: it was read here
         version = self._versions._append(self.overlay.uncommitted())
@@ -309,5 +334,5 @@ class Writer:
         """Let others write; what wasn't committed is taken back."""
         if self._open:
             self._open = False
-            self.overlay.take_back(0)
+            (self._below or self.overlay).take_back(0)
             self._versions._release()
