@@ -132,6 +132,8 @@ def _widened(begin: int, rows: Array, low: int, high: int) -> tuple[int, Array]:
     if not len(rows):
         return low, np.full(high - low, -1, np.int64)
     before, after = max(0, begin - low), max(0, high - begin - len(rows))
+    if not before and not after:
+        return begin, rows
     return begin - before, np.pad(rows, (before, after), constant_values=-1)
 
 

@@ -50,6 +50,8 @@ class StoredNodes:
                 raise several(keys[again.index(True).as_py()].as_py(), labels[0] if labels else None, place)
         rows = own.index.seek(keys, place)
         found = rows != NO_VERTEX
+        if found.all():
+            return self._store.node_numbers.of(own.ids[rows])
         ids = np.full(len(keys), -1, np.int64)
         ids[found] = own.ids[rows[found]]
         return self._store.node_numbers.of(ids)
