@@ -84,8 +84,9 @@ def live_plan(text: str, context: ExecutionContext, procedures: Procedures) -> P
     except QengineError:
         return None
     root = planned.logical.root
-    walked = all(isinstance(each, _WALKED) for each in operators(root)) and is_anchored(root)
-    return planned if walked else None
+    parts = list(operators(root))
+    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root)
+    return planned if walked and any(isinstance(each, op.Match) for each in parts) else None  # SHOW reads the rules
 
 
 def read_live(
