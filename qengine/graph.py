@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
 
 from qengine._printable import in_markup
+from qengine.appending import Appending
 from qengine.errors import StorageError
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
 from qengine.options import (
@@ -44,7 +45,7 @@ Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
-class Graph:
+class Graph(Appending):
     """A property graph in memory (or mapped from files), ready for queries.
 
     ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimator
 
 __all__ = [
-    "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits", "TableKeywords", "TableOptions", "with_options",
+    "AppendKeywords", "AppendOptions", "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits", "TableKeywords", "TableOptions", "with_options",
 ]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -41,6 +41,31 @@ class Limits:
     spill_directory: str | PathLike[str] | None = None
     gpu_memory_limit: int | str | None = None
     threads: int = 0
+
+
+class AppendKeywords(TypedDict, total=False):
+    """The keywords of ``Graph.append_arrow``, which tells what they mean."""
+
+    key: str | None
+    upsert: bool
+    label_column: str | None
+    type_column: str | None
+    undirected: Iterable[str]
+    timeout: float | None
+    memory_limit: int | str | None
+
+
+@frozen
+class AppendOptions:
+    """What ``Graph.append_arrow`` was asked for."""
+
+    key: str | None = None
+    upsert: bool = False
+    label_column: str | None = None
+    type_column: str | None = None
+    undirected: Iterable[str] = ()
+    timeout: float | None = None
+    memory_limit: int | str | None = None
 
 
 class EstimateKeywords(TypedDict, total=False):

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from qengine.views import View
 
 
+_WALKED = ("auto", "cpu")  # devices on which a version may be read element by element
+
+
 class Prepared:
     """A planned statement of one graph; ``run`` it with different parameters.
 
@@ -42,7 +45,9 @@ class Prepared:
         self._planning_seconds = 0.0
         context = context or view.accept()
         self._update = view.update_plan(text, context)
-        self._known = None if self._update is not None else self._plan_for(view.current(), context)
+        self._live = None if self._update is not None or cardinalities else view.live_plan(text, context)
+        walked = self._update or self._live
+        self._known = None if walked is not None else self._plan_for(view.current(), context)
 
     def _plan_for(self, statements: Statements, context: ExecutionContext) -> tuple[Statements, Planned]:
         """Return what the statement is planned to for a version of the graph, and keep it."""
@@ -54,9 +59,10 @@ class Prepared:
     @property
     def _planned(self) -> Planned:
         """What the statement was planned to."""
-        if self._update is not None:
-            return self._update
-        assert self._known is not None
+        if self._known is None:
+            planned = self._update or self._live
+            assert planned is not None
+            return planned
         return self._known[1]
 
     @property
@@ -92,6 +98,8 @@ class Prepared:
 
         if self._update is not None:
             return self._view.update(self._update, params, device, context)
+        if device in _WALKED and (found := self._read_live(params, context)) is not None:
+            return found
         statements = self._view.current()
         known_plan = self._known
         if known_plan is None or known_plan[0] is not statements:
@@ -141,6 +149,18 @@ class Prepared:
         from qengine.explain import profiled
 
         return profiled(result, explanation)
+
+    def _read_live(self, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Return the result where little is read of a version that no store is made of yet, else None."""
+        if self._live is None and not self._cardinalities:
+            self._live = self._view.live_plan(self.text, context)
+        if self._live is None:
+            return None
+        check_parameters(self._live.text, self._live.parameters, params)
+        found = self._view.read_live(self._live, params, context)
+        if found is None:
+            context.parameters = {}
+        return found
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

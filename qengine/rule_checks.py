@@ -17,22 +17,22 @@ from qengine.write.violations import has_type, violation
 
 __all__ = ["check_graph"]
 
-_CODE = "ConstraintCreationFailed"
 
-
-def check_graph(rule: Rule, store: GraphStore, context: ExecutionContext) -> None:
+def check_graph(
+    rule: Rule, store: GraphStore, context: ExecutionContext, code: str = "ConstraintCreationFailed"
+) -> None:
     """Check that all elements are as a constraint requires.
 
     Raises
     ------
     ExecutionError
-        ``ConstraintCreationFailed``, with an element that isn't.
+        With ``code`` and an element that isn't.
     """
     if (rule.label not in (store.labels if rule.of_nodes else store.relationship_types)) or not rule.is_constraint:
         return
     label, keys = name_text(rule.label), [f"e.{name_text(key)}" for key in rule.keys]
     match = f"MATCH (e:{label})" if rule.of_nodes else f"MATCH ()-[e:{label}]->()"
-    graph = _Graph(store, context)
+    graph = _Graph(store, context, code)
     if rule.needs_values:
         _check_values(graph, match, keys, rule)
     if rule.is_unique:
@@ -41,13 +41,13 @@ def check_graph(rule: Rule, store: GraphStore, context: ExecutionContext) -> Non
         (key,) = keys
         for number, value in graph.rows(f"{match} WHERE {key} IS NOT NULL RETURN id(e), {key}"):
             if not has_type(value, rule.type):
-                raise violation(rule, number, rule.keys[0], value, code=_CODE)
+                raise violation(rule, number, rule.keys[0], value, code=graph.code)
 
 
 def _check_values(graph: _Graph, match: str, keys: list[str], rule: Rule) -> None:
     for key, name in zip(keys, rule.keys, strict=True):
         for (number,) in graph.rows(f"{match} WHERE {key} IS NULL RETURN id(e) LIMIT 1"):
-            raise violation(rule, number, name, None, code=_CODE)
+            raise violation(rule, number, name, None, code=graph.code)
 
 
 def _check_unique(graph: _Graph, match: str, keys: list[str], rule: Rule) -> None:
@@ -59,15 +59,16 @@ def _check_unique(graph: _Graph, match: str, keys: list[str], rule: Rule) -> Non
         f"WHERE one <> other AND {equal} RETURN one, other, {', '.join(names)} LIMIT 1"
     )
     for one, other, *values in graph.rows(text):
-        raise violation(rule, one, rule.keys[0], values, other=other, code=_CODE)
+        raise violation(rule, one, rule.keys[0], values, other=other, code=graph.code)
 
 
 class _Graph:
     """What queries are asked of."""
 
-    def __init__(self, store: GraphStore, context: ExecutionContext) -> None:
+    def __init__(self, store: GraphStore, context: ExecutionContext, code: str) -> None:
         self._store = store
         self._context = context
+        self.code = code  # of the error
 
     def rows(self, text: str) -> Iterator[tuple[Any, ...]]:
         plan = optimizer.plan(bind(one_statement(text), text, self._store).plan, self._store)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from qengine.appending import Appending
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.prepared import Prepared
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Transaction"]
 
 
-class Transaction:
+class Transaction(Appending):
     """A transaction of one graph; see ``Graph.transaction``. One thread at a time may use it.
 
     A statement that fails is taken back alone. Where its error leaves the ``with`` block, all is taken back.

@@ -22,7 +22,7 @@ from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans
 
-__all__ = ["plan_update", "profiled_root", "shown_update"]
+__all__ = ["plan_update", "planned_for_all", "profiled_root", "shown_update"]
 
 
 def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
@@ -43,18 +43,24 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
         return _bound(statement, text, procedures)
 
 
-def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
+def planned_for_all(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
+    """Return what a statement is bound to whatever the graph has; what depends on that is no notice then."""
     from qengine.binder import bind
 
     bound = bind(statement, text, _OPEN, procedures=procedures)
+    notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
+    return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None)
+
+
+def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
+    planned = planned_for_all(statement, text, procedures)
     if statement.explain == "explain steps":
         raise Unsupported(
             "EXPLAIN STEPS shows how a statement that only reads is planned; this one changes the graph.",
             span=statement.span,
             hint="EXPLAIN shows its plan, PROFILE carries it out and shows what each operator did.",
         )
-    notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
-    return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None, parts=PartPlans())
+    return replace(planned, parts=PartPlans())
 
 
 def shown_update(statement: ast.Statement, text: str, catalog: CatalogView, procedures: Procedures) -> Planned:

@@ -47,6 +47,12 @@ class View(Protocol):
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
 
+    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement that only reads was planned to, where it may be read without making a store."""
+
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Carry out what ``live_plan`` gave; None where a store has to be made for it, or is there."""
+
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
@@ -66,6 +72,7 @@ class GraphView:
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
         self._updates: LruCache[Planned] = LruCache(PLANS)
+        self._reads: LruCache[tuple[Planned | None]] = LruCache(PLANS)
         self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
 
@@ -124,6 +131,36 @@ class GraphView:
         planned = plan_update(text, context, self.procedures)
         return None if planned is None else self._updates.get(key, lambda: planned)
 
+    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement that only reads was planned to, where it may be read without making a store."""
+        return None if self.versions.latest.is_sealed else self.plan_live(text, context)
+
+    def plan_live(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it, if few elements may be all that it reads."""
+        if not isinstance(text, str):
+            return None
+        key = text, Procedures.changes
+        known = self._reads.find(key)
+        if known is None:
+            from qengine.live_reads import live_plan
+
+            known = self._reads.get(key, lambda: (live_plan(text, context, self.procedures),))
+        return known[0]
+
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Carry out what ``live_plan`` gave, over the latest version; None where a store has to be made, or is there."""
+        version = self.versions.latest
+        pending = version.pending()
+        if pending is None:
+            return None
+        from qengine.live_reads import read_live
+
+        begin = time.perf_counter()
+        try:
+            return read_live(planned, pending, params, context)
+        finally:
+            version.spend(time.perf_counter() - begin)
+
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
@@ -135,6 +172,16 @@ class GraphView:
         finally:
             writer.release()
         return result
+
+    def append(self, append: Callable[[Writer], Changes], context: ExecutionContext) -> Changes:
+        """Let something be appended, as a transaction of its own; return what was done."""
+        writer = self.versions.writer(context)
+        try:
+            changes = append(writer)
+            writer.end()
+        finally:
+            writer.release()
+        return changes
 
 
 class TransactionView:
@@ -191,11 +238,28 @@ class TransactionView:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         return self._graph.update_plan(text, context)
 
+    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement that only reads was planned to, where it may be read without making a store."""
+        return None if self.writer.is_sealed else self._graph.plan_live(text, context)
+
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Carry out what ``live_plan`` gave, over what the transaction has done; None where that reads much."""
+        writer = self.writer
+        if writer.is_sealed:
+            return None
+        from qengine.live_reads import read_live
+
+        return read_live(planned, writer.overlay, params, context)
+
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
         return carried_out(planned, params, device, context, self.writer, None)
+
+    def append(self, append: Callable[[Writer], Changes], context: ExecutionContext) -> Changes:
+        """Let something be appended as a part of the transaction; return what was done."""
+        return append(self.writer)
 
 
 class SnapshotView:
@@ -226,6 +290,14 @@ class SnapshotView:
 
         if may_update(text) and plan_update(text, context, self._procedures) is not None:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
+        return None
+
+    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return None: there is a store."""
+        return None
+
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Return None: there is a store."""
         return None
 
     def update(

@@ -91,6 +91,18 @@ class KeyIndex:
         StorageError
             For a key that no vertex has.
         """
+        found = self.seek(keys, place)
+        check_found(found != _UNKNOWN, keys, place)
+        return found
+
+    def seek(self, keys: Any, place: str) -> Array:
+        """Return the ordinals (uint32) of ``keys``, ``NO_VERTEX`` for those that no vertex has.
+
+        Raises
+        ------
+        StorageError
+            For keys of another type.
+        """
         if not len(keys):
             return np.empty(0, np.uint32)
         if len(self._keys) and pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
@@ -98,14 +110,7 @@ class KeyIndex:
                 f"{place}: keys of type {keys.type} can't match the nodes' keys of type {self._keys.type}",
                 hint="Cast one of the two columns.",
             )
-        found, row = self._look_up(keys)
-        if row is not None:
-            unknown = int((found == _UNKNOWN).sum())
-            raise StorageError(
-                f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
-                hint=f"{_rows(unknown)} such a key, counted from 0. Add the missing nodes, or drop these rows.",
-            )
-        return found
+        return self._look_up(keys)
 
     def _make_table(self, place: str) -> None:
         values = self._keys.to_numpy()
@@ -121,13 +126,12 @@ class KeyIndex:
         if (self._table[values - self._low] != self._ordinals).any():
             self._refuse_duplicate(place)
 
-    def _look_up(self, keys: Any) -> tuple[Array, int | None]:
-        """Return the ordinals, and the first row that found none."""
+    def _look_up(self, keys: Any) -> Array:
         if self._table is not None:
-            return look_up(keys.to_numpy(), self._low, self._table)
+            return look_up(keys.to_numpy(), self._low, self._table)[0]
         index = pc.index_in(keys, value_set=self._keys.cast(keys.type))
         rows = index.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return look_up(rows, 0, self._ordinals)
+        return look_up(rows, 0, self._ordinals)[0]
 
     def _refuse_duplicate(self, place: str) -> None:
         first_rows = pc.index_in(self._keys, value_set=self._keys).to_numpy(zero_copy_only=False)
@@ -135,6 +139,16 @@ class KeyIndex:
         raise StorageError(
             f"{place}: row {row} has the key {self._keys[row].as_py()!r} that row {int(first_rows[row])} has",
             hint="Each node of one label needs a key of its own; rows are counted from 0.",
+        )
+
+
+def check_found(found: Array, keys: Any, place: str) -> None:
+    """Raise a ``StorageError`` where a key isn't found; ``found``: bool, whether each of ``keys`` is."""
+    if not found.all():
+        row = int(found.argmin())
+        raise StorageError(
+            f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
+            hint=f"{_rows(int((~found).sum()))} such a key, counted from 0. Add the missing nodes, or drop these rows.",
         )
 
 

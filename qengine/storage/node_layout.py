@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from qengine.storage.patched_columns import NOTHING
 from qengine.storage.states import NodeState
 from qengine.storage.store import GraphStore, LabelGroup
 
-__all__ = ["NodeLayout", "lay_out"]
+__all__ = ["NodeLayout", "lay_out", "lay_out_new"]
 
 _MOST_REPEATS = 16  # label groups beyond one a label set, before they are merged
 
@@ -85,7 +85,19 @@ def lay_out(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: A
     StorageError
         If the graph is too large for 32-bit ids.
     """
-    changes = _changes(base, states, old_ids)
+    return _laid_out(base, _changes(base, states, old_ids))
+
+
+def lay_out_new(base: GraphStore, fresh: Mapping[frozenset[str], Sequence[int]], labels: Iterable[str]) -> NodeLayout:
+    """Lay out the nodes of the next version where nodes are only added; errors as for ``lay_out``.
+
+    ``fresh``: the numbers of the new nodes, by their labels. ``labels``: these labels in the order in which they come.
+    """
+    added = {names: list(numbers) for names, numbers in fresh.items()}
+    return _laid_out(base, _Changes(fresh=added, labels=dict.fromkeys((*base.labels, *labels))))
+
+
+def _laid_out(base: GraphStore, changes: _Changes) -> NodeLayout:
     count = base.vertex_count - len(changes.deleted) + sum(map(len, changes.fresh.values()))
     if count > MAX_VERTICES:
         raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["NOTHING", "patched", "same_value"]
+__all__ = ["NOTHING", "extended_column", "patched", "same_value"]
 
 NOTHING = -1
 """The origin of an element that the version before doesn't have."""
@@ -69,11 +69,46 @@ def patched(
         rows[changed - begin] = -1
     rows[fresh - begin] = len(old) + np.arange(len(fresh))
     parts = _aligned(old, from_python(list(present.values()), "a property")) if present else (old,)
+    return _taken(begin, rows, parts)
+
+
+def extended_column(
+    column: PropertyColumn | None,
+    origins: Array | None,
+    count: int,
+    parts: Sequence[tuple[Array, Any]],
+    *,
+    whole: bool,
+) -> PropertyColumn | None:
+    """Return a column by the ids of the next version, as ``patched``, where what differs comes as arrays.
+
+    ``parts``: new ids (int64), each once, and a normal array with the value of each, null for those that have none
+    any more. Of an id that several parts have, the last one counts.
+    """
+    own: Any = pa.nulls(0) if column is None else column.array
+    begin, rows = _rows(column, origins, count)
+    if whole:
+        begin, rows = _widened(begin, rows, 0, count)
+    parts = [(ids, array) for ids, array in parts if len(ids)]
+    for ids, _ in parts:
+        begin, rows = _widened(begin, rows, int(ids.min()), int(ids.max()) + 1)
+    if not len(rows):
+        return None
+    for ids, array in parts:
+        rows[ids - begin] = np.arange(len(own), len(own) + len(array))
+        own = concatenate(_aligned(own, array)) if len(own) else array
+    return _taken(begin, rows, (own,))
+
+
+def _taken(begin: int, rows: Array, parts: Sequence[Any]) -> PropertyColumn | None:
+    """Return the column of some rows of arrays that stand one after the other, -1 for none."""
     missing = rows < 0
     if missing.any():
         rows[missing] = sum(map(len, parts))
         parts = (*parts, pa.nulls(1))
-    taken = _plain(concatenate(list(parts)).take(pa.array(rows)))
+    whole = concatenate(list(parts))
+    in_place = len(rows) == len(whole) and bool((rows == np.arange(len(rows))).all())
+    taken = _plain(whole if in_place else whole.take(pa.array(rows)))
     if pa.types.is_null(taken.type) or pc.all(pc.is_null(taken)).as_py():
         return None
     return PropertyColumn(begin, taken)
@@ -97,6 +132,8 @@ def _widened(begin: int, rows: Array, low: int, high: int) -> tuple[int, Array]:
     if not len(rows):
         return low, np.full(high - low, -1, np.int64)
     before, after = max(0, begin - low), max(0, high - begin - len(rows))
+    if not before and not after:
+        return begin, rows
     return begin - before, np.pad(rows, (before, after), constant_values=-1)
 
 

@@ -19,7 +19,7 @@ from qengine.storage.forms import choose
 from qengine.storage.kernels import renumber
 from qengine.storage.pcsr_build import build_type
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type"]
+__all__ = ["Change", "SplicedType", "changed_type", "new_type", "sorted_type"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 
@@ -64,11 +64,11 @@ def changed_type(adjacencies: Mapping[Direction, Adjacency], change: Change, loo
         found = _spliced(adjacencies, change, loops)
         if found is not None:
             return found
-    return _built(adjacencies, change)
+    return sorted_type(adjacencies, change)
 
 
-def _built(adjacencies: Mapping[Direction, Adjacency], change: Change) -> SplicedType:
-    """Sort all relationships anew."""
+def sorted_type(adjacencies: Mapping[Direction, Adjacency], change: Change) -> SplicedType:
+    """Return a type with a change, all its relationships sorted anew; ``new_ids`` may be in any order then."""
     out = adjacencies[Direction.OUT]
     kept = np.arange(len(out), dtype=np.int64)
     if len(change.removed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,13 +89,13 @@ def from_tables(
     for name, type_name, start_label, end_label, source in relationships:
         table = arrow_table(source, name)
         start, end, named = end_columns(table, name)
-        with _explained(None if named else _ENDS.format(start, end)):
+        with explained_ends(start, end, named):
             first, second = (
                 finder.find(label, key_array(table[column], place), place)
                 for label, column in ((start_label, start), (end_label, end))
                 for place in (f"{name}, column {column}",)
             )
-        columns = _properties(table, name, (start, end))
+        columns = property_arrays(table, name, (start, end))
         blocks.append(RelationshipBlock(type_name, first, second, columns))
     if unknown := sorted(both_ways - {block.type for block in blocks}):
         raise StorageError(
@@ -115,6 +115,26 @@ def _explained(hint: str | None) -> Iterator[None]:
         raise
 
 
+def explained_ends(start: str, end: str, named: bool) -> AbstractContextManager[None]:
+    """Give errors a hint that says from which columns ends are taken, unless these are known by their names."""
+    return _explained(None if named else _ENDS.format(start, end))
+
+
+def node_table(name: str, labels: tuple[str, ...], source: Any, key: str | None) -> tuple[NodeBlock, str, Any]:
+    """Return a node table's block, the name of its key column, and its keys.
+
+    Raises
+    ------
+    StorageError
+        For a table that is none, that has no such column, and values that can't be keys or properties.
+    """
+    table = arrow_table(source, name)
+    column = key_column(table, key, name)
+    with _explained(None if key is not None or column == "id" else _KEY.format(column)):
+        keys = key_array(table[column], f"{name}, column {column}")
+    return NodeBlock(labels, table.num_rows, property_arrays(table, name)), column, keys
+
+
 @dataclass
 class _NodeTable:
     """One node table: ``first`` is the ordinal of its first row."""
@@ -126,11 +146,8 @@ class _NodeTable:
 
     @classmethod
     def read(cls, name: str, labels: tuple[str, ...], source: Any, key: str | None) -> _NodeTable:
-        table = arrow_table(source, name)
-        column = key_column(table, key, name)
-        with _explained(None if key is not None or column == "id" else _KEY.format(column)):
-            keys = key_array(table[column], f"{name}, column {column}")
-        return cls(name, NodeBlock(labels, table.num_rows, _properties(table, name)), keys)
+        block, _, keys = node_table(name, labels, source, key)
+        return cls(name, block, keys)
 
 
 class _Finder:
@@ -179,7 +196,8 @@ class _Finder:
         return np.arange(table.first, table.first + table.block.rows, dtype=np.uint32)
 
 
-def _properties(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[str, Any]:
+def property_arrays(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the columns of a table but those of the ends, as normal arrays."""
     return {
         name: normal_array(table[name], f"{place}, column {name}") for name in table.column_names if name not in ends
     }

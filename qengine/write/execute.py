@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from qengine.errors import ExecutionError, QengineError, ResourceError
+from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.reference.run import Compiler, Source
 from qengine.exec.scalar.environment import Row
@@ -145,6 +146,8 @@ class _Held:
 
 class _Compiler(Compiler):
     """Compiles plans with updates; what only reads is left to the engine where that is right and worth the while."""
+
+    _file_rows = staticmethod(rows_of_file)
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from qengine.exec.reference.graph import Edge, Finder
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
-from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.storage.arrays import Array
@@ -27,8 +27,9 @@ from qengine.types import Node, Relationship
 from qengine.write.base import Link
 from qengine.write.overlay import Overlay
 
-__all__ = ["LiveEnvironment", "LiveGraph"]
+__all__ = ["LiveEnvironment", "LiveGraph", "equalities", "gone", "identities", "is_known"]
 
+_DIGITS = 19  # of numbers that can't be reached
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
@@ -158,12 +159,25 @@ class LiveGraph:
         raise gone("node")
 
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
-        """Return what finds a node: by the value of a property where one is given, else by its labels."""
+        """Return what finds a node: by its identity or the value of a property where one is given, else by labels."""
+        for name, value in identities(node, predicates, unknown):
+            return Finder(0.0, self._by_identity(name, compile(value, env)))
         for key, value in equalities(node, predicates, unknown):
             evaluate = compile(value, env)
             return Finder(_INDEX_SHARE, self._by_value(key, evaluate, node.labels))
         labels = node.labels
         return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
+
+    def _by_identity(self, name: str, evaluate: Callable[[Row], Any]) -> Callable[[Row], Iterable[int]]:
+        def find(row: Row) -> Iterable[int]:
+            number = _number(name, evaluate(row))
+            if number is None:
+                return ()
+            state = self.overlay.touched_node(number)
+            there = self._base.node_place(number) >= 0 if state is False else state is not None
+            return (number,) if there else ()
+
+        return find
 
     def _by_value(
         self, key: str, evaluate: Callable[[Row], Any], labels: LabelExpr | None
@@ -178,11 +192,14 @@ class LiveGraph:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
         store, touched = self._base.store, self.overlay.touched_nodes()
         columns = {key: store.node_property(key) is not None for key in wanted}
-        places = self._places(wanted, columns, lambda key: hash_index(store, key, self._context, now=True))
+        places = self._places(wanted, columns, self._index)
         if places is None:
             return self._by_labels(labels)
         found = [number for number in self._base.numbers(places) if number not in touched]
         return found + self.overlay.values.find(wanted, touched)
+
+    def _index(self, key: str) -> HashIndex | None:
+        return hash_index(self._base.store, key, self._context, now=True)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
         """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
@@ -308,6 +325,34 @@ def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str])
                 and is_repeatable(other)
             ):
                 yield one.key, other
+
+
+def identities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
+    """Give what a node's ``id`` or ``elementId`` must equal that can be evaluated before it is known, and which it is."""
+    for each in (*node.predicates, *predicates):
+        if not isinstance(each, Comparison) or each.ops != ("=",):
+            continue
+        for one, other in (each.args, each.args[::-1]):
+            match one:
+                case Call(name="id" | "elementid" as name, args=(Variable(name=own),)) if own == node.name:
+                    if not free_variables(other) & ({*unknown, node.name}) and is_repeatable(other):
+                        yield name, other
+
+
+def is_known(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> bool:
+    """Tell whether a node is found by its identity, or the value of a property."""
+    found = next(identities(node, predicates, unknown), None) or next(equalities(node, predicates, unknown), None)
+    return found is not None
+
+
+def _number(name: str, value: Any) -> int | None:
+    """Return the number of the node whose ``id`` or ``elementId`` equals a value, None where none can."""
+    if name == "elementid":
+        is_number = type(value) is str and len(value) < _DIGITS and value.isascii() and value.isdecimal()
+        return int(value) if is_number and str(int(value)) == value else None
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
 
 
 def gone(kind: str, span: Span | None = None) -> ExecutionError:

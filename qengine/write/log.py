@@ -307,7 +307,8 @@ class Log:
     def moved(self, version: str, through: int) -> Iterator[None]:
         """Continue in a new log, of a version that is published inside and holds the commits through ``through``.
 
-        Commits wait meanwhile; those behind ``through`` are copied. If publishing fails, the old log goes on; where
+        Commits wait meanwhile; those behind ``through`` are copied. The version may hold one more than the log: who
+        follows it then has to open it. If publishing fails, the old log goes on; where
         it isn't known which version a crash would leave, it refuses further commits, and both logs hold all.
 
         Raises
@@ -322,10 +323,10 @@ class Log:
             while self._syncing:
                 self._changed.wait()
             self._check()
-            if not self._head.first <= through <= self.number:
+            if not self._head.first <= through <= self.number + 1:
                 raise InternalError(f"a checkpoint through commit {through} isn't among those of the log")
             head = Head(version, self._head.history, through)
-            ends = self._ends[through - self._head.first :]
+            ends = self._ends[min(through, self.number) - self._head.first :]
             old = log_name(self._head.checkpoint)
             size = create_log(self._place, head, _piece(self._place, old, ends[0], ends[-1]))
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,13 +19,14 @@ from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators
 from qengine.storage.store import GraphStore
-from qengine.write.live import equalities
+from qengine.write.live import is_known
 from qengine.write.overlay import Overlay
 
-__all__ = ["PartPlans", "PartReader"]
+__all__ = ["FEW", "PartPlans", "PartReader", "is_anchored", "most_rows"]
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
-_FEW = 1_000  # rows that are looked up one by one
+FEW = 1_000
+"""Rows that are looked up one by one."""
 _LONG = 1 << 62
 
 
@@ -67,7 +68,7 @@ class PartReader:
     def planned(self, operator: op.Operator, overlay: Overlay) -> Iterator[dict[str, Any]] | None:
         """Return the rows of a part as the engine finds them; None where walking takes less."""
         elements = overlay.base.store.vertex_count + overlay.base.store.relationship_count + overlay.touched
-        small = elements <= _SMALL or (self._rows(operator) <= _FEW and _is_anchored(operator))
+        small = elements <= _SMALL or (most_rows(operator, self.context.parameters) <= FEW and is_anchored(operator))
         if small and self.shown is None:
             return None
         store = self.sealed()
@@ -76,37 +77,34 @@ class PartReader:
             self.shown[id(operator)] = plan
         return _rows(plan, store, self.context)
 
-    def _rows(self, operator: op.Operator) -> int:
-        """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
-        rows = 1
-        for each in operators(operator):
-            if isinstance(each, op.LoadCsv | op.ProcedureCall):
-                return _LONG
-            if isinstance(each, op.Unwind):
-                match each.expr:
-                    case Parameter(name=name):
-                        given = self.context.parameters.get(name)
-                        rows *= len(given) if isinstance(given, list | tuple) else _LONG
-                    case ListOf(items=items):
-                        rows *= len(items)
-                    case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
-                        rows *= max(0, high - low + 1)
-                    case _:
-                        return _LONG
-        return rows
+
+def most_rows(operator: op.Operator, parameters: Mapping[str, Any]) -> int:
+    """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
+    rows = 1
+    for each in operators(operator):
+        if isinstance(each, op.LoadCsv | op.ProcedureCall):
+            return _LONG
+        if isinstance(each, op.Unwind):
+            match each.expr:
+                case Parameter(name=name):
+                    given = parameters.get(name)
+                    rows *= len(given) if isinstance(given, list | tuple) else _LONG
+                case ListOf(items=items):
+                    rows *= len(items)
+                case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
+                    rows *= max(0, high - low + 1)
+                case _:
+                    return _LONG
+    return rows
 
 
-def _is_anchored(part: op.Operator) -> bool:
-    """Tell whether each pattern of a part begins at nodes that rows give, or that a property's value finds."""
+def is_anchored(part: op.Operator) -> bool:
+    """Tell whether each pattern of a part begins at nodes that rows give, or that a property or identity finds."""
     for each in operators(part):
         if isinstance(each, op.Match):
             graph = each.graph
             unknown = frozenset(graph.variables())
-            reached = {
-                node.name
-                for node in graph.nodes
-                if node.bound or next(equalities(node, graph.predicates, unknown), None) is not None
-            }
+            reached = {node.name for node in graph.nodes if node.bound or is_known(node, graph.predicates, unknown)}
             if any(edge.hops is not None for edge in graph.relationships):
                 return False
             growing = True

@@ -1,7 +1,7 @@
 """The versions of a graph: each is a snapshot; one transaction at a time makes the next.
 
 A commit costs what it has changed: it is kept beside the version that it was made above, and a store of both is made
-(``storage.successor``) when the new version is first read.
+(``storage.successor``) when much is first read of the new version. Who reads little walks both (``write.pending``).
 
 Where the graph has a folder, a commit is appended to its log while other writers wait. Then they go on above it, while
 the thread that has committed waits for the disk, so threads share syncs. Readers see the commit after that: what was
@@ -21,9 +21,11 @@ from qengine.storage.successor import successor
 from qengine.write.base import Base
 from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
+from qengine.write.pending import History, PendingVersion
 
 __all__ = ["Version", "Versions", "Writer", "merged"]
 
+_ENOUGH = 0.1  # seconds of reading a version element by element, before a store is made of it: about what that takes
 _WAIT = 0.02  # seconds between two looks, while another transaction writes
 _KEPT_COMMITS = 65_536  # above a version before a store is made of them
 _LEAST_TOUCHED = 100_000  # elements above a version that are no reason for it
@@ -35,6 +37,7 @@ class _Chain:
 
     def __init__(self, store: GraphStore, commits: Sequence[Commit] = ()) -> None:
         self.commits = list(commits)
+        self.history = History(store, self.commits)
         self.store = store
         self.sealed = store, 0
         self.lock = threading.Lock()
@@ -48,6 +51,7 @@ class Version:
         self._chain = chain
         self._count = count  # of the chain's commits, which are in this version
         self._store = None if count else chain.store
+        self._spent = 0.0
 
     @property
     def store(self) -> GraphStore:
@@ -57,6 +61,14 @@ class Version:
                 if self._store is None:
                     self._store = self._made()
         return self._store
+
+    def pending(self) -> PendingVersion | None:
+        """Return what it is to those who read little of it; None where its graph was made, or is to be made for them."""
+        return self._chain.history.version(self._count) if self._store is None and self._spent < _ENOUGH else None
+
+    def spend(self, seconds: float) -> None:
+        """Take note of the time that was read without its graph being made: from some time on, that is."""
+        self._spent += seconds
 
     @property
     def is_sealed(self) -> bool:
@@ -236,6 +248,20 @@ class Versions:
             raise
         return version
 
+    def _replace(self, store: GraphStore) -> Version:
+        """Save a store in the graph's folder as what the next writer begins from; errors as ``OpenFolder.checkpoint``."""
+        chain = _Chain(store)
+        version = Version(chain, 0, self._tip.number + 1)
+        try:
+            if self._folder is not None:
+                self._folder.checkpoint(version)
+        except BaseException:
+            if self._folder is not None and self._folder.number == version.number:  # Ctrl-C came when it was saved
+                self._chain, self._tip, self._overlay = chain, version, None
+            raise
+        self._chain, self._tip, self._overlay = chain, version, None
+        return version
+
     def _acknowledge(self, version: Version) -> None:
         """Show a version to readers once the log says that it may be; errors as ``Log.wait``."""
         if self._folder is not None:
@@ -268,17 +294,31 @@ class Writer:
         self._versions = versions
         self._open = True
         self._uncommitted: tuple[int, GraphStore] | None = None
+        self._below: Overlay | None = None  # the versions' overlay, where this writer has a store of its own
         self.overlay = overlay
 
     def sealed(self) -> GraphStore:
         """Return the present state as a store, with what isn't committed yet."""
         changes = self.overlay.mark()
         if not changes:
-            return self._versions._tip.store
+            return self._versions._tip.store if self._below is None else self.overlay.base.store
         if self._uncommitted is None or self._uncommitted[0] != self.overlay.clock:
             store = successor(self.overlay.base.store, self.overlay.above())
             self._uncommitted = self.overlay.clock, store
         return self._uncommitted[1]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether ``sealed`` returns a store that there is."""
+        if self.overlay.mark():
+            return self._uncommitted is not None and self._uncommitted[0] == self.overlay.clock
+        return self._below is not None or self._versions._tip.is_sealed
+
+    def rebase(self, store: GraphStore) -> None:
+        """Go on from a store that was made of ``sealed``; it isn't committed yet, and neither is what was before it."""
+        if self._below is None:
+            self._below = self.overlay
+        self.overlay, self._uncommitted = Overlay(Base(store)), None
 
     def commit(self) -> None:
         """Make what was changed the latest version, and go on.
@@ -299,6 +339,10 @@ class Writer:
         self._versions._acknowledge(version)
 
     def _logged(self) -> Version:
+        if self._below is not None:
+            version = self._versions._replace(self.sealed())
+            self.overlay, self._below, self._uncommitted = self._versions._current_overlay(), None, None
+            return version
         if not self.overlay.mark():
             return self._versions._tip  # perhaps of another thread, which waits for the disk: it was read here
         version = self._versions._append(self.overlay.uncommitted())
@@ -309,5 +353,5 @@ class Writer:
         """Let others write; what wasn't committed is taken back."""
         if self._open:
             self._open = False
-            self.overlay.take_back(0)
+            (self._below or self.overlay).take_back(0)
             self._versions._release()

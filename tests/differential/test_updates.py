@@ -44,7 +44,7 @@ def _check(seeds: range, patch: pytest.MonkeyPatch, folder: Path | None = None) 
         session = random_session(seed)
         way = _WAYS[seed % len(_WAYS)]
         patch.setattr(reading, "_SMALL", -1 if way == "planned" else 2_000)
-        patch.setattr(reading, "_FEW", -1 if way == "planned" else 1_000)
+        patch.setattr(reading, "FEW", -1 if way == "planned" else 1_000)
         try:
             outcomes[chain.check(session, "reference" if way == "reference" else "cpu")] += 1
         except Exception as error:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import qengine
+from qengine.exec.common import csv_blocks
+from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.csv_rows import csv_rows
+from qengine.exec.scalar.import_roots import ImportRoots
+from qengine.plan.expr import Literal
+from qengine.plan.logical import LoadCsv, Unit
+from qengine.types import STRING
 
 DEVICES = ["cpu", "reference"]
 
@@ -270,3 +277,124 @@ def test_rows_find_nodes_of_a_large_graph(tmp_path: Path) -> None:
     )
     assert made.stats.changes is not None
     assert made.stats.changes.relationships_created == 2_000
+
+
+# ---------------------------------------------------------------- block by block
+
+
+def by_blocks(path: Path, monkeypatch: pytest.MonkeyPatch, *, headers: bool, separator: str, size: int) -> object:
+    """Return a file's rows as they are read by blocks of some bytes, or the error."""
+    monkeypatch.setattr(csv_blocks, "_SMALL", -1)
+    monkeypatch.setattr(csv_blocks, "_FIRST", size)
+    monkeypatch.setattr(csv_blocks, "_BLOCK", size)
+    context = ExecutionContext(None)
+    context.imports = ImportRoots(path.parent.resolve())
+    operator = LoadCsv(Unit(), Literal(path.name, type=STRING), "row", headers, separator)
+    return outcome(lambda: list(csv_blocks.rows_of_file(operator, path.name, context)))
+
+
+def outcome(read: Callable[[], list[object]]) -> object:
+    try:
+        return read()
+    except qengine.ExecutionError as error:
+        return error.message
+
+
+def by_lines(path: Path, *, headers: bool, separator: str) -> object:
+    return outcome(lambda: list(csv_rows(path, path.name, headers=headers, separator=separator, check=lambda: None)))
+
+
+PIECES = st.sampled_from(
+    ["a", "b", "1", " ", "é", "😀", ",", ",", ",", ";", "\t", '"', '""', '"a"', '"a,b"', ',""', ',"x""y"', '"\n"',
+     "\n", "\n", "\n", "\r\n", "\r", "\\", "\ufeff", "\0", "a,b,c\n", '"a","b",""\n', "1,,3\r\n", "\u2028", "\x0b", "'"]
+)  # fmt: skip
+WELL_FORMED = st.lists(
+    st.lists(st.one_of(st.none(), st.text(st.sampled_from("ab,;\"'\\\r\n é"), max_size=4)), min_size=3, max_size=3),
+    max_size=12,
+)
+
+
+def written(rows: list[list[str | None]], separator: str, end: str) -> str:
+    """Return rows as a file in which nulls are empty and texts are in quotes where that makes a difference."""
+
+    def field(text: str | None) -> str:
+        if text is None:
+            return ""
+        plain = text and not set(text) & {'"', "\r", "\n", separator}
+        return text if plain else '"' + text.replace('"', '""') + '"'
+
+    return "".join(separator.join(map(field, row)) + end for row in rows)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PIECES, max_size=40), st.sampled_from(",;\t"), st.booleans(), st.sampled_from([3, 16, 64, 1 << 16]))
+def test_blocks_have_the_rows_of_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: list[str], separator: str, headers: bool, size: int
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes("".join(pieces).encode())
+    expected = by_lines(path, headers=headers, separator=separator)
+    assert by_blocks(path, monkeypatch, headers=headers, separator=separator, size=size) == expected
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WELL_FORMED, st.sampled_from(",;"), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_blocks_of_well_formed_files(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[list[str | None]],
+    separator: str,
+    end: str,
+    headers: bool,
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(written(rows, separator, end).encode())
+    expected = by_lines(path, headers=headers, separator=separator)
+    assert headers or expected == rows
+    for size in (20, 1 << 16):
+        assert by_blocks(path, monkeypatch, headers=headers, separator=separator, size=size) == expected
+
+
+@pytest.mark.parametrize("text", [b"a,b\n\xff,1\n", b"a\n\xed\xa0\x80\n", b"a" * 70 + b"\n" + b"\xff\n"])
+def test_blocks_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(text)
+    found = by_blocks(path, monkeypatch, headers=False, separator=",", size=16)
+    assert isinstance(found, str)
+    assert "no UTF-8 text here or soon after" in found
+
+
+def test_rows_that_are_longer_than_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_blocks, "_LARGEST", 500)
+    path = tmp_path / "x.csv"
+    for long in (100, 2_000):
+        path.write_text("a,b\n" + "x" * long + ",1\n" + "c,d\n" * 5)
+        expected = by_lines(path, headers=True, separator=",")
+        assert by_blocks(path, monkeypatch, headers=True, separator=",", size=16) == expected
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_fields_of_blocks_are_read_as_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: bool) -> None:
+    monkeypatch.setattr(csv_blocks, "_SMALL", 0)
+    lines = [f"{i},{'' if i % 3 else 'name ' + str(i)},{i / 4}{',more' if i == 700 else ''}" for i in range(900)]
+    (tmp_path / "x.csv").write_text("id,name,\n" + "\n".join(lines))
+    graph = qengine.Graph(import_directory=tmp_path)
+    source = f"LOAD CSV {'WITH HEADERS ' if headers else ''}FROM 'x.csv' AS row "
+    first, second = ("row.id", "row['name']") if headers else ("row[0]", "row[-2]")
+    for text in (
+        f"RETURN {first}, {second}",
+        "RETURN row LIMIT 5",
+        "RETURN row ORDER BY row DESC SKIP 10 LIMIT 400" if not headers else "RETURN keys(row), row.none",
+        f"WITH row WHERE {first} ENDS WITH '7' RETURN row, row IS NULL, size({second})",
+        f"RETURN count({second}), count(DISTINCT row), min({first})",
+        f"WITH collect(row) AS rows UNWIND rows AS each RETURN {first.replace('row', 'each')}",
+        f"WITH row WHERE {first} <> 'id' RETURN sum(toInteger({first})), sum(toFloatOrNull({first}))",
+        "RETURN row UNION ALL " + source + "RETURN null AS row",
+        f"WITH row SKIP 3 MATCH (n) WHERE n.id = {first} RETURN count(n)",
+        "UNWIND [1, 2] AS x RETURN x, row",
+    ):
+        one, other = (graph.query(source + text, device=device).fetchall() for device in DEVICES)
+        assert one == other, text
+    made = graph.query(source + f"CREATE (:Row {{id: {first}, name: {second}}})")
+    assert made.stats.changes is not None
+    assert made.stats.changes.nodes_created == 900 + (not headers)

@@ -73,6 +73,8 @@ class Compiler:
         The limits of the execution.
     """
 
+    _file_rows = staticmethod(file_rows)
+
     def __init__(
         self,
         environment: Callable[[Subqueries], Environment],
@@ -258,7 +260,7 @@ class Compiler:
 
         def rows(outer: Row) -> Rows:
             for row in source(outer):
-                for found in file_rows(operator, url(row), self._context):
+                for found in self._file_rows(operator, url(row), self._context):
                     yield {**row, **dict(zip(operator.added, found, strict=True))}
 
         return rows

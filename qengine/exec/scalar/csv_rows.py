@@ -25,7 +25,7 @@ from qengine.plan.logical import LoadCsv
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["CsvRow", "csv_rows", "file_rows"]
+__all__ = ["CsvRow", "csv_rows", "encoding_of", "file_rows", "named", "path_of", "records", "unreadable"]
 
 CsvRow: TypeAlias = "list[str | None] | dict[str, str | None]"
 
@@ -41,7 +41,9 @@ _MARKS = (
 
 
 def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
-    """Give the columns that a ``LoadCsv`` adds to one row, whose address is ``url``: for each row of its file.
+    """Give the values of ``operator.added`` for each row of the file that a ``LoadCsv`` reads for one row.
+
+    ``url``: the file's address, of that row.
 
     Raises
     ------
@@ -49,19 +51,20 @@ def file_rows(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterato
         As ``csv_rows``; for an address that isn't a string, or that may not be read.
     """
     with failing_at(operator.url.span):
-        if type(url) is not str:
-            raise wrong_argument("LOAD CSV", "a string", url)
-        path = context.imports.path_of(url)
-        lines: list[int] = [0]
+        path, lines = path_of(url, context), [0]
         rows = csv_rows(
             path, url, headers=operator.headers, separator=operator.separator, check=context.check, lines=lines
         )
-        if not (operator.line or operator.file):
-            yield from zip(rows, strict=False)
-            return
         for row in rows:
-            extra = ((operator.line, lines[0]), (operator.file, str(path)))
-            yield (row, *(value for name, value in extra if name))
+            more = ((operator.line, lines[0]), (operator.file, str(path)))
+            yield (row, *(value for name, value in more if name))
+
+
+def path_of(url: Any, context: ExecutionContext) -> Path:
+    """Return the file of an address; errors as for ``file_rows``."""
+    if type(url) is not str:
+        raise wrong_argument("LOAD CSV", "a string", url)
+    return context.imports.path_of(url)
 
 
 def csv_rows(
@@ -89,7 +92,7 @@ def csv_rows(
     check
         Raises where the execution must stop; called for each row.
     lines
-        Its only item becomes the number of the line at which the row ends, from 1 on.
+        Its only item becomes the number of the line that each row ends with.
 
     Raises
     ------
@@ -97,41 +100,66 @@ def csv_rows(
         ``ExternalResourceFailed`` for a file that can't be read, is no text of its encoding, or is malformed, as by
         text behind a closing quote; with the line.
     """
-    number = 0
     try:
         with path.open(encoding=_encoding(path), newline="") as file:
-            names: list[str | None] | None = None
-            reader = _Lines(file, url)
-            for fields in _records(reader, separator, url):
-                number = reader.number
-                if lines is not None:
-                    lines[0] = number
-                check()
-                if not headers:
-                    yield fields
-                elif names is None:
-                    names = fields
-                else:
-                    fields += [None] * (len(names) - len(fields))
-                    yield {name: value for name, value in zip(names, fields, strict=False) if name is not None}
+            found = records(file, url, separator, check, lines=lines)
+            if not headers:
+                yield from found
+            elif (names := next(found, None)) is not None:
+                yield from (named(names, fields) for fields in found)
+    except OSError as error:
+        raise unreadable(url, error) from None
+
+
+def records(
+    file: IO[str],
+    url: str,
+    separator: str,
+    check: Callable[[], None],
+    before: int = 0,
+    lines: list[int] | None = None,
+) -> Iterator[list[str | None]]:
+    """Give the fields of each row of a text, as ``csv_rows``; ``before``: how many lines the file has before it."""
+    reader = _Lines(file, url, before)
+    number = before
+    try:
+        for fields in _records(reader, separator, url):
+            number = reader.number
+            if lines is not None:
+                lines[0] = number
+            check()
+            yield fields
     except UnicodeDecodeError as error:
         raise _at(url, number + 1, f"no {error.encoding.upper()} text here or soon after") from None
-    except OSError as error:
-        raise refused(f"{url!r} can't be read: {error.strerror or error}.") from None
+
+
+def unreadable(url: str, error: OSError) -> ExecutionError:
+    """Return the error for a file that can't be read."""
+    return refused(f"{url!r} can't be read: {error.strerror or error}.")
+
+
+def named(names: list[str | None], fields: list[str | None]) -> dict[str, str | None]:
+    """Return a row as a map."""
+    fields += [None] * (len(names) - len(fields))
+    return {name: value for name, value in zip(names, fields, strict=False) if name is not None}
 
 
 def _encoding(path: Path) -> str:
     with path.open("rb") as file:
-        start = file.read(4)
+        return encoding_of(file.read(4))
+
+
+def encoding_of(start: bytes) -> str:
+    """Return the encoding of a file that begins with four bytes."""
     return next((name for mark, name in _MARKS if start.startswith(mark)), "utf-8")
 
 
 class _Lines:
     """The lines of a file, one after the other, with their numbers from 1 on."""
 
-    def __init__(self, file: IO[str], url: str) -> None:
+    def __init__(self, file: IO[str], url: str, before: int) -> None:
         self._file, self._url = file, url
-        self.number = 0
+        self.number = before
         self._left = _LONGEST
 
     def next(self, *, first: bool) -> str:

@@ -290,8 +290,11 @@ class _Run:
         steps: list[tuple[st.NodePattern, st.RelationshipPattern | None]] = []
         for path in paths:
             steps += zip(path.nodes, (None, *path.relationships), strict=True)
-            for each in (*path.nodes, *path.relationships):
-                self.defined(each.properties, row)
+            for wanted in (
+                *(node.properties for node in path.nodes),
+                *(edge.properties for edge in path.relationships),
+            ):
+                self.defined(wanted, row)
 
         def extend(at: int, row: Row, last: int, used: frozenset[int]) -> Iterator[Row]:
             self.work += 1

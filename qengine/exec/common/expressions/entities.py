@@ -25,6 +25,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.text_rows import TextRows
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.columns import PropertyColumn
@@ -33,7 +34,7 @@ __all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
 
 
 def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
-    """Return a property of nodes or relationships: null where it is absent."""
+    """Return a property of nodes or relationships, or a field of maps: null where it is absent."""
     if isinstance(subject, NodeColumn):
         column = store.node_property(key)
         if column is None:
@@ -46,6 +47,8 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         return from_arrow(column.take(subject.ids))
     if isinstance(subject, RelationshipColumn):
         return _relationship_property(store, subject, key)
+    if isinstance(subject, TextRows):
+        return subject.field(key)
     return _null_for_null(subject)
 
 

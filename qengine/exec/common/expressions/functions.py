@@ -22,10 +22,13 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.expressions.operand import NUMERIC, as_double, operand
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.text_rows import TextRows
 
 __all__ = ["FUNCTIONS", "choose"]
 
 _LARGEST = 2.0**63
+_DIGITS = r"\A-?[0-9]{1,18}\z"
+_DECIMALS = r"\A-?[0-9]{1,15}(\.[0-9]{1,15})?\z"
 
 
 def _of_number(on_integers: Callable[[Any], Any] | None, on_floats: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -48,6 +51,8 @@ def _to_integer(_: Runtime, column: Column) -> Column | None:
         return column
     if a.kind == "boolean":
         return ArrowColumn(a.datum.cast(pa.int64()))
+    if a.kind == "string":
+        return _of_digits(a.datum, _DIGITS, pa.int64())
     if a.kind != "float":
         return None
     fits = pc.and_(pc.greater_equal(a.datum, -_LARGEST), pc.less(a.datum, _LARGEST))
@@ -60,7 +65,16 @@ def _to_float(_: Runtime, column: Column) -> Column | None:
     a = operand(column)
     if a.kind == "null":
         return column
+    if a.kind == "string":
+        return _of_digits(a.datum, _DECIMALS, pa.float64())
     return ArrowColumn(as_double(a)) if a.kind in NUMERIC else None
+
+
+def _of_digits(texts: Any, form: str, type: Any) -> Column | None:
+    """Return texts as numbers where all have a form that Arrow reads as the language does."""
+    if not pc.all(pc.match_substring_regex(texts, form)).as_py():  # null where there are only nulls
+        return None
+    return ArrowColumn(texts.cast(type))
 
 
 def _to_string(_: Runtime, column: Column) -> Column | None:
@@ -111,6 +125,8 @@ def _last(_: Runtime, column: Column) -> Column | None:
 
 
 def _item(_: Runtime, column: Column, index: Column) -> Column | None:
+    if isinstance(column, TextRows) and isinstance(index, ConstantColumn) and type(index.value) in (int, str):
+        return column.field(index.value)
     if not isinstance(index, ConstantColumn) or type(index.value) is not int or abs(index.value) >= 2**31:
         return None
     offset = index.value

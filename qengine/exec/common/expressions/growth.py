@@ -21,11 +21,13 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     text_offsets,
 )
+from qengine.exec.common.text_rows import TextRows
 from qengine.exec.sizes import ITEM, size_of
 from qengine.exec.view import ExecView
 
 __all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]
 
+_FIELD = 160  # of a row as a map: its entry, and the text
 _OFFSET = 4  # of a string in an array
 _BUILDING = 2  # times what an array of unknown length takes while it is built
 _SMALL = 1 << 20  # bytes that need no closer look
@@ -39,7 +41,8 @@ def object_bytes(column: Column) -> int:
         items, lengths = len(column.items), int(column.lengths().sum())
         share = min(1.0, lengths / max(1, items))
         return (64 + 8) * len(column) + int(share * object_bytes(column.items)) + 8 * lengths
-    return column.nbytes + (ITEM + 24) * len(column)
+    fields = len(column.fields) if isinstance(column, TextRows) else 0
+    return column.nbytes + (ITEM + 24) * len(column) + fields * _FIELD * len(column)
 
 
 def choice_bytes(*columns: Column) -> int:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
 
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import pieces, repeated_pieces
+from qengine.exec.common.csv_blocks import Part, file_parts
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.repeated_rows import repeated_rows
 from qengine.exec.common.operators.stage import Build, Stage
-from qengine.exec.scalar.csv_rows import file_rows
+from qengine.exec.common.text_rows import TextRows
 from qengine.plan import logical
 
 __all__ = ["load_csv_stage"]
+
+_HELD = 2  # times the bytes of a block: its text, and what is kept of the next one
 
 
 def load_csv_stage(operator: logical.LoadCsv, build: Build, first: int) -> Stage:
@@ -19,11 +26,31 @@ def load_csv_stage(operator: logical.LoadCsv, build: Build, first: int) -> Stage
     runtime = build.runtime
     upstream = build(operator.input, first)
     url = compile_expression(operator.url, runtime)
+    name, memory = operator.name, runtime.memory
+
+    def parts(batch: Batch) -> Iterator[tuple[int, Part]]:
+        for place, each in enumerate(url(batch).values()):
+            for part in file_parts(operator, each, runtime.context):
+                yield place, part
+
+    def block(batch: Batch, place: int, rows: TextRows) -> Iterator[Batch]:
+        with memory.holding("LoadCsv") as holding:
+            holding.set((1 + _HELD) * rows.nbytes)
+            for offset, length in pieces(len(rows), first):
+                places = np.full(length, place, dtype=np.int64)
+                for begin, count in repeated_pieces(batch, places, memory):
+                    added = {name: rows.slice(offset + begin, count)}
+                    yield batch.take(places[begin : begin + count]).with_columns(added)
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
-            urls = enumerate(url(batch).values())
-            rows = ((place, row) for place, each in urls for row in file_rows(operator, each, runtime.context))
-            yield from repeated_rows(batch, operator.added, rows, first, runtime.memory, "LoadCsv")
+            for together, group in groupby(parts(batch), key=lambda part: isinstance(part[1], TextRows)):
+                if together:
+                    for place, rows in group:
+                        assert isinstance(rows, TextRows)
+                        yield from block(batch, place, rows)
+                else:
+                    found = ((place, row) for place, rows in group for row in rows)  # type: ignore[union-attr]
+                    yield from repeated_rows(batch, operator.added, found, first, memory, "LoadCsv")
 
     return run

@@ -1,0 +1,237 @@
+"""Reads a CSV file block by block, as LOAD CSV gives it: by Arrow where that gives the rows of ``scalar.csv_rows``.
+
+Both read a block alike where each quote opens a field, closes one, or is one of two inside of one, and where all rows
+have as many fields. Whether a quote stands inside of a field is told by how many come before it. A block whose rows
+differ is read by ``scalar.csv_rows``, and where a quote stands otherwise, that reads the rest of the file: where rows
+end is no longer known. Small files, other encodings than UTF-8 and separators beyond ASCII are left to it as a whole.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from qengine._frozen import frozen
+from qengine.errors import Span
+from qengine.exec.common.text_rows import TextRows
+from qengine.exec.scalar.csv_rows import CsvRow, encoding_of, file_rows, named, path_of, records, unreadable
+from qengine.exec.scalar.values import failing_at
+from qengine.plan.logical import LoadCsv
+
+if TYPE_CHECKING:
+    from qengine.exec.context import ExecutionContext
+    from qengine.storage.arrays import Array
+
+__all__ = ["Part", "file_parts", "rows_of_file"]
+
+Part: TypeAlias = "TextRows | Iterator[tuple[Any, ...]]"
+"""Rows that come together, or one after the other with all that is added for each."""
+
+_Block: TypeAlias = "TextRows | Iterator[CsvRow]"
+
+_SMALL = 1 << 15  # bytes of a file of which no blocks are made
+_FIRST, _BLOCK = 1 << 16, 1 << 20  # bytes of a block
+_LARGEST = 1 << 23  # bytes of a block with less than one row
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_MARK = b"\xef\xbb\xbf"
+
+
+def rows_of_file(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[tuple[Any, ...]]:
+    """Give the rows of a file one after the other; arguments and errors as ``csv_rows.file_rows``."""
+    for part in file_parts(operator, url, context):
+        yield from zip(part.values(), strict=False) if isinstance(part, TextRows) else part
+
+
+def file_parts(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterator[Part]:
+    """Give the rows of a file in parts, each of which is read when it is asked for; else as ``rows_of_file``."""
+    if operator.line or operator.file:
+        yield file_rows(operator, url, context)
+        return
+    span = operator.url.span
+    with failing_at(span):
+        path = path_of(url, context)
+        source = _Source(path, url, operator.separator, context.check)
+        if not source.has_blocks():
+            yield file_rows(operator, url, context)
+            return
+        parts = source.parts()
+        for part in _with_names(parts) if operator.headers else parts:
+            yield part if isinstance(part, TextRows) else _placed(part, span)
+
+
+def _placed(rows: Iterator[CsvRow], span: Span | None) -> Iterator[tuple[CsvRow]]:
+    with failing_at(span):
+        yield from zip(rows, strict=False)
+
+
+def _with_names(parts: Iterator[_Block]) -> Iterator[_Block]:
+    """Make maps of the rows behind the first, which has the names."""
+    names: list[str | None] | None = None
+    for part in parts:
+        if not isinstance(part, TextRows):
+            rows: Iterator[Any] = part
+            if names is None and (names := next(rows, None)) is None:
+                continue
+            known = names
+            assert known is not None
+            yield (named(known, fields) for fields in rows)
+            continue
+        rest = part
+        if names is None:
+            names = [each[0].as_py() for each in part.fields]
+            rest = TextRows(None, [each.slice(1) for each in part.fields], len(part) - 1)
+        if len(rest):
+            yield _named_fields(names, rest)
+
+
+def _named_fields(names: list[str | None], rows: TextRows) -> TextRows:
+    fields = [*rows.fields, *(pa.nulls(len(rows), pa.string()) for _ in names[len(rows.fields) :])]
+    found = {name: field for name, field in zip(names, fields, strict=False) if name is not None}
+    return TextRows(tuple(found), list(found.values()), len(rows))
+
+
+@frozen
+class _Source:
+    """A file, what errors call it, the character between its fields, and what raises where the execution must stop."""
+
+    path: Path
+    url: str
+    separator: str
+    check: Callable[[], None]
+
+    def has_blocks(self) -> bool:
+        """Tell whether the file is read block by block."""
+        if not self.separator.isascii():
+            return False
+        try:
+            with self.path.open("rb") as file:
+                start = file.read(4)
+                return encoding_of(start).startswith("utf-8") and file.seek(0, io.SEEK_END) > _SMALL
+        except OSError as error:
+            raise unreadable(self.url, error) from None
+
+    def parts(self) -> Iterator[_Block]:
+        """Give the rows, each as a list."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(len(_MARK) if file.read(len(_MARK)) == _MARK else 0)
+                yield from self._blocks(file)
+        except OSError as error:
+            raise unreadable(self.url, error) from None
+
+    def _blocks(self, file: IO[bytes]) -> Iterator[_Block]:
+        kept, lines, size = b"", 0, _FIRST
+        while True:
+            self.check()
+            read = file.read(size)
+            block = kept + read
+            if not block:
+                return
+            end = _rows_end(block, ord(self.separator), last=not read)
+            if end is None or (not end and len(block) > _LARGEST):
+                yield self._by_lines(_Joined(block, file), lines)
+                return
+            if not end:
+                kept = block
+                continue
+            whole, kept, size = block[:end], block[end:], _BLOCK
+            rows = self._by_columns(whole)
+            yield self._by_lines(io.BytesIO(whole), lines) if rows is None else rows
+            lines += whole.count(b"\n") + (whole.count(b"\r") - whole.count(b"\r\n") if b"\r" in whole else 0)
+
+    def _by_lines(self, file: Any, before: int) -> Iterator[CsvRow]:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        return records(text, self.url, self.separator, self.check, before)
+
+    def _by_columns(self, block: bytes) -> TextRows | None:
+        """Return the rows of a block as Arrow reads them, None where they differ in length, or are no text."""
+        if block.startswith(_MARK):  # Arrow takes it for what tells the encoding
+            return None
+        first = block[: block.find(b"\n") + 1 or len(block)]
+        fields = first.count(self.separator.encode()) + 1
+        try:
+            table = _table(block, self.separator, fields)
+            if any(each != pa.string() for each in table.schema.types):  # the first row has several lines
+                table = _table(block, self.separator, table.num_columns)
+        except pa.ArrowInvalid:
+            return None
+        return TextRows(None, [_single(each) for each in table.columns], table.num_rows)
+
+
+def _table(block: bytes, separator: str, fields: int) -> Any:
+    from pyarrow import csv
+
+    quoted = _QUOTE in block
+    return csv.read_csv(
+        pa.BufferReader(block),
+        csv.ReadOptions(use_threads=False, block_size=len(block) + 1, autogenerate_column_names=True),
+        csv.ParseOptions(delimiter=separator, quote_char='"' if quoted else False, newlines_in_values=quoted),
+        csv.ConvertOptions(
+            column_types={f"f{place}": pa.string() for place in range(fields)},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _single(column: Any) -> Any:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _rows_end(block: bytes, separator: int, *, last: bool) -> int | None:
+    """Return where the last whole row of a block ends, 0 where there is none; None where quotes stand otherwise.
+
+    ``last``: the file ends with the block.
+    """
+    if _QUOTE not in block:
+        return len(block) if last else block.rfind(b"\n") + 1
+    codes = np.frombuffer(block, np.uint8)
+    quotes = np.flatnonzero(codes == _QUOTE)
+    if last:
+        end = len(block) if len(quotes) % 2 == 0 else None
+    else:
+        end = _last_line_end(block, quotes)
+    if not end:
+        return end
+    quotes = quotes[: int(np.searchsorted(quotes, end))]
+    opening, closing = quotes[::2], quotes[1::2]
+    bounds = np.zeros(256, np.bool_)
+    bounds[[separator, _QUOTE, _NEWLINE, _RETURN]] = True
+    before = bounds[codes[opening - 1]]  # of the first place it is the last, which says nothing
+    after = bounds[codes[np.minimum(closing + 1, end - 1)]]
+    before[:1] |= opening[:1] == 0
+    after[-1:] |= closing[-1:] + 1 == end
+    return end if before.all() and after.all() else None
+
+
+def _last_line_end(block: bytes, quotes: Array) -> int:
+    """Return where the last line ends that ends outside of quotes."""
+    end = len(block)
+    while (end := block.rfind(b"\n", 0, end)) >= 0:
+        before = int(np.searchsorted(quotes, end))
+        if before % 2 == 0:
+            return end + 1
+        end = int(quotes[before - 1])
+    return 0
+
+
+class _Joined(io.RawIOBase):
+    """Some bytes, and those of a file behind them."""
+
+    def __init__(self, first: bytes, rest: IO[bytes]) -> None:
+        self._first = io.BytesIO(first)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._first.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)

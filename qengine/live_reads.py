@@ -1,0 +1,214 @@
+"""Statements that read few elements of a version that no store is made of yet: they walk it element by element.
+
+A store of a version costs a copy of what its commits have touched, whole types and columns. A statement that begins at
+nodes known by a property's value or by their identity, and goes on from there, needs none of that. What reads more than
+a few thousand elements after all begins anew on a store, as any other statement does, and so does what fails: its
+error is then the one that all see.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import pyarrow.compute as pc
+
+from qengine._gc import gc_paused
+from qengine.catalog.procedures import Procedures
+from qengine.errors import QengineError, QueryInterrupted, QueryTimeout
+from qengine.exec.arrow_out import RowBatch
+from qengine.exec.common.access import hash_index, note_scan
+from qengine.exec.common.value_index import HashIndex
+from qengine.exec.context import ExecutionContext
+from qengine.exec.reference.graph import Edge
+from qengine.exec.reference.run import Compiler
+from qengine.exec.scalar.materialize import materialize
+from qengine.plan import logical as op
+from qengine.plan.access import HASH
+from qengine.plan.column_types import column_types
+from qengine.plan.pattern import LabelExpr
+from qengine.plan.traverse import operators
+from qengine.planned import Planned
+from qengine.planning import one_statement, planning
+from qengine.result import Result, ResultStats
+from qengine.storage.arrays import Array
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.states import RelationshipState
+from qengine.storage.store import GraphStore
+from qengine.update_plans import planned_for_all
+from qengine.write.base import Link
+from qengine.write.live import LiveEnvironment, LiveGraph
+from qengine.write.overlay import Overlay
+from qengine.write.pending import PendingVersion
+from qengine.write.reading import FEW, is_anchored, most_rows
+
+__all__ = ["live_plan", "read_live"]
+
+_MOST = 5_000  # elements and rows that are looked at, before a store is made
+_REASON = "few elements are read of a version that was just committed"
+_WALKED = (
+    op.Unit,
+    op.Argument,
+    op.Match,
+    op.Filter,
+    op.Project,
+    op.Aggregate,
+    op.Distinct,
+    op.Sort,
+    op.Skip,
+    op.Limit,
+    op.Unwind,
+)
+
+
+class _TooMuch(Exception):
+    """More is read than is worth doing element by element."""
+
+
+def live_plan(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
+    """Return what a statement that only reads is planned to, for all versions, where it begins at known nodes.
+
+    None for any other statement, and for one in which something is wrong: who plans it for a store says what.
+    """
+    try:
+        with planning(text, context.check_planning):
+            statement = one_statement(text)
+            if statement.explain is not None or statement.hints:
+                return None
+            planned = planned_for_all(statement, text, procedures)
+    except (QueryTimeout, QueryInterrupted):
+        raise
+    except QengineError:
+        return None
+    root = planned.logical.root
+    parts = list(operators(root))
+    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root)
+    return planned if walked and any(isinstance(each, op.Match) for each in parts) else None  # SHOW reads the rules
+
+
+def read_live(
+    planned: Planned,
+    version: PendingVersion | Overlay,
+    params: Mapping[str, Any] | None,
+    context: ExecutionContext,
+) -> Result | None:
+    """Return the rows of a statement over a version, all of which are read now; None where that is too much.
+
+    ``planned``: what ``live_plan`` gave.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted
+        By the context's limits.
+    """
+    begin = time.perf_counter()
+    context.parameters = params or {}
+    if context.memory_limit is not None or most_rows(planned.logical.root, context.parameters) > FEW:
+        return None
+    logical = planned.logical
+    columns = logical.columns
+    try:
+        with gc_paused():
+            graph = _ReadGraph(version, context)
+            found = list(_Compiler(graph, context).rows(logical.root)({}))
+            rows = materialize([[row[name] for name in columns] for row in found], graph, context.check)
+    except (QueryTimeout, QueryInterrupted):
+        raise
+    except (_TooMuch, QengineError, RecursionError):
+        return None
+    except KeyboardInterrupt:
+        context.interrupt()
+        raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
+    stats = ResultStats(device="cpu", device_reason=_REASON, rows=len(rows))
+    stats.seconds = time.perf_counter() - begin
+    batches = iter([RowBatch(columns, rows)] if rows and columns else [])
+    return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, logical.root))
+
+
+class _ReadGraph(LiveGraph):
+    """A version of which only so much is read."""
+
+    def __init__(self, version: PendingVersion | Overlay, context: ExecutionContext) -> None:
+        super().__init__(cast("Overlay", version), context)  # nothing here changes it
+        self._left = _MOST
+
+    def spend(self) -> None:
+        """Count one more element or row.
+
+        Raises
+        ------
+        _TooMuch
+            Where there were enough.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise _TooMuch
+
+    def _edge(self, link: Link) -> Edge:
+        self.spend()
+        return super()._edge(link)
+
+    def _made(self, number: int, state: RelationshipState) -> Edge:
+        self.spend()
+        return super()._made(number, state)
+
+    def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterator[int]:
+        """Give the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
+        for number in super().having(wanted, labels):
+            self.spend()
+            yield number
+
+    def _index(self, key: str) -> HashIndex | None:
+        store = self._base.store
+        found = hash_index(store, key, self._context)
+        if found is None and (column := store.node_property(key)) is not None and _Scan.fits(column):
+            note_scan(store, HASH, key)
+            return cast("HashIndex", _Scan(column))
+        return found or super()._index(key)
+
+
+class _Scan:
+    """Finds values in a column by reading it, as long as that is less than to make an index (``HashIndex.ids``)."""
+
+    def __init__(self, column: PropertyColumn) -> None:
+        self._column = column
+
+    @staticmethod
+    def fits(column: PropertyColumn) -> bool:
+        """Tell whether a column's values are compared at once."""
+        return str(column.arrow_type) in ("int64", "string", "large_string")
+
+    def ids(self, value: Any, context: ExecutionContext) -> Array:
+        """Return the ids that have a value (int64, ascending)."""
+        context.check()
+        if type(value) is float and value.is_integer():
+            value = int(value)
+        wanted = int if str(self._column.arrow_type) == "int64" else str
+        if type(value) is not wanted or (wanted is int and not -(2**63) <= value < 2**63):
+            return np.empty(0, np.int64)
+        same = pc.equal(self._column.array, value).fill_null(False)
+        return np.flatnonzero(same.to_numpy(zero_copy_only=False)) + self._column.begin
+
+
+class _Compiler(Compiler):
+    """Compiles a plan over a version of which only so much is read."""
+
+    def __init__(self, graph: _ReadGraph, context: ExecutionContext) -> None:
+        def environment(subqueries: Any) -> LiveEnvironment:
+            return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
+
+        super().__init__(environment, lambda: graph, _no_store, context)
+        stop: Callable[[], None] = context.check
+
+        def check() -> None:
+            stop()
+            graph.spend()
+
+        self._check = check
+
+
+def _no_store() -> GraphStore:
+    raise _TooMuch
