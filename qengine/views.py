@@ -248,26 +248,28 @@ def carried_out(
     """
     from qengine.exec.arrow_out import RowBatch
     from qengine.write.execute import execute
-    from qengine.write.reading import PartReader
+    from qengine.write.execution import Execution
 
     assert planned.parts is not None
     check_parameters(planned.text, planned.parameters, params)
     context.parameters = params or {}
     overlay = writer.overlay
     overlay.changes = Changes()
-    reader = None if device == "reference" else PartReader(planned.parts, context, writer.sealed)
+    parts = None if device == "reference" else planned.parts
     mark = overlay.mark()
     begin = time.perf_counter()
     try:
         rules = overlay.rules
         with gc_paused():
-            rows = execute(planned.logical, overlay, context, reader, commit, writer.sealed)
+            rows = execute(planned.logical, parts, overlay, Execution(context, commit, writer.sealed))
         if overlay.rules is not rules:
             _check_new(rules, writer, context)
     except BaseException as error:
         overlay.take_back(min(mark, overlay.mark()))
         raise _told(error, planned, context) from None
-    stats = ResultStats(device="cpu" if reader else "reference", device_reason="what changes a graph runs on the host")
+    stats = ResultStats(
+        device="reference" if parts is None else "cpu", device_reason="what changes a graph runs on the host"
+    )
     stats.seconds = time.perf_counter() - begin
     stats.changes, stats.rows = overlay.changes, len(rows)
     columns = planned.logical.columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
@@ -29,22 +30,31 @@ from qengine.write.overlay import Overlay
 
 __all__ = ["LiveEnvironment", "LiveGraph"]
 
+_NONE: Any = None  # in place of an execution, between two of them
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
 class LiveGraph:
     """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``)."""
 
-    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+    def __init__(self, overlay: Overlay) -> None:
         self.overlay = overlay
         #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
         self.deleted: dict[int, Span | None] = {}
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
-        self._context = context
         self.type_names = list(overlay.base.store.relationship_types)
         self._type_index = {name: index for index, name in enumerate(self.type_names)}
+
+    def begin(self, context: ExecutionContext) -> None:
+        """Begin an execution."""
+        self._context = context
+        self.deleted.clear()
+
+    def end(self) -> None:
+        """Let go of the execution."""
+        self._context = _NONE
 
     @property
     def vertex_count(self) -> int:
@@ -317,19 +327,36 @@ def gone(kind: str, span: Span | None = None) -> ExecutionError:
 
 
 class LiveEnvironment(Environment):
-    """What expressions read of a graph that changes: nothing is kept from row to row."""
+    """What expressions read of a graph that changes: nothing is kept from row to row.
+
+    What is compiled with it serves one execution after the other: between ``begin`` and ``end``.
+    """
 
     def __init__(
         self,
         graph: LiveGraph,
-        parameters: Mapping[str, Any],
         *,
         subqueries: Callable[[Any], Callable[[Row], Any]] | None,
         memory: MemoryAccount,
     ) -> None:
-        super().__init__(graph, parameters, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
+        super().__init__(graph, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
         self._live = graph
         self._overlay = graph.overlay
+
+    def begin(self, parameters: Mapping[str, Any]) -> None:
+        """Begin an execution, at its own time; errors as ``take_parameters``."""
+        self.take_parameters(parameters)
+        self.now = time.time_ns()
+
+    def end(self) -> None:
+        """Let go of the execution's parameters, and of its chance."""
+        self.parameters = {}
+        self.__dict__.pop("random", None)
+
+    def reader_of(self, name: str) -> Callable[[Row], Any]:
+        """Return the closure that evaluates a parameter in whichever execution."""
+        self.parameter(name)
+        return lambda row: self.parameters[name]
 
     def labels(self, vertex: int) -> frozenset[str]:
         """Return the set of a node's labels."""

@@ -70,11 +70,14 @@ class Overlay:
         The version below.
     changes
         Counts since they were last begun anew.
+    programs
+        Statements that were compiled for it, by what they are known by (``write.execute``).
     """
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self.changes = Changes()
+        self.programs: dict[Any, Any] = {}
         #: Differs after each change.
         self.clock = 0
         self.next_node, self.next_relationship = base.next_node, base.next_relationship

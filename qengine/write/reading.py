@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine import optimizer
-from qengine._frozen import frozen
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.pipeline import batches
@@ -19,10 +18,11 @@ from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators
 from qengine.storage.store import GraphStore
+from qengine.write.execution import Execution
 from qengine.write.live import equalities
 from qengine.write.overlay import Overlay
 
-__all__ = ["PartPlans", "PartReader"]
+__all__ = ["PartPlans", "PartReader", "begins_alone"]
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 _FEW = 1_000  # rows that are looked up one by one
@@ -44,49 +44,60 @@ class PartPlans:
         return found[1]
 
 
-@frozen
 class PartReader:
-    """What one execution reads by.
+    """Reads one part of a statement by the engine's executors, where that takes less than walking."""
 
-    ``sealed``: returns the overlay's present state as a version, which may take long where much was touched.
-    """
+    def __init__(self, part: op.Operator, plans: PartPlans) -> None:
+        self._part, self._plans = part, plans
+        self._is_anchored = _is_anchored(part)
+        self._lists = _unwound(part)
 
-    plans: PartPlans
-    context: ExecutionContext
-    sealed: Callable[[], GraphStore]
-
-    def begins_alone(self, operator: op.Operator) -> bool:
-        """Tell whether a part begins with nothing, rather than with an outer row."""
-        return any(isinstance(each, op.Match) for each in operators(operator)) and not any(
-            isinstance(each, op.Argument) for each in operators(operator)
-        )
-
-    def planned(self, operator: op.Operator, overlay: Overlay) -> Iterator[dict[str, Any]] | None:
-        """Return the rows of a part as the engine finds them; None where walking takes less."""
-        elements = overlay.base.store.vertex_count + overlay.base.store.relationship_count + overlay.touched
-        if elements <= _SMALL or (self._rows(operator) <= _FEW and _is_anchored(operator)):
+    def planned(self, overlay: Overlay, execution: Execution) -> Iterator[dict[str, Any]] | None:
+        """Return the rows of the part as the engine finds them; None where walking takes less."""
+        base, context = overlay.base.store, execution.context
+        if base.vertex_count + base.relationship_count + overlay.touched <= _SMALL:
             return None
-        store = self.sealed()
-        return _rows(self.plans.of(operator, store), store, self.context)
+        if self._is_anchored and _most_rows(self._lists, context.parameters) <= _FEW:
+            return None
+        store = execution.sealed()
+        return _rows(self._plans.of(self._part, store), store, context)
 
-    def _rows(self, operator: op.Operator) -> int:
-        """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
-        rows = 1
-        for each in operators(operator):
-            if isinstance(each, op.LoadCsv | op.ProcedureCall):
-                return _LONG
-            if isinstance(each, op.Unwind):
-                match each.expr:
-                    case Parameter(name=name):
-                        given = self.context.parameters.get(name)
-                        rows *= len(given) if isinstance(given, list | tuple) else _LONG
-                    case ListOf(items=items):
-                        rows *= len(items)
-                    case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
-                        rows *= max(0, high - low + 1)
-                    case _:
-                        return _LONG
-        return rows
+
+def begins_alone(part: op.Operator) -> bool:
+    """Tell whether a part begins with nothing, rather than with an outer row."""
+    return any(isinstance(each, op.Match) for each in operators(part)) and not any(
+        isinstance(each, op.Argument) for each in operators(part)
+    )
+
+
+def _unwound(part: op.Operator) -> list[int | str]:
+    """Return of each list that a part unwinds how long it is: a number, or the parameter that holds it."""
+    found: list[int | str] = []
+    for each in operators(part):
+        if isinstance(each, op.LoadCsv | op.ProcedureCall):
+            return [_LONG]
+        if isinstance(each, op.Unwind):
+            match each.expr:
+                case Parameter(name=name):
+                    found.append(name)
+                case ListOf(items=items):
+                    found.append(len(items))
+                case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
+                    found.append(max(0, high - low + 1))
+                case _:
+                    return [_LONG]
+    return found
+
+
+def _most_rows(lists: list[int | str], parameters: Mapping[str, Any]) -> int:
+    """Return how many rows lists have at most that are unwound, a large number where they aren't known."""
+    rows = 1
+    for each in lists:
+        if isinstance(each, str):
+            given = parameters.get(each)
+            each = len(given) if isinstance(given, list | tuple) else _LONG
+        rows *= each
+    return rows
 
 
 def _is_anchored(part: op.Operator) -> bool:
