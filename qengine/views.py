@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import time
 import weakref
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from qengine._gc import gc_paused
 from qengine._lru import LruCache
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
-from qengine.catalog.rules import Rules
-from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
+from qengine.errors import InternalError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
-from qengine.plan.column_types import column_types
 from qengine.planned import Planned
 from qengine.planning import may_update
-from qengine.result import Result, ResultStats
-from qengine.statements import PLANS, Statements, check_parameters
+from qengine.result import Result
+from qengine.statements import PLANS, Statements
 from qengine.storage.store import GraphStore
-from qengine.write.overlay import Changes
 from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
@@ -127,6 +121,8 @@ class GraphView:
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
         """Carry out a statement as a transaction of its own."""
+        from qengine.updating import carried_out
+
         writer = self.versions.writer(context)
         try:
             result = carried_out(planned, params, device, context, writer, writer.commit)
@@ -194,6 +190,8 @@ class TransactionView:
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
+        from qengine.updating import carried_out
+
         return carried_out(planned, params, device, context, self.writer, None)
 
 
@@ -232,69 +230,3 @@ class SnapshotView:
     ) -> Result:
         """Is never asked for: there are no plans of updates."""
         raise InternalError("A snapshot has no plans of updates.")
-
-
-def carried_out(
-    planned: Planned,
-    params: Mapping[str, Any] | None,
-    device: str,
-    context: ExecutionContext,
-    writer: Writer,
-    commit: Callable[[], None] | None,
-) -> Result:
-    """Carry out a statement over a writer's overlay; where it fails, what it has done is taken back.
-
-    ``commit``: ends a transaction in its middle, where it is one of its own.
-    """
-    from qengine.exec.arrow_out import RowBatch
-    from qengine.write.execute import execute
-    from qengine.write.execution import Execution
-
-    assert planned.parts is not None
-    check_parameters(planned.text, planned.parameters, params)
-    context.parameters = params or {}
-    overlay = writer.overlay
-    overlay.changes = Changes()
-    parts = None if device == "reference" else planned.parts
-    mark = overlay.mark()
-    begin = time.perf_counter()
-    try:
-        rules = overlay.rules
-        with gc_paused():
-            rows = execute(planned.logical, parts, overlay, Execution(context, commit, writer.sealed))
-        if overlay.rules is not rules:
-            _check_new(rules, writer, context)
-    except BaseException as error:
-        overlay.take_back(min(mark, overlay.mark()))
-        raise _told(error, planned, context) from None
-    stats = ResultStats(
-        device="reference" if parts is None else "cpu", device_reason="what changes a graph runs on the host"
-    )
-    stats.seconds = time.perf_counter() - begin
-    stats.changes, stats.rows = overlay.changes, len(rows)
-    columns = planned.logical.columns
-    batches = iter([RowBatch(columns, rows)] if rows and columns else [])
-    return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, planned.logical.root))
-
-
-def _check_new(before: Rules, writer: Writer, context: ExecutionContext) -> None:
-    """Check the graph against the constraints that weren't there before."""
-    from qengine.rule_checks import check_graph
-
-    for rule in writer.overlay.rules.constraints:
-        if rule not in before.all:
-            check_graph(rule, writer.sealed(), context)
-
-
-def _told(error: BaseException, planned: Planned, context: ExecutionContext) -> BaseException:
-    """Return an error as the user is told of it."""
-    if isinstance(error, QengineError):
-        return planned.at(error)
-    if isinstance(error, KeyboardInterrupt):
-        context.interrupt()
-        return QueryInterrupted("The query was interrupted; nothing was changed.", code="Interrupted")
-    if isinstance(error, RecursionError):
-        return Unsupported("The statement nests deeper than the calls that Python allows from here.")
-    if isinstance(error, MemoryError):
-        return ExecutionError("The statement needs more memory than the machine has.", code="OutOfMemory")
-    return error

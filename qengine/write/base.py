@@ -16,6 +16,7 @@ from qengine.storage.store import GraphStore
 
 __all__ = ["Base", "Link"]
 
+_FEW = 8  # elements whose numbers are found one by one
 _KEPT = 4096  # elements that were read one by one
 
 Link = tuple[int, int, int, int]
@@ -27,6 +28,8 @@ class Base:
 
     def __init__(self, store: GraphStore) -> None:
         self.store = store
+        #: How many nodes and relationships there are.
+        self.size = store.vertex_count + store.relationship_count
         self.next_node, self.next_relationship = store.identity.next_node, store.identity.next_relationship
         self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
         self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
@@ -77,13 +80,20 @@ class Base:
         place = self._node_place(number)
         return None if place < 0 else self.store.labels_of(place)
 
+    def label_set(self, number: int) -> frozenset[str] | None:
+        """Return a node's labels as a set, None where there is no node."""
+        place = self._node_place(number)
+        return None if place < 0 else self.store.label_set(place)
+
     def node_property(self, number: int, key: str) -> Any:
         """Return a node's property, None where it has none."""
         column = self.store.node_property(key)
         return None if column is None else column.value(self._node_place(number))
 
     def numbers(self, places: Any) -> list[int]:
-        """Return the numbers of the nodes at some places."""
+        """Return the numbers of the nodes at some places, a list or an array."""
+        if len(places) <= _FEW:
+            return [self._node_number(int(place)) for place in places]
         found: list[int] = self.store.node_numbers.of(np.asarray(places, np.int64)).tolist()
         return found
 

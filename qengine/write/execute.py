@@ -16,6 +16,7 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
+from qengine.storage.store import GraphStore
 from qengine.write.execution import Execution
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
@@ -53,7 +54,9 @@ def execute(
         constraint isn't satisfied in the end.
     """
     key = id(plan), parts is None, execution.context.memory_limit is None
-    program = overlay.programs.pop(key, None)  # so that a statement that is run inside itself gets another
+    program: _Program | None = overlay.programs.pop(
+        key, None
+    )  # so that a statement that is run inside itself gets another
     if program is None:
         program = _Program(plan, parts, overlay, execution.context)
     try:
@@ -181,11 +184,14 @@ class _Compiler(Compiler):
         def environment(subqueries: Subqueries) -> LiveEnvironment:
             return LiveEnvironment(graph, subqueries=subqueries, memory=memory)
 
-        super().__init__(environment, lambda: graph, lambda: self._execution.sealed(), context)
+        super().__init__(environment, lambda: graph, self._version_now, context)
         self._live, self._parts = graph, parts
         self._held = _Held(graph.overlay)
         self._check = self._held.check
         self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
+
+    def _version_now(self) -> GraphStore:
+        return self._execution.sealed()
 
     def begin(self, execution: Execution) -> None:
         """Let what was compiled serve an execution."""

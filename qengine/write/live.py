@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,13 +187,18 @@ class LiveGraph:
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
-        store, touched = self._base.store, self.overlay.touched_nodes()
-        columns = {key: store.node_property(key) is not None for key in wanted}
-        places = self._places(wanted, columns, lambda key: hash_index(store, key, self._context, now=True))
+        touched = self.overlay.touched_nodes()
+        places = self._places(wanted, self._has_column, self._node_index)
         if places is None:
             return self._by_labels(labels)
-        found = [number for number in self._base.numbers(places) if number not in touched]
+        found = [number for number in self._base.numbers(places) if number not in touched] if len(places) else []
         return found + self.overlay.values.find(wanted, touched)
+
+    def _has_column(self, key: str) -> bool:
+        return self._base.store.node_property(key) is not None
+
+    def _node_index(self, key: str) -> HashIndex | None:
+        return hash_index(self._base.store, key, self._context, now=True)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
         """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
@@ -200,24 +206,34 @@ class LiveGraph:
         found: list[int] = []
         kind = next((each for each in store.types if each.name == type), None)
         if kind is not None:
-            columns = {key: key in kind.property_keys for key in wanted}
-            index = kind.index
-            places = self._places(wanted, columns, lambda key: relationship_index(store, index, key, self._context))
+            index_of = partial(self._relationship_index, kind.index)
+            places = self._places(wanted, kind.property_keys.__contains__, index_of)
             if places is None:
                 places = np.arange(kind.count, dtype=np.int64)
-            numbers = store.relationship_numbers.of(places + kind.base).tolist()
+            numbers = store.relationship_numbers.of(np.asarray(places, np.int64) + kind.base).tolist()
             found = [number for number in numbers if number not in touched]
         return found + self.overlay.relationship_values.find(wanted, touched)
 
+    def _relationship_index(self, type: int, key: str) -> HashIndex | None:
+        return relationship_index(self._base.store, type, key, self._context)
+
     def _places(
-        self, wanted: Mapping[str, Any], columns: Mapping[str, bool], index_of: Callable[[str], HashIndex | None]
-    ) -> Array | None:
+        self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], HashIndex | None]
+    ) -> Sequence[int] | Array | None:
         """Return where the elements of the base stand that have some values, by the indexes that answer for them.
 
-        ``columns``: whether the base has a property. None where no index answers.
+        ``has``: tells whether the base has a property. None where no index answers.
         """
-        if not all(columns.values()):
-            return np.empty(0, np.int64)
+        for key in wanted:
+            if not has(key):
+                return ()
+        if len(wanted) == 1:
+            ((key, value),) = wanted.items()
+            index = index_of(key)
+            try:
+                return None if index is None else index.few(value, self._context)
+            except Unanswered:
+                return None
         answers: list[Array] = []
         for key, value in wanted.items():
             index = index_of(key)
@@ -360,7 +376,14 @@ class LiveEnvironment(Environment):
 
     def labels(self, vertex: int) -> frozenset[str]:
         """Return the set of a node's labels."""
-        return frozenset(self._live.labels_of(vertex))
+        state = self._overlay.touched_node(vertex)
+        if state is False:
+            labels = self._overlay.base.label_set(vertex)
+            if labels is not None:
+                return labels
+        elif not isinstance(state, bool) and state is not None:
+            return frozenset(state.labels)
+        raise gone("node")
 
     def relationship(self, id: int) -> tuple[int, int, int]:
         """Return type index, start and end of a relationship, also of one that was deleted."""

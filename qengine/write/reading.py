@@ -54,8 +54,8 @@ class PartReader:
 
     def planned(self, overlay: Overlay, execution: Execution) -> Iterator[dict[str, Any]] | None:
         """Return the rows of the part as the engine finds them; None where walking takes less."""
-        base, context = overlay.base.store, execution.context
-        if base.vertex_count + base.relationship_count + overlay.touched <= _SMALL:
+        context = execution.context
+        if overlay.base.size + overlay.touched <= _SMALL:
             return None
         if self._is_anchored and _most_rows(self._lists, context.parameters) <= _FEW:
             return None
