@@ -34,7 +34,8 @@ class Base:
         self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
         self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
-        self._node_keys = store.property_keys("node")
+        columns = [(key, store.node_property(key)) for key in store.property_keys("node")]
+        self._columns = [(key, column) for key, column in columns if column is not None]
         self._nodes: dict[int, NodeState] = {}  # read before
         self._relationships: dict[int, RelationshipState] = {}
 
@@ -67,9 +68,12 @@ class Base:
         place = self._node_place(number)
         if place < 0:
             return None
-        columns = ((key, self.store.node_property(key)) for key in self._node_keys)
-        values = ((key, column.value(place)) for key, column in columns if column is not None)
-        found = NodeState(self.store.labels_of(place), {key: value for key, value in values if value is not None})
+        properties = {}
+        for key, column in self._columns:
+            value = column.value(place)
+            if value is not None:
+                properties[key] = value
+        found = NodeState(self.store.labels_of(place), properties)
         if len(self._nodes) >= _KEPT:
             self._nodes = {}
         self._nodes[number] = found

@@ -17,7 +17,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import Edge, Finder
 from qengine.exec.scalar.environment import Environment, Row
-from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.evaluate import compile, compile_predicate
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
@@ -32,6 +32,7 @@ from qengine.write.overlay import Overlay
 __all__ = ["LiveEnvironment", "LiveGraph"]
 
 _NONE: Any = None  # in place of an execution, between two of them
+_PLAIN = frozenset((int, str, bool))  # values that are equal where an index says so
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
@@ -170,20 +171,55 @@ class LiveGraph:
 
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
         """Return what finds a node: by the value of a property where one is given, else by its labels."""
-        for key, value in equalities(node, predicates, unknown):
-            evaluate = compile(value, env)
-            return Finder(_INDEX_SHARE, self._by_value(key, evaluate, node.labels))
+        for key, value, predicate in equalities(node, predicates, unknown):
+            find = self._by_value(key, compile(value, env), node.labels)
+            if predicate not in node.predicates:
+                return Finder(_INDEX_SHARE, find)
+            return Finder(_INDEX_SHARE, self._sure(find, node.name, compile_predicate(predicate, env)), predicate)
         labels = node.labels
         return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
 
     def _by_value(
         self, key: str, evaluate: Callable[[Row], Any], labels: LabelExpr | None
     ) -> Callable[[Row], Iterable[int]]:
+        """Return what finds the nodes with a value, as a list, or perhaps others too, as another iterable."""
+
         def find(row: Row) -> Iterable[int]:
             value = evaluate(row)
-            return () if value is None else self.having({key: value}, labels)
+            if value is None:
+                return []
+            found = self._with_value(key, value) if type(value) in _PLAIN else None
+            return iter(self.having({key: value}, labels)) if found is None else found
 
         return find
+
+    def _sure(
+        self, find: Callable[[Row], Iterable[int]], name: str, holds: Callable[[Row], bool]
+    ) -> Callable[[Row], Iterable[int]]:
+        """Return what leaves out of what ``_by_value`` finds the nodes that haven't the value."""
+
+        def found(row: Row) -> Iterable[int]:
+            candidates = find(row)
+            if type(candidates) is list:
+                return candidates
+            return (number for number in candidates if holds({**row, name: NodeHandle(number)}))
+
+        return found
+
+    def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
+        """Return exactly the nodes with a value of a property, None where no index answers."""
+        base, overlay = self._base, self.overlay
+        touched = overlay.touched_nodes()
+        found: list[int] = []
+        if self._has_column(key):
+            index = self._node_index(key)
+            if index is None:
+                return None
+            places = index.few(value, self._context)
+            found = [number for number in base.numbers(places) if number not in touched]
+        if touched:
+            found += overlay.values.having(key, value, touched)
+        return found
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
@@ -210,7 +246,7 @@ class LiveGraph:
             places = self._places(wanted, kind.property_keys.__contains__, index_of)
             if places is None:
                 places = np.arange(kind.count, dtype=np.int64)
-            numbers = store.relationship_numbers.of(np.asarray(places, np.int64) + kind.base).tolist()
+            numbers = store.relationship_numbers.of(places + kind.base).tolist()
             found = [number for number in numbers if number not in touched]
         return found + self.overlay.relationship_values.find(wanted, touched)
 
@@ -219,21 +255,14 @@ class LiveGraph:
 
     def _places(
         self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], HashIndex | None]
-    ) -> Sequence[int] | Array | None:
+    ) -> Array | None:
         """Return where the elements of the base stand that have some values, by the indexes that answer for them.
 
         ``has``: tells whether the base has a property. None where no index answers.
         """
         for key in wanted:
             if not has(key):
-                return ()
-        if len(wanted) == 1:
-            ((key, value),) = wanted.items()
-            index = index_of(key)
-            try:
-                return None if index is None else index.few(value, self._context)
-            except Unanswered:
-                return None
+                return np.empty(0, np.int64)
         answers: list[Array] = []
         for key, value in wanted.items():
             index = index_of(key)
@@ -321,8 +350,12 @@ class _Types(frozenset[int]):
         return expr is None or bool(expr.admits(frozenset((name,))))
 
 
-def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
-    """Give the properties of a node that must equal what can be evaluated before it is known, and to what."""
+def equalities(
+    node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]
+) -> Iterator[tuple[str, Expr, Comparison]]:
+    """Give the properties of a node that must equal what can be evaluated before it is known: to what, and by which
+    predicate.
+    """
     for each in (*node.predicates, *predicates):
         if not isinstance(each, Comparison) or each.ops != ("=",):
             continue
@@ -333,7 +366,7 @@ def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str])
                 and not free_variables(other) & ({*unknown, node.name})
                 and is_repeatable(other)
             ):
-                yield one.key, other
+                yield one.key, other, each
 
 
 def gone(kind: str, span: Span | None = None) -> ExecutionError:

@@ -275,17 +275,18 @@ class Overlay:
         self._put_relationship(number, None)
         self.changes.relationships_deleted += 1
 
-    def set_node_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
-        """Give a node other properties; ``count``: how many of them were set, for the statement's counts."""
-        state = self.node(number)
-        assert state is not None
+    def set_node_properties(self, number: int, state: NodeState, properties: Mapping[str, Any], count: int) -> None:
+        """Give a node other properties.
+
+        ``state``: what it is. ``count``: how many properties were set, for the statement's counts.
+        """
         self._put_node(number, NodeState(state.labels, properties))
         self.changes.properties_set += count
 
-    def set_relationship_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
+    def set_relationship_properties(
+        self, number: int, state: RelationshipState, properties: Mapping[str, Any], count: int
+    ) -> None:
         """Give a relationship other properties, as ``set_node_properties``."""
-        state = self.relationship(number)
-        assert state is not None
         self._put_relationship(number, RelationshipState(state.type, state.start, state.end, properties))
         self.changes.properties_set += count
 

@@ -23,11 +23,12 @@ class TouchedValues:
 
     def find(self, wanted: Mapping[str, Any], touched: _Touched) -> list[int]:
         """Return the ``touched`` elements whose properties equal some values, in no given order; perhaps others."""
-        buckets: list[_Bucket] = [self._having(key, value, touched) for key, value in wanted.items()]
-        fewest = buckets[0] if len(buckets) == 1 else min(buckets, key=len)
+        buckets: list[_Bucket] = [self.having(key, value, touched) for key, value in wanted.items()]
+        fewest = min(buckets, key=len)
         return list(fewest)
 
-    def _having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
+    def having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
+        """Return the ``touched`` elements that have a value of one property."""
         values = self._by_key.get(key)
         if values is None:
             values = self._by_key[key] = {}

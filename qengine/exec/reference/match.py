@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
@@ -11,6 +11,7 @@ from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
@@ -72,8 +73,7 @@ class Matcher:
     def embeddings(self, row: Row) -> Iterator[dict[str, Any]]:
         """Give ``row`` with the pattern's variables added, once for each embedding."""
         self._check()
-        begin = _State(dict(row))
-        for state in self._extend(0, begin) if self._steps else (begin,):
+        for state in self._states(_State(dict(row))):
             found = state.row
             for name, path in self._paths:
                 found[name] = path(found)
@@ -81,6 +81,9 @@ class Matcher:
                 continue
             if not self._predicates or all(predicate(found) for predicate in self._predicates):
                 yield found
+
+    def _states(self, begin: _State) -> Iterable[_State]:
+        return self._extend(0, begin) if self._steps else (begin,)
 
     def _extend(self, depth: int, state: _State) -> Iterator[_State]:
         is_last = depth + 1 == len(self._steps)
@@ -138,9 +141,10 @@ class Matcher:
 
     # -- nodes -------------------------------------------------------------------------------------------------
 
-    def _node_test(self, node: PatternNode) -> Callable[[int], bool]:
+    def _node_test(self, node: PatternNode, settled: Expr | None = None) -> Callable[[int], bool]:
+        """Return what tells whether a vertex satisfies a node; ``settled``: the predicate that is known to hold."""
         name, labels, labels_of = node.name, node.labels, self._env.labels
-        predicates = [compile_predicate(predicate, self._env) for predicate in node.predicates]
+        predicates = [compile_predicate(each, self._env) for each in node.predicates if each is not settled]
 
         def admits(vertex: int) -> bool:
             if labels is not None and not labels.admits(labels_of(vertex)):
@@ -157,30 +161,35 @@ class Matcher:
         return self._graph.finder(node, self._joint, unknown, self._env)
 
     def _node_step(self, node: PatternNode, unknown: Set[str]) -> _Step:
-        find = self._finder(node, unknown).find
-
-        def scan(state: _State) -> Iterator[_State]:
-            for vertex in find(state.row):
-                taken = self._with_node(state, node.name, vertex)
-                if taken is not None:
-                    yield taken
+        name, admits = node.name, self._admits[node.name]
 
         def given(state: _State) -> Iterator[_State]:
-            value = state.row[node.name]
+            value = state.row[name]
             if type(value) is NodeHandle:
-                taken = self._with_node(state, node.name, value.id)
+                taken = self._with_node(state, name, value.id, admits)
                 if taken is not None:
                     yield taken
             elif value is not None:
-                raise wrong_argument(f"The pattern's node {node.name}", "a node", value)
+                raise wrong_argument(f"The pattern's node {name}", "a node", value)
 
-        return given if node.bound else scan
+        if node.bound:
+            return given
+        finder = self._finder(node, unknown)
+        find, unsettled = finder.find, self._node_test(node, finder.settles)
 
-    def _with_node(self, state: _State, name: str, vertex: int) -> _State | None:
+        def scan(state: _State) -> Iterator[_State]:
+            for vertex in find(state.row):
+                taken = self._with_node(state, name, vertex, unsettled)
+                if taken is not None:
+                    yield taken
+
+        return scan
+
+    def _with_node(self, state: _State, name: str, vertex: int, admits: Callable[[int], bool]) -> _State | None:
         """Return the state with a node bound to a vertex, None where it doesn't satisfy the node or is taken."""
         if self._mode is MatchMode.DIFFERENT_NODES and vertex in self._rivals(state.vertices, name, state.row):
             return None
-        if not self._admits[name](vertex):
+        if not admits(vertex):
             return None
         return _State({**state.row, name: NodeHandle(vertex)}, state.edges, state.vertices | {vertex})
 
@@ -266,7 +275,7 @@ class Matcher:
         row = {**state.row, edge.name: handles[0] if edge.hops is None else handles}
         taken = _State(row, state.edges.union(ids), state.vertices.union(inner))
         if far not in state.row:
-            reached = self._with_node(taken, far, end)
+            reached = self._with_node(taken, far, end, self._admits[far])
             if reached is not None:
                 yield reached
         elif state.row[far] == NodeHandle(end):
