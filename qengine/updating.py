@@ -37,7 +37,7 @@ def carried_out(
     """
     assert planned.parts is not None
     check_parameters(planned.text, planned.parameters, params)
-    context.parameters = params or {}
+    context.parameters = {**(params or {}), **planned.values} if planned.values else params or {}
     overlay = writer.overlay
     overlay.changes = Changes()
     parts = None if device == "reference" else planned.parts

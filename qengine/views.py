@@ -6,7 +6,6 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from qengine._lru import LruCache
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
 from qengine.errors import InternalError, TransactionError
@@ -17,12 +16,13 @@ from qengine.options import LimitKeywords
 from qengine.planned import Planned
 from qengine.planning import may_update
 from qengine.result import Result
-from qengine.statements import PLANS, Statements
+from qengine.statements import Statements
 from qengine.storage.store import GraphStore
 from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.update_plans import UpdatePlans
     from qengine.write.open_folder import OpenFolder
 
 __all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
@@ -58,7 +58,7 @@ class GraphView:
         self.executions = Executions()
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
-        self._updates: LruCache[Planned] = LruCache(PLANS)
+        self._updates: UpdatePlans | None = None
         self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
 
@@ -108,14 +108,11 @@ class GraphView:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         if not may_update(text):
             return None
-        key = text, Procedures.changes
-        known = self._updates.find(key)
-        if known is not None:
-            return known
-        from qengine.update_plans import plan_update
+        if self._updates is None:
+            from qengine.update_plans import UpdatePlans
 
-        planned = plan_update(text, context, self.procedures)
-        return None if planned is None else self._updates.get(key, lambda: planned)
+            self._updates = UpdatePlans(self.procedures)
+        return self._updates.of(text, context)
 
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext

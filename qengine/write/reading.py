@@ -22,7 +22,7 @@ from qengine.write.execution import Execution
 from qengine.write.live import equalities
 from qengine.write.overlay import Overlay
 
-__all__ = ["PartPlans", "PartReader", "begins_alone"]
+__all__ = ["PartPlans", "PartReader", "begins_alone", "is_anchored"]
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 _FEW = 1_000  # rows that are looked up one by one
@@ -49,7 +49,7 @@ class PartReader:
 
     def __init__(self, part: op.Operator, plans: PartPlans) -> None:
         self._part, self._plans = part, plans
-        self._is_anchored = _is_anchored(part)
+        self._is_anchored = is_anchored(part)
         self._lists = _unwound(part)
 
     def planned(self, overlay: Overlay, execution: Execution) -> Iterator[dict[str, Any]] | None:
@@ -100,7 +100,7 @@ def _most_rows(lists: list[int | str], parameters: Mapping[str, Any]) -> int:
     return rows
 
 
-def _is_anchored(part: op.Operator) -> bool:
+def is_anchored(part: op.Operator) -> bool:
     """Tell whether each pattern of a part begins at nodes that rows give, or that a property's value finds."""
     for each in operators(part):
         if isinstance(each, op.Match):
