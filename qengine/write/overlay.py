@@ -81,8 +81,9 @@ class Overlay:
         #: Differs after each change.
         self.clock = 0
         self.next_node, self.next_relationship = base.next_node, base.next_relationship
-        self.values = TouchedValues()
-        self.relationship_values = TouchedValues()
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.values = TouchedValues(self._undo)
+        self.relationship_values = TouchedValues(self._undo)
         self._rules = {"now": base.store.rules, "committed": base.store.rules}
         self._nodes: dict[int, NodeState | None] = {}
         self._relationships: dict[int, RelationshipState | None] = {}
@@ -92,7 +93,6 @@ class Overlay:
         self._labels: dict[str, dict[int, None]] = {}  # touched nodes that have a label
         self._own_nodes: dict[int, None] = {}
         self._own_relationships: dict[int, None] = {}
-        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     # ------------------------------------------------------------ reading
 
@@ -188,8 +188,8 @@ class Overlay:
     def take_back(self, mark: int) -> None:
         """Take back what was changed since a mark."""
         if len(self._undo) > mark:
-            # Those gathered since the mark are of what is taken back.
-            self.values, self.relationship_values = TouchedValues(), TouchedValues()
+            self.values.taken_back(mark)
+            self.relationship_values.taken_back(mark)
             self.clock += 1
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
@@ -221,6 +221,8 @@ class Overlay:
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
         self._rules["committed"] = self.rules
         self._undo.clear()
+        self.values.committed()
+        self.relationship_values.committed()
 
     def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
         """Make a node and return its number."""

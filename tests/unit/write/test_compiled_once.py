@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 import qengine
 from qengine import ExecutionError, Graph, OutOfMemory, QueryTimeout
-from qengine.write import execute, live
+from qengine.write import execute, live, overlay
 
 
 @pytest.fixture
@@ -145,3 +146,39 @@ def test_keys_of_any_type_find_what_equals_them(value: Any) -> None:
     for _ in range(3):  # in the version, then among what was touched
         assert statement.run({"key": value}).stats.changes.properties_set == expected  # type: ignore[union-attr]
     assert graph.query("MATCH (p:P) RETURN sum(p.n)").value() == 3 * expected
+
+
+def test_what_was_touched_is_gathered_by_values_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where statements fail in between: else each would take as long as there are uncommitted changes."""
+    read: list[str] = []
+
+    class Properties(dict[str, Any]):
+        def __contains__(self, key: object) -> bool:
+            read.append(str(key))
+            return super().__contains__(key)
+
+    graph = people()
+    real = overlay.Overlay.create_node
+    monkeypatch.setattr(
+        overlay.Overlay, "create_node", lambda self, labels, given: real(self, labels, Properties(given))
+    )
+    for number in range(100, 150):
+        graph.query("CREATE (:P {id: $id})", {"id": number})
+    statement = graph.prepare("MATCH (p:P {id: $id}) SET p.x = 6 / $x CREATE (:P {id: $id}) RETURN p.x")
+    assert statement.run({"id": 100, "x": 1}).fetchall() == [(6,)]
+    gathered = read.count("id")
+    for x in (0, 1, 0, 2):
+        with pytest.raises(ExecutionError) if x == 0 else nullcontext():
+            assert statement.run({"id": 101, "x": x}).fetchall() == [(6 // x,)] * x
+    assert read.count("id") <= gathered + 8 < 150  # those that are touched again, not all
+
+
+def test_what_a_failed_statement_has_gathered_is_forgotten() -> None:
+    graph = Graph()
+    graph.query("CREATE (:P {id: 1})")
+    failing = "CREATE (:P {id: 2}) WITH * MATCH (p:P {id: 2}) SET p.id = 1 WITH * MATCH (q:P {id: 1}) SET q.x = 1 / 0"
+    with pytest.raises(ExecutionError, match="division by zero"):
+        graph.query(failing)
+    found = graph.query("MATCH (p:P {id: 1}) SET p.y = 1 RETURN count(*) AS n")
+    assert found.value() == 1
+    assert graph.query("MATCH (p:P {id: 2}) SET p.y = 1 RETURN count(*) AS n").value() == 0
