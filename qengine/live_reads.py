@@ -9,7 +9,7 @@ error is then the one that all see.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -132,7 +132,8 @@ class _ReadGraph(LiveGraph):
     """A version of which only so much is read."""
 
     def __init__(self, version: PendingVersion | Overlay, context: ExecutionContext) -> None:
-        super().__init__(cast("Overlay", version), context)  # nothing here changes it
+        super().__init__(cast("Overlay", version))  # nothing here changes it
+        self.begin(context)
         self._left = _MOST
 
     def spend(self) -> None:
@@ -161,13 +162,19 @@ class _ReadGraph(LiveGraph):
             self.spend()
             yield number
 
-    def _index(self, key: str) -> HashIndex | None:
+    def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
+        found = super()._with_value(key, value)
+        for _ in found or ():
+            self.spend()
+        return found
+
+    def _node_index(self, key: str) -> HashIndex | None:
         store = self._base.store
         found = hash_index(store, key, self._context)
         if found is None and (column := store.node_property(key)) is not None and _Scan.fits(column):
             note_scan(store, HASH, key)
             return cast("HashIndex", _Scan(column))
-        return found or super()._index(key)
+        return found or super()._node_index(key)
 
 
 class _Scan:
@@ -192,15 +199,21 @@ class _Scan:
         same = pc.equal(self._column.array, value).fill_null(False)
         return np.flatnonzero(same.to_numpy(zero_copy_only=False)) + self._column.begin
 
+    def few(self, value: Any, context: ExecutionContext) -> list[int]:
+        """Return ``ids`` as a list."""
+        found: list[int] = self.ids(value, context).tolist()
+        return found
+
 
 class _Compiler(Compiler):
     """Compiles a plan over a version of which only so much is read."""
 
     def __init__(self, graph: _ReadGraph, context: ExecutionContext) -> None:
         def environment(subqueries: Any) -> LiveEnvironment:
-            return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
+            return LiveEnvironment(graph, subqueries=subqueries, memory=context.memory)
 
         super().__init__(environment, lambda: graph, _no_store, context)
+        self._env.begin(context.parameters)  # type: ignore[attr-defined]
         stop: Callable[[], None] = context.check
 
         def check() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from qengine._deadline import planning_deadline
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["may_update", "one_statement", "planning", "too_deep"]
 
 _UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS")
+_LONG = 4096  # characters of texts of which nothing is remembered
 _WORDS = re.compile(rf"\b(?:{'|'.join(_UPDATING)})\b")
 
 
@@ -23,11 +25,18 @@ def may_update(text: str) -> bool:
     """Tell whether a text has a word of those that change a graph; this is asked of every statement."""
     if not isinstance(text, str):
         return False
+    return _has_updating_word(text) if len(text) > _LONG else _known_to_update(text)
+
+
+def _has_updating_word(text: str) -> bool:
     upper = text.upper()
     for word in _UPDATING:  # which takes a tenth of what the expression takes
         if word in upper:
             return _WORDS.search(upper) is not None
     return False
+
+
+_known_to_update = lru_cache(maxsize=1024)(_has_updating_word)
 
 
 def one_statement(text: str) -> ast.Statement:

@@ -41,7 +41,7 @@ class Prepared:
         """``context``: the limits of planning; None where it has no timeout."""
         self._view = view
         self.text = text
-        self._cardinalities: Cardinalities | None = copy(cardinalities)
+        self._cardinalities: Cardinalities | None = None if cardinalities is None else copy(cardinalities)
         self._planning_seconds = 0.0
         context = context or view.accept()
         self._update = view.update_plan(text, context)
@@ -94,12 +94,12 @@ class Prepared:
 
     def start(self, params: Mapping[str, Any] | None, device: str, context: ExecutionContext) -> Result:
         """Start the statement under the limits with which it was accepted; else as ``run``."""
-        from qengine.explain import Explanation
-
         if self._update is not None:
             return self._view.update(self._update, params, device, context)
         if device in _WALKED and (found := self._read_live(params, context)) is not None:
             return found
+        from qengine.explain import Explanation
+
         statements = self._view.current()
         known_plan = self._known
         if known_plan is None or known_plan[0] is not statements:

@@ -10,6 +10,9 @@ a shared plan is off by more than a factor of two because of it. What is lost: n
 have made of values that contradict each other in a later text, and the rows that the result's plan shows as expected,
 which are those of the text that it was made for.
 
+Statements that change the graph share what they are bound to, where all that they read is found by the values of
+properties: nothing else of it is planned beforehand (``update_plans``).
+
 Statements with warnings, EXPLAIN, PROFILE, given cardinalities and the reference executor share nothing, nor do texts
 of very many tokens.
 """
@@ -183,13 +186,18 @@ class SharedPlans:
             return
         with peeking(values) as peeks:
             shared = plan_again({span: slot.name for span, slot in slots.items()})
-        if with_values(shared.physical, values) != planned.physical:
+        if with_values(_tree(shared), values) != _tree(planned):
             return
         free = {place for slot in slots.values() for place, _ in slot.items}
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
         shared = replace(shared, parameters=planned.parameters)
         assumptions = tuple(peeks.assumptions)
         family.plans.append(_SharedPlan(shared, tuple(slots.values()), fixed, assumptions, cut.spans))
+
+
+def _tree(planned: Planned) -> Any:
+    """Return what tells whether two plans are the same."""
+    return planned.logical.root if planned.physical is None else planned.physical
 
 
 def _planned(plan: _SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Planned:

@@ -264,15 +264,15 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
     SemanticError
         For the first that is missing, with its place; for parameters that have no names.
     """
-    if params is not None and not isinstance(params, Mapping):
+    if params is not None and type(params) is not dict and not isinstance(params, Mapping):
         raise SemanticError(
             f"Parameters are a dict from names to values, not a {type(params).__name__}.",
             hint="Pass them like params={'name': 'Peru'}.",
             code="InvalidArgumentType",
         )
-    missing = needed and {name: span for name, span in needed.items() if name not in (params or {})}
-    if missing:
-        name, span = next(iter(missing.items()))
+    for name, span in needed.items():
+        if params is not None and name in params:
+            continue
         raise SemanticError(
             f"Parameter ${name} has no value.",
             span=span,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from qengine._deadline import check_planning
+from qengine._lru import LruCache
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView
-from qengine.errors import Unsupported
+from qengine.errors import Span, Unsupported
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.plan.columns import columns_of
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
@@ -18,15 +20,48 @@ from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import Planned
 from qengine.planning import one_statement, planning
+from qengine.shared_plans import SharedPlans
+from qengine.statements import PLANS
 from qengine.syntax import ast
 from qengine.types import ANY, Type
-from qengine.write.reading import PartPlans
+from qengine.write.reading import PartPlans, is_anchored
 
-__all__ = ["plan_update", "planned_for_all", "profiled_root", "shown_update"]
+__all__ = ["UpdatePlans", "plan_update", "planned_for_all", "profiled_root", "shown_update"]
 
 
-def plan_update(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
+class UpdatePlans:
+    """The plans of one graph's statements that change it, which hold for all of its versions.
+
+    Texts that differ in literals alone share a plan where that is right. Any number of threads may ask.
+    """
+
+    def __init__(self, procedures: Procedures) -> None:
+        """``procedures``: the graph's; plans hold until others are registered."""
+        self._procedures = procedures
+        self._plans: LruCache[Planned] = LruCache(PLANS)
+        self._shared = Procedures.changes, SharedPlans(_OPEN)
+
+    def of(self, text: str, context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it; None and errors as for ``plan_update``."""
+        registered = Procedures.changes
+        key = text, registered
+        if (known := self._plans.find(key)) is not None:
+            return known
+        if self._shared[0] != registered:
+            self._shared = registered, SharedPlans(_OPEN)
+        shared = self._shared[1]
+        if (known := shared.find(text, False)) is not None:
+            return known
+        planned = plan_update(text, context, self._procedures, shared)
+        return None if planned is None else self._plans.get(key, lambda: planned)
+
+
+def plan_update(
+    text: str, context: ExecutionContext, procedures: Procedures, shared: SharedPlans | None = None
+) -> Planned | None:
     """Return what a statement is planned to, None for one that only reads, or that is only to be shown.
+
+    ``shared``: learns the plan, for texts that differ in literals alone.
 
     Raises
     ------
@@ -40,20 +75,27 @@ def plan_update(text: str, context: ExecutionContext, procedures: Procedures) ->
         check_planning()
         if not updates(statement.body) or statement.explain == "explain":
             return None
-        return _bound(statement, text, procedures)
+        planned = _bound(statement, text, procedures)
+        if shared is not None and is_anchored(planned.logical.root):
+            shared.learn(statement, planned, False, partial(_bound, statement, text, procedures))
+        return planned
 
 
-def planned_for_all(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
+def planned_for_all(
+    statement: ast.Statement, text: str, procedures: Procedures, lifted: Mapping[Span, str] | None = None
+) -> Planned:
     """Return what a statement is bound to whatever the graph has; what depends on that is no notice then."""
     from qengine.binder import bind
 
-    bound = bind(statement, text, _OPEN, procedures=procedures)
+    bound = bind(statement, text, _OPEN, lifted=lifted, procedures=procedures)
     notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
     return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None)
 
 
-def _bound(statement: ast.Statement, text: str, procedures: Procedures) -> Planned:
-    planned = planned_for_all(statement, text, procedures)
+def _bound(
+    statement: ast.Statement, text: str, procedures: Procedures, lifted: Mapping[Span, str] | None = None
+) -> Planned:
+    planned = planned_for_all(statement, text, procedures, lifted)
     if statement.explain == "explain steps":
         raise Unsupported(
             "EXPLAIN STEPS shows how a statement that only reads is planned; this one changes the graph.",

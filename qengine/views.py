@@ -5,31 +5,27 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from qengine._gc import gc_paused
 from qengine._lru import LruCache
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
-from qengine.catalog.rules import Rules
-from qengine.errors import ExecutionError, InternalError, QengineError, QueryInterrupted, TransactionError, Unsupported
+from qengine.errors import InternalError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
-from qengine.plan.column_types import column_types
 from qengine.planned import Planned
 from qengine.planning import may_update
-from qengine.result import Result, ResultStats
-from qengine.statements import PLANS, Statements, check_parameters
+from qengine.result import Result
+from qengine.statements import PLANS, Statements
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
 from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
-    from qengine.plan.physical import PhysicalPlan
+    from qengine.update_plans import UpdatePlans
     from qengine.write.open_folder import OpenFolder
 
 __all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
@@ -71,7 +67,7 @@ class GraphView:
         self.executions = Executions()
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
-        self._updates: LruCache[Planned] = LruCache(PLANS)
+        self._updates: UpdatePlans | None = None
         self._reads: LruCache[tuple[Planned | None]] = LruCache(PLANS)
         self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
@@ -122,14 +118,11 @@ class GraphView:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         if not may_update(text):
             return None
-        key = text, Procedures.changes
-        known = self._updates.find(key)
-        if known is not None:
-            return known
-        from qengine.update_plans import plan_update
+        if self._updates is None:
+            from qengine.update_plans import UpdatePlans
 
-        planned = plan_update(text, context, self.procedures)
-        return None if planned is None else self._updates.get(key, lambda: planned)
+            self._updates = UpdatePlans(self.procedures)
+        return self._updates.of(text, context)
 
     def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
@@ -165,6 +158,8 @@ class GraphView:
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
         """Carry out a statement as a transaction of its own."""
+        from qengine.updating import carried_out
+
         writer = self.versions.writer(context)
         try:
             result = carried_out(planned, params, device, context, writer, writer.commit)
@@ -255,6 +250,8 @@ class TransactionView:
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
     ) -> Result:
         """Carry out a statement; where it fails, what it has done is taken back."""
+        from qengine.updating import carried_out
+
         return carried_out(planned, params, device, context, self.writer, None)
 
     def append(self, append: Callable[[Writer], Changes], context: ExecutionContext) -> Changes:
@@ -305,88 +302,3 @@ class SnapshotView:
     ) -> Result:
         """Is never asked for: there are no plans of updates."""
         raise InternalError("A snapshot has no plans of updates.")
-
-
-def carried_out(
-    planned: Planned,
-    params: Mapping[str, Any] | None,
-    device: str,
-    context: ExecutionContext,
-    writer: Writer,
-    commit: Callable[[], None] | None,
-) -> Result:
-    """Carry out a statement over a writer's overlay; where it fails, what it has done is taken back.
-
-    ``commit``: ends a transaction in its middle, where it is one of its own.
-    """
-    from qengine.exec.arrow_out import RowBatch
-    from qengine.write.execute import execute
-    from qengine.write.reading import PartReader
-
-    assert planned.parts is not None
-    check_parameters(planned.text, planned.parameters, params)
-    context.parameters = params or {}
-    overlay = writer.overlay
-    overlay.changes = Changes()
-    shown: dict[int, PhysicalPlan] | None = None
-    if planned.logical.explain == "profile":
-        context.profile, shown = {}, {}
-    reader = None if device == "reference" else PartReader(planned.parts, context, writer.sealed, shown)
-    mark = overlay.mark()
-    begin = time.perf_counter()
-    try:
-        rules = overlay.rules
-        with gc_paused():
-            rows = execute(planned.logical, overlay, context, reader, commit, writer.sealed)
-        if overlay.rules is not rules:
-            _check_new(rules, writer, context)
-    except BaseException as error:
-        overlay.take_back(min(mark, overlay.mark()))
-        raise _told(error, planned, context) from None
-    stats = ResultStats(device="cpu" if reader else "reference", device_reason="what changes a graph runs on the host")
-    stats.seconds = time.perf_counter() - begin
-    stats.changes, stats.rows = overlay.changes, len(rows)
-    if shown is not None:
-        return _profiled(planned, shown, stats, context, writer.overlay.base.store)
-    columns = planned.logical.columns
-    batches = iter([RowBatch(columns, rows)] if rows and columns else [])
-    return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, planned.logical.root))
-
-
-def _profiled(
-    planned: Planned, shown: dict[int, PhysicalPlan], stats: ResultStats, context: ExecutionContext, store: GraphStore
-) -> Result:
-    """Return the result of PROFILE for a statement that was carried out; ``shown``: how its parts were read."""
-    from qengine.explain import Explanation, profiled_rows
-    from qengine.plan.physical import PhysicalPlan
-    from qengine.update_plans import profiled_root
-
-    logical, profile = planned.logical, context.profile
-    assert profile is not None
-    plan = PhysicalPlan(profiled_root(logical.root, shown, profile), logical.columns, logical.explain)
-    explanation = Explanation(plan, store, "cpu", stats.device_reason, planned.notices)
-    explanation.profile = profile
-    return profiled_rows(explanation, stats)
-
-
-def _check_new(before: Rules, writer: Writer, context: ExecutionContext) -> None:
-    """Check the graph against the constraints that weren't there before."""
-    from qengine.rule_checks import check_graph
-
-    for rule in writer.overlay.rules.constraints:
-        if rule not in before.all:
-            check_graph(rule, writer.sealed(), context)
-
-
-def _told(error: BaseException, planned: Planned, context: ExecutionContext) -> BaseException:
-    """Return an error as the user is told of it."""
-    if isinstance(error, QengineError):
-        return planned.at(error)
-    if isinstance(error, KeyboardInterrupt):
-        context.interrupt()
-        return QueryInterrupted("The query was interrupted; nothing was changed.", code="Interrupted")
-    if isinstance(error, RecursionError):
-        return Unsupported("The statement nests deeper than the calls that Python allows from here.")
-    if isinstance(error, MemoryError):
-        return ExecutionError("The statement needs more memory than the machine has.", code="OutOfMemory")
-    return error

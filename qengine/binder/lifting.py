@@ -1,7 +1,8 @@
 """Which literals of a statement stand for nothing but a value, so that statements that differ in them share a plan.
 
 These are the values of property maps, and what a property is compared with by ``= <> < <= > >=``, ``IN`` and the text
-tests, in MATCH, in the WHERE of WITH, and in the subqueries in there and in CALL. All others take part in what a
+tests, in MATCH, in the WHERE of WITH, and in the subqueries in there and in CALL; and the values that CREATE, MERGE and
+SET give to properties. All others take part in what a
 statement means, and stay: in RETURN and WITH a literal is part of a column's name, in LIMIT, SKIP and hop counts of the
 plan, in arithmetic of whether an expression can fail, as an index of the type of what it finds.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.syntax import ast
-from qengine.syntax.checks import updates
 
 __all__ = ["lifted_literals"]
 
@@ -22,23 +22,39 @@ def lifted_literals(statement: ast.Statement) -> list[ast.Expression]:
     """Return the numbers, strings and lists of such that may become parameters, in the order of the text.
 
     A number's sign is part of it, as the parser has it. Booleans and null are words of the language, and none of these.
-    A statement that updates has none: what it runs is planned as it goes.
     """
-    if updates(statement.body):
-        return []
     return sorted(_of_body(statement.body), key=lambda each: each.span.start)
 
 
 def _of_body(body: ast.Query | ast.UnionQuery) -> Iterator[ast.Expression]:
-    queries = body.queries if isinstance(body, ast.UnionQuery) else (body,)
-    for clause in (clause for query in queries for clause in query.clauses):
-        if isinstance(clause, ast.MatchClause):
+    for query in body.queries if isinstance(body, ast.UnionQuery) else (body,):
+        yield from _of_clauses(query.clauses)
+
+
+def _of_clauses(clauses: tuple[ast.Clause, ...]) -> Iterator[ast.Expression]:
+    for clause in clauses:
+        if isinstance(clause, ast.MatchClause | ast.CreateClause):
             for pattern in clause.patterns:
                 yield from _of_elements(pattern.elements)
         if isinstance(clause, ast.MatchClause | ast.WithClause):
             yield from _of_condition(clause.where)
-        if isinstance(clause, ast.CallClause):
+        elif isinstance(clause, ast.CallClause):
             yield from _of_body(clause.body.body)
+        elif isinstance(clause, ast.MergeClause):
+            yield from _of_elements(clause.pattern.elements)
+            yield from _of_items((*clause.on_create, *clause.on_match))
+        elif isinstance(clause, ast.SetClause):
+            yield from _of_items(clause.items)
+        elif isinstance(clause, ast.ForEachClause):
+            yield from _of_clauses(clause.clauses)
+
+
+def _of_items(items: tuple[ast.SetItem | ast.LabelsItem, ...]) -> Iterator[ast.Expression]:
+    for item in items:
+        if isinstance(item, ast.SetItem):
+            given = item.value
+            values = [value for _, value in given.entries] if isinstance(given, ast.MapLiteral) else [given]
+            yield from filter(_is_scalar, values)
 
 
 def _of_elements(elements: tuple[ast.Ast, ...]) -> Iterator[ast.Expression]:

@@ -126,7 +126,7 @@ class Rules:
     @property
     def constraints(self) -> tuple[Rule, ...]:
         """Constraints."""
-        return tuple(rule for rule in self.all if rule.is_constraint)
+        return tuple(rule for rule in self.all if rule.is_constraint) if self.all else ()
 
     def index_node_key(self, key: str) -> bool:
         """Tell whether nodes are to be found by the values of a property: by an index, or by a unique constraint."""

@@ -176,6 +176,11 @@ class ExecutionContext:
             self._memory = MemoryAccount(self.memory_limit, self.check, self.control)
         return self._memory
 
+    def use_account(self, account: MemoryAccount) -> None:
+        """Let an account be that of the execution, from its beginning: what was compiled before charges to it."""
+        account.begin(self.memory_limit, self.check, self.control)
+        self._memory = account
+
     @property
     def memory_peak(self) -> int:
         """The most bytes that were accounted for at once so far."""

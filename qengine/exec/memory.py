@@ -65,6 +65,12 @@ class MemoryAccount:
     def __init__(
         self, limit: int | None, check: Callable[[], None] = lambda: None, control: Control | None = None
     ) -> None:
+        self.begin(limit, check, control)
+
+    def begin(
+        self, limit: int | None, check: Callable[[], None] = lambda: None, control: Control | None = None
+    ) -> None:
+        """Begin anew, for another execution with these limits: nothing is held any more."""
         self.limit = limit
         self.check = check
         self.charged = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
@@ -277,7 +278,11 @@ class GraphStore:
 
     def labels_of(self, vertex: int) -> tuple[str, ...]:
         """Return a vertex's labels in the order of ``labels``."""
-        return self._ordered_labels[int(np.searchsorted(self._group_ends, vertex, side="right"))]
+        return self._ordered_labels[bisect_right(self._ends_of_groups, vertex)]
+
+    def label_set(self, vertex: int) -> frozenset[str]:
+        """Return a vertex's labels as a set."""
+        return self.groups[bisect_right(self._ends_of_groups, vertex)].labels
 
     def group_labels(self, group: int) -> tuple[str, ...]:
         """Return the labels of the ``group``-th of ``groups`` in the order of ``labels``."""
@@ -411,6 +416,10 @@ class GraphStore:
     @cached_property
     def _group_ends(self) -> Array:
         return np.array([group.end for group in self.groups], np.int64)
+
+    @cached_property
+    def _ends_of_groups(self) -> list[int]:
+        return [group.end for group in self.groups]
 
     @cached_property
     def _ordered_labels(self) -> tuple[tuple[str, ...], ...]:

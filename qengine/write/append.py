@@ -88,7 +88,8 @@ def _check_directions(tables: Tables, store: GraphStore) -> None:
 def _append_rows(writer: Writer, tables: Tables, context: ExecutionContext) -> Changes:
     overlay = writer.overlay
     _check_directions(tables, overlay.base.store)
-    graph = LiveGraph(overlay, context)
+    graph = LiveGraph(overlay)
+    graph.begin(context)
     extension = resolved(tables, LiveNodes(graph, context.check), context.check)
     overlay.changes = Changes()
     mark = overlay.mark()
@@ -131,7 +132,7 @@ def _set(overlay: Overlay, number: int, given: Mapping[str, Any]) -> None:
     assert state is not None
     count = sum(value is not None or key in state.properties for key, value in given.items())
     new = {key: value for key, value in {**state.properties, **given}.items() if value is not None}
-    overlay.set_node_properties(number, new, count)
+    overlay.set_node_properties(number, state, new, count)
 
 
 # ---------------------------------------------------------------- many rows

@@ -16,6 +16,7 @@ from qengine.storage.store import GraphStore
 
 __all__ = ["Base", "Link"]
 
+_FEW = 8  # elements whose numbers are found one by one
 _KEPT = 4096  # elements that were read one by one
 
 Link = tuple[int, int, int, int]
@@ -27,11 +28,14 @@ class Base:
 
     def __init__(self, store: GraphStore) -> None:
         self.store = store
+        #: How many nodes and relationships there are.
+        self.size = store.vertex_count + store.relationship_count
         self.next_node, self.next_relationship = store.identity.next_node, store.identity.next_relationship
         self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
         self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
-        self._node_keys = store.property_keys("node")
+        columns = [(key, store.node_property(key)) for key in store.property_keys("node")]
+        self._columns = [(key, column) for key, column in columns if column is not None]
         self._nodes: dict[int, NodeState] = {}  # read before
         self._relationships: dict[int, RelationshipState] = {}
 
@@ -64,9 +68,12 @@ class Base:
         place = self._node_place(number)
         if place < 0:
             return None
-        columns = ((key, self.store.node_property(key)) for key in self._node_keys)
-        values = ((key, column.value(place)) for key, column in columns if column is not None)
-        found = NodeState(self.store.labels_of(place), {key: value for key, value in values if value is not None})
+        properties = {}
+        for key, column in self._columns:
+            value = column.value(place)
+            if value is not None:
+                properties[key] = value
+        found = NodeState(self.store.labels_of(place), properties)
         if len(self._nodes) >= _KEPT:
             self._nodes = {}
         self._nodes[number] = found
@@ -77,13 +84,20 @@ class Base:
         place = self._node_place(number)
         return None if place < 0 else self.store.labels_of(place)
 
+    def label_set(self, number: int) -> frozenset[str] | None:
+        """Return a node's labels as a set, None where there is no node."""
+        place = self._node_place(number)
+        return None if place < 0 else self.store.label_set(place)
+
     def node_property(self, number: int, key: str) -> Any:
         """Return a node's property, None where it has none."""
         column = self.store.node_property(key)
         return None if column is None else column.value(self._node_place(number))
 
     def numbers(self, places: Any) -> list[int]:
-        """Return the numbers of the nodes at some places."""
+        """Return the numbers of the nodes at some places, a list or an array."""
+        if len(places) <= _FEW:
+            return [self._node_number(int(place)) for place in places]
         found: list[int] = self.store.node_numbers.of(np.asarray(places, np.int64)).tolist()
         return found
 

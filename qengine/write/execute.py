@@ -11,16 +11,18 @@ from typing import Any
 from qengine.errors import ExecutionError, QengineError, ResourceError
 from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats
-from qengine.exec.reference.run import Compiler, Source
+from qengine.exec.memory import MemoryAccount
+from qengine.exec.reference.run import Compiler, Source, Subqueries
 from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.storage.store import GraphStore
+from qengine.write.execution import Execution
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
-from qengine.write.reading import PartReader
+from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
 from qengine.write.rules import check_touched
 from qengine.write.steps import Rows, StepCompiler
 
@@ -28,30 +30,24 @@ __all__ = ["execute"]
 
 _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
+_NONE: Any = None  # in place of an execution, between two of them
+_PROGRAMS = 256  # compiled statements that are kept for a version
 _LOOKS = 256  # rows or changes between two looks at the memory
 
 
 def execute(
-    plan: op.LogicalPlan,
-    overlay: Overlay,
-    context: ExecutionContext,
-    reader: PartReader | None,
-    commit: Callable[[], None] | None,
-    sealed: Callable[[], GraphStore],
+    plan: op.LogicalPlan, parts: PartPlans | None, overlay: Overlay, execution: Execution
 ) -> list[tuple[Any, ...]]:
     """Carry out a statement and return its rows, of values as a result has them.
 
+    It is compiled when it is first carried out over an overlay.
+
     Parameters
     ----------
+    parts
+        Plans of what it reads first: the engine's executors run them. None: all is read value by value.
     overlay
         What is changed. Where the statement fails, what it has done to it stays: the caller takes it back.
-    reader
-        Reads by the engine's executors what doesn't depend on what the statement has changed; None: all is read value
-        by value.
-    commit
-        Ends a transaction in the middle, for ``IN TRANSACTIONS``; None where the statement is part of a larger one.
-    sealed
-        Returns what procedures read: the present state as a version.
 
     Raises
     ------
@@ -59,17 +55,62 @@ def execute(
         Where a value makes the statement fail, a node is left out that relationships still have as an end, or a
         constraint isn't satisfied in the end.
     """
-    graph = LiveGraph(overlay, context)
-    mark = overlay.mark()
-    compiler = _Compiler(graph, context, reader, commit, sealed)
-    rows = list(compiler.rows(plan.root)({}))
-    _check_end(graph, min(mark, overlay.mark()))
-    columns = plan.columns
-    if not columns:
-        return []
-    from qengine.exec.scalar.materialize import materialize
+    if execution.context.profile is not None:  # its numbers are those of one execution
+        return _Program(plan, parts, overlay, execution.context).run(execution)
+    key = id(plan), parts is None, execution.context.memory_limit is None
+    program: _Program | None = overlay.programs.pop(
+        key, None
+    )  # so that a statement that is run inside itself gets another
+    if program is None:
+        program = _Program(plan, parts, overlay, execution.context)
+    try:
+        return program.run(execution)
+    finally:
+        program.end()
+        overlay.programs[key] = program
+        if len(overlay.programs) > _PROGRAMS:
+            overlay.programs.pop(next(iter(overlay.programs)))
 
-    return materialize([[row[name] for name in columns] for row in rows], graph, context.check)
+
+class _Program:
+    """A statement, compiled for one overlay, and for executions with a limit of memory or without.
+
+    It serves one execution at a time: what is compiled reads its parameters, its clock and its account of memory where
+    ``run`` has put them.
+    """
+
+    def __init__(self, plan: op.LogicalPlan, parts: PartPlans | None, overlay: Overlay, context: ExecutionContext):
+        """``context``: of the first execution."""
+        self._plan = plan  # kept: it is known by its ``id``
+        self._overlay = overlay
+        self._memory = MemoryAccount(None)
+        self._graph = LiveGraph(overlay)
+        self._compiler = _Compiler(self._graph, parts, self._memory, context)
+        self._source: Source | None = None
+
+    def run(self, execution: Execution) -> list[tuple[Any, ...]]:
+        """Carry out the statement; errors as ``execute``."""
+        context, overlay, graph = execution.context, self._overlay, self._graph
+        context.use_account(self._memory)
+        graph.begin(context)
+        self._compiler.begin(execution)
+        if self._source is None:
+            self._source = self._compiler.rows(self._plan.root)
+        mark = overlay.mark()
+        rows = list(self._source({}))
+        _check_end(graph, min(mark, overlay.mark()))
+        columns = self._plan.columns
+        if not columns:
+            return []
+        from qengine.exec.scalar.materialize import materialize
+
+        return materialize([[row[name] for name in columns] for row in rows], graph, context.check)
+
+    def end(self) -> None:
+        """Let go of the execution, with its parameters and what it has on disk."""
+        self._memory.begin(None)
+        self._graph.end()
+        self._compiler.end()
 
 
 def _check_end(graph: LiveGraph, mark: int) -> None:
@@ -120,15 +161,22 @@ def _measured(source: Source, stats: OperatorStats) -> Source:
 class _Held:
     """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
 
-    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+    def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
-        self._context = context
+
+    def begin(self, context: ExecutionContext) -> None:
+        """Hold nothing, for an execution."""
+        self._check = context.check
         self._holding = context.memory.holding("Update")
         self._rows = self._count = 0
 
+    def end(self) -> None:
+        """Let go of the execution."""
+        self._check = _NONE
+
     def check(self) -> None:
         """Raise where the execution must stop, or holds too much."""
-        self._context.check()
+        self._check()
         self._count += 1
         if self._count >= _LOOKS:
             self._count = 0
@@ -150,28 +198,38 @@ class _Compiler(Compiler):
     _file_rows = staticmethod(rows_of_file)
 
     def __init__(
-        self,
-        graph: LiveGraph,
-        context: ExecutionContext,
-        reader: PartReader | None,
-        commit: Callable[[], None] | None,
-        sealed: Callable[[], GraphStore],
+        self, graph: LiveGraph, parts: PartPlans | None, memory: MemoryAccount, context: ExecutionContext
     ) -> None:
-        def environment(subqueries: Any) -> LiveEnvironment:
-            return LiveEnvironment(graph, context.parameters, subqueries=subqueries, memory=context.memory)
+        """``memory``: the account of all executions; ``context``: the limits of the first."""
 
-        super().__init__(environment, lambda: graph, sealed, context)
-        self._held = _Held(graph.overlay, context)
+        def environment(subqueries: Subqueries) -> LiveEnvironment:
+            return LiveEnvironment(graph, subqueries=subqueries, memory=memory)
+
+        super().__init__(environment, lambda: graph, self._version_now, context)
+        self._live, self._parts = graph, parts
+        self._held = _Held(graph.overlay)
         self._check = self._held.check
-        self._live = graph
-        self._reader = reader
-        self._commit = commit
         self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
+
+    def _version_now(self) -> GraphStore:
+        return self._execution.sealed()
+
+    def begin(self, execution: Execution) -> None:
+        """Let what was compiled serve an execution."""
+        self._execution, self._context = execution, execution.context
+        self._held.begin(execution.context)
+        self._env.begin(execution.context.parameters)  # type: ignore[attr-defined]
+
+    def end(self) -> None:
+        """Let go of the execution."""
+        self._execution = self._context = _NONE
+        self._held.end()
+        self._env.end()  # type: ignore[attr-defined]
 
     def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows, which a profile counts."""
         source = self._rows(operator)
-        profile = self._context.profile
+        profile = self._context.profile  # what is profiled is compiled for one execution
         return source if profile is None else _measured(source, profile.setdefault(id(operator), OperatorStats()))
 
     def _rows(self, operator: op.Operator) -> Source:
@@ -181,19 +239,18 @@ class _Compiler(Compiler):
         if changes and isinstance(operator, op.Limit):
             source, count = self.rows(operator.input), compile(operator.count, self._env)
             return lambda outer: islice(list(source(outer)), number_of_rows("LIMIT", count(outer)))
-        if changes or self._reader is None or isinstance(operator, op.Unit):
+        if changes or self._parts is None or isinstance(operator, op.Unit) or not begins_alone(operator):
             return super().rows(operator)
-        return self._read(operator)
+        if self._context.profile is None and not matches(operator):
+            return super().rows(operator)
+        return self._read(operator, PartReader(operator, self._parts))
 
-    def _read(self, operator: op.Operator) -> Source:
+    def _read(self, operator: op.Operator, reader: PartReader) -> Source:
         """Return the rows of what only reads, and begins with nothing."""
-        reader = self._reader
-        if reader is None or not reader.begins_alone(operator):
-            return super().rows(operator)
         walked: list[Source] = []
 
         def rows(outer: Row) -> Iterator[dict[str, Any]]:
-            planned = reader.planned(operator, self._live.overlay)
+            planned = reader.planned(self._live.overlay, self._execution)
             if planned is not None:
                 return planned
             if not walked:
@@ -231,7 +288,7 @@ class _Compiler(Compiler):
         size = compile(step.batch, self._env)
 
         def run(rows: Rows) -> Rows:
-            if self._commit is None:
+            if self._execution.commit is None:
                 raise ExecutionError(
                     "CALL { … } IN TRANSACTIONS can't run inside a transaction.",
                     code="TransactionStartFailed",
@@ -239,7 +296,7 @@ class _Compiler(Compiler):
                     hint="Give the statement to graph.query(…), or leave IN TRANSACTIONS out.",
                 )
             _check_end(self._live, 0)
-            self._commit()
+            self._execution.commit()
             count = _batch_size(size({}), step)
             found: Rows = []
             stopped = False
@@ -270,8 +327,8 @@ class _Compiler(Compiler):
             overlay.take_back(mark)
             overlay.changes = changes
             return [], error
-        assert self._commit is not None
-        self._commit()
+        assert self._execution.commit is not None
+        self._execution.commit()
         return made, None
 
     def _reported(

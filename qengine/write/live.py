@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import Edge, Finder
 from qengine.exec.scalar.environment import Environment, Row
-from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.evaluate import compile, compile_predicate
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan.expr import Call, Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
@@ -30,22 +32,32 @@ from qengine.write.overlay import Overlay
 __all__ = ["LiveEnvironment", "LiveGraph", "equalities", "gone", "identities", "is_known"]
 
 _DIGITS = 19  # of numbers that can't be reached
+_NONE: Any = None  # in place of an execution, between two of them
+_PLAIN = frozenset((int, str, bool))  # values that are equal where an index says so
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
 class LiveGraph:
     """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``)."""
 
-    def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
+    def __init__(self, overlay: Overlay) -> None:
         self.overlay = overlay
         #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
         self.deleted: dict[int, Span | None] = {}
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
-        self._context = context
         self.type_names = list(overlay.base.store.relationship_types)
         self._type_index = {name: index for index, name in enumerate(self.type_names)}
+
+    def begin(self, context: ExecutionContext) -> None:
+        """Begin an execution."""
+        self._context = context
+        self.deleted.clear()
+
+    def end(self) -> None:
+        """Let go of the execution."""
+        self._context = _NONE
 
     @property
     def vertex_count(self) -> int:
@@ -162,9 +174,11 @@ class LiveGraph:
         """Return what finds a node: by its identity or the value of a property where one is given, else by labels."""
         for name, value in identities(node, predicates, unknown):
             return Finder(0.0, self._by_identity(name, compile(value, env)))
-        for key, value in equalities(node, predicates, unknown):
-            evaluate = compile(value, env)
-            return Finder(_INDEX_SHARE, self._by_value(key, evaluate, node.labels))
+        for key, value, predicate in equalities(node, predicates, unknown):
+            find = self._by_value(key, compile(value, env), node.labels)
+            if predicate not in node.predicates:
+                return Finder(_INDEX_SHARE, find)
+            return Finder(_INDEX_SHARE, self._sure(find, node.name, compile_predicate(predicate, env)), predicate)
         labels = node.labels
         return Finder(self._base.label_share(labels), lambda row: self._by_labels(labels))
 
@@ -182,23 +196,58 @@ class LiveGraph:
     def _by_value(
         self, key: str, evaluate: Callable[[Row], Any], labels: LabelExpr | None
     ) -> Callable[[Row], Iterable[int]]:
+        """Return what finds the nodes with a value, as a list, or perhaps others too, as another iterable."""
+
         def find(row: Row) -> Iterable[int]:
             value = evaluate(row)
-            return () if value is None else self.having({key: value}, labels)
+            if value is None:
+                return []
+            found = self._with_value(key, value) if type(value) in _PLAIN else None
+            return iter(self.having({key: value}, labels)) if found is None else found
 
         return find
 
+    def _sure(
+        self, find: Callable[[Row], Iterable[int]], name: str, holds: Callable[[Row], bool]
+    ) -> Callable[[Row], Iterable[int]]:
+        """Return what leaves out of what ``_by_value`` finds the nodes that haven't the value."""
+
+        def found(row: Row) -> Iterable[int]:
+            candidates = find(row)
+            if type(candidates) is list:
+                return candidates
+            return (number for number in candidates if holds({**row, name: NodeHandle(number)}))
+
+        return found
+
+    def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
+        """Return exactly the nodes with a value of a property, None where no index answers."""
+        base, overlay = self._base, self.overlay
+        touched = overlay.touched_nodes()
+        found: list[int] = []
+        if self._has_column(key):
+            index = self._node_index(key)
+            if index is None:
+                return None
+            places = index.few(value, self._context)
+            found = [number for number in base.numbers(places) if number not in touched]
+        if touched:
+            found += overlay.values.having(key, value, touched)
+        return found
+
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
-        store, touched = self._base.store, self.overlay.touched_nodes()
-        columns = {key: store.node_property(key) is not None for key in wanted}
-        places = self._places(wanted, columns, self._index)
+        touched = self.overlay.touched_nodes()
+        places = self._places(wanted, self._has_column, self._node_index)
         if places is None:
             return self._by_labels(labels)
-        found = [number for number in self._base.numbers(places) if number not in touched]
+        found = [number for number in self._base.numbers(places) if number not in touched] if len(places) else []
         return found + self.overlay.values.find(wanted, touched)
 
-    def _index(self, key: str) -> HashIndex | None:
+    def _has_column(self, key: str) -> bool:
+        return self._base.store.node_property(key) is not None
+
+    def _node_index(self, key: str) -> HashIndex | None:
         return hash_index(self._base.store, key, self._context, now=True)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
@@ -207,24 +256,27 @@ class LiveGraph:
         found: list[int] = []
         kind = next((each for each in store.types if each.name == type), None)
         if kind is not None:
-            columns = {key: key in kind.property_keys for key in wanted}
-            index = kind.index
-            places = self._places(wanted, columns, lambda key: relationship_index(store, index, key, self._context))
+            index_of = partial(self._relationship_index, kind.index)
+            places = self._places(wanted, kind.property_keys.__contains__, index_of)
             if places is None:
                 places = np.arange(kind.count, dtype=np.int64)
             numbers = store.relationship_numbers.of(places + kind.base).tolist()
             found = [number for number in numbers if number not in touched]
         return found + self.overlay.relationship_values.find(wanted, touched)
 
+    def _relationship_index(self, type: int, key: str) -> HashIndex | None:
+        return relationship_index(self._base.store, type, key, self._context)
+
     def _places(
-        self, wanted: Mapping[str, Any], columns: Mapping[str, bool], index_of: Callable[[str], HashIndex | None]
+        self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], HashIndex | None]
     ) -> Array | None:
         """Return where the elements of the base stand that have some values, by the indexes that answer for them.
 
-        ``columns``: whether the base has a property. None where no index answers.
+        ``has``: tells whether the base has a property. None where no index answers.
         """
-        if not all(columns.values()):
-            return np.empty(0, np.int64)
+        for key in wanted:
+            if not has(key):
+                return np.empty(0, np.int64)
         answers: list[Array] = []
         for key, value in wanted.items():
             index = index_of(key)
@@ -312,8 +364,12 @@ class _Types(frozenset[int]):
         return expr is None or bool(expr.admits(frozenset((name,))))
 
 
-def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
-    """Give the properties of a node that must equal what can be evaluated before it is known, and to what."""
+def equalities(
+    node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]
+) -> Iterator[tuple[str, Expr, Comparison]]:
+    """Give the properties of a node that must equal what can be evaluated before it is known: to what, and by which
+    predicate.
+    """
     for each in (*node.predicates, *predicates):
         if not isinstance(each, Comparison) or each.ops != ("=",):
             continue
@@ -324,7 +380,7 @@ def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str])
                 and not free_variables(other) & ({*unknown, node.name})
                 and is_repeatable(other)
             ):
-                yield one.key, other
+                yield one.key, other, each
 
 
 def identities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
@@ -362,23 +418,47 @@ def gone(kind: str, span: Span | None = None) -> ExecutionError:
 
 
 class LiveEnvironment(Environment):
-    """What expressions read of a graph that changes: nothing is kept from row to row."""
+    """What expressions read of a graph that changes: nothing is kept from row to row.
+
+    What is compiled with it serves one execution after the other: between ``begin`` and ``end``.
+    """
 
     def __init__(
         self,
         graph: LiveGraph,
-        parameters: Mapping[str, Any],
         *,
         subqueries: Callable[[Any], Callable[[Row], Any]] | None,
         memory: MemoryAccount,
     ) -> None:
-        super().__init__(graph, parameters, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
+        super().__init__(graph, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
         self._live = graph
         self._overlay = graph.overlay
 
+    def begin(self, parameters: Mapping[str, Any]) -> None:
+        """Begin an execution, at its own time; errors as ``take_parameters``."""
+        self.take_parameters(parameters)
+        self.now = time.time_ns()
+
+    def end(self) -> None:
+        """Let go of the execution's parameters, and of its chance."""
+        self.parameters = {}
+        self.__dict__.pop("random", None)
+
+    def reader_of(self, name: str) -> Callable[[Row], Any]:
+        """Return the closure that evaluates a parameter in whichever execution."""
+        self.parameter(name)
+        return lambda row: self.parameters[name]
+
     def labels(self, vertex: int) -> frozenset[str]:
         """Return the set of a node's labels."""
-        return frozenset(self._live.labels_of(vertex))
+        state = self._overlay.touched_node(vertex)
+        if state is False:
+            labels = self._overlay.base.label_set(vertex)
+            if labels is not None:
+                return labels
+        elif not isinstance(state, bool) and state is not None:
+            return frozenset(state.labels)
+        raise gone("node")
 
     def relationship(self, id: int) -> tuple[int, int, int]:
         """Return type index, start and end of a relationship, also of one that was deleted."""

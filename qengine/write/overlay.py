@@ -70,16 +70,20 @@ class Overlay:
         The version below.
     changes
         Counts since they were last begun anew.
+    programs
+        Statements that were compiled for it, by what they are known by (``write.execute``).
     """
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self.changes = Changes()
+        self.programs: dict[Any, Any] = {}
         #: Differs after each change.
         self.clock = 0
         self.next_node, self.next_relationship = base.next_node, base.next_relationship
-        self.values = TouchedValues()
-        self.relationship_values = TouchedValues()
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.values = TouchedValues(self._undo)
+        self.relationship_values = TouchedValues(self._undo)
         self._rules = {"now": base.store.rules, "committed": base.store.rules}
         self._nodes: dict[int, NodeState | None] = {}
         self._relationships: dict[int, RelationshipState | None] = {}
@@ -89,7 +93,6 @@ class Overlay:
         self._labels: dict[str, dict[int, None]] = {}  # touched nodes that have a label
         self._own_nodes: dict[int, None] = {}
         self._own_relationships: dict[int, None] = {}
-        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     # ------------------------------------------------------------ reading
 
@@ -185,8 +188,8 @@ class Overlay:
     def take_back(self, mark: int) -> None:
         """Take back what was changed since a mark."""
         if len(self._undo) > mark:
-            # Those gathered since the mark are of what is taken back.
-            self.values, self.relationship_values = TouchedValues(), TouchedValues()
+            self.values.taken_back(mark)
+            self.relationship_values.taken_back(mark)
             self.clock += 1
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
@@ -218,6 +221,8 @@ class Overlay:
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
         self._rules["committed"] = self.rules
         self._undo.clear()
+        self.values.committed()
+        self.relationship_values.committed()
 
     def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
         """Make a node and return its number."""
@@ -272,17 +277,18 @@ class Overlay:
         self._put_relationship(number, None)
         self.changes.relationships_deleted += 1
 
-    def set_node_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
-        """Give a node other properties; ``count``: how many of them were set, for the statement's counts."""
-        state = self.node(number)
-        assert state is not None
+    def set_node_properties(self, number: int, state: NodeState, properties: Mapping[str, Any], count: int) -> None:
+        """Give a node other properties.
+
+        ``state``: what it is. ``count``: how many properties were set, for the statement's counts.
+        """
         self._put_node(number, NodeState(state.labels, properties))
         self.changes.properties_set += count
 
-    def set_relationship_properties(self, number: int, properties: Mapping[str, Any], count: int) -> None:
+    def set_relationship_properties(
+        self, number: int, state: RelationshipState, properties: Mapping[str, Any], count: int
+    ) -> None:
         """Give a relationship other properties, as ``set_node_properties``."""
-        state = self.relationship(number)
-        assert state is not None
         self._put_relationship(number, RelationshipState(state.type, state.start, state.end, properties))
         self.changes.properties_set += count
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine import optimizer
-from qengine._frozen import frozen
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.pipeline import batches
@@ -19,10 +18,11 @@ from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators
 from qengine.storage.store import GraphStore
+from qengine.write.execution import Execution
 from qengine.write.live import is_known
 from qengine.write.overlay import Overlay
 
-__all__ = ["FEW", "PartPlans", "PartReader", "is_anchored", "most_rows"]
+__all__ = ["FEW", "PartPlans", "PartReader", "begins_alone", "is_anchored", "matches", "most_rows"]
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 FEW = 1_000
@@ -45,56 +45,70 @@ class PartPlans:
         return found[1]
 
 
-@frozen
 class PartReader:
-    """What one execution reads by.
+    """Reads one part of a statement by the engine's executors, where that takes less than walking."""
 
-    ``sealed``: returns the overlay's present state as a version, which may take long where much was touched. ``shown``:
-    of a statement that is profiled, the plans by which parts were read, by ``id`` of the part; then the engine reads
-    all that it can. Else None.
-    """
+    def __init__(self, part: op.Operator, plans: PartPlans) -> None:
+        self._part, self._plans = part, plans
+        self._is_anchored = is_anchored(part)
+        self._lists = _unwound(part)
 
-    plans: PartPlans
-    context: ExecutionContext
-    sealed: Callable[[], GraphStore]
-    shown: dict[int, PhysicalPlan] | None = None
-
-    def begins_alone(self, operator: op.Operator) -> bool:
-        """Tell whether a part begins with nothing, rather than with an outer row."""
-        if any(isinstance(each, op.Argument) for each in operators(operator)):
-            return False
-        return self.shown is not None or any(isinstance(each, op.Match) for each in operators(operator))
-
-    def planned(self, operator: op.Operator, overlay: Overlay) -> Iterator[dict[str, Any]] | None:
-        """Return the rows of a part as the engine finds them; None where walking takes less."""
-        elements = overlay.base.store.vertex_count + overlay.base.store.relationship_count + overlay.touched
-        small = elements <= _SMALL or (most_rows(operator, self.context.parameters) <= FEW and is_anchored(operator))
-        if small and self.shown is None:
-            return None
-        store = self.sealed()
-        plan = self.plans.of(operator, store)
-        if self.shown is not None:
-            self.shown[id(operator)] = plan
-        return _rows(plan, store, self.context)
+    def planned(self, overlay: Overlay, execution: Execution) -> Iterator[dict[str, Any]] | None:
+        """Return the rows of the part as the engine finds them; None where walking takes less."""
+        context, shown = execution.context, execution.shown
+        if shown is None:
+            if overlay.base.size + overlay.touched <= _SMALL:
+                return None
+            if self._is_anchored and _product(self._lists, context.parameters) <= FEW:
+                return None
+        store = execution.sealed()
+        plan = self._plans.of(self._part, store)
+        if shown is not None:
+            shown[id(self._part)] = plan
+        return _rows(plan, store, context)
 
 
-def most_rows(operator: op.Operator, parameters: Mapping[str, Any]) -> int:
+def begins_alone(part: op.Operator) -> bool:
+    """Tell whether a part begins with nothing, rather than with an outer row."""
+    return not any(isinstance(each, op.Argument) for each in operators(part))
+
+
+def matches(part: op.Operator) -> bool:
+    """Tell whether a part matches any pattern."""
+    return any(isinstance(each, op.Match) for each in operators(part))
+
+
+def most_rows(part: op.Operator, parameters: Mapping[str, Any]) -> int:
     """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
-    rows = 1
-    for each in operators(operator):
+    return _product(_unwound(part), parameters)
+
+
+def _unwound(part: op.Operator) -> list[int | str]:
+    """Return of each list that a part unwinds how long it is: a number, or the parameter that holds it."""
+    found: list[int | str] = []
+    for each in operators(part):
         if isinstance(each, op.LoadCsv | op.ProcedureCall):
-            return _LONG
+            return [_LONG]
         if isinstance(each, op.Unwind):
             match each.expr:
                 case Parameter(name=name):
-                    given = parameters.get(name)
-                    rows *= len(given) if isinstance(given, list | tuple) else _LONG
+                    found.append(name)
                 case ListOf(items=items):
-                    rows *= len(items)
+                    found.append(len(items))
                 case Call(name="range", args=(Literal(value=int(low)), Literal(value=int(high)))):
-                    rows *= max(0, high - low + 1)
+                    found.append(max(0, high - low + 1))
                 case _:
-                    return _LONG
+                    return [_LONG]
+    return found
+
+
+def _product(lists: list[int | str], parameters: Mapping[str, Any]) -> int:
+    rows = 1
+    for each in lists:
+        if isinstance(each, str):
+            given = parameters.get(each)
+            each = len(given) if isinstance(given, list | tuple) else _LONG
+        rows *= each
     return rows
 
 

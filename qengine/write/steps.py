@@ -14,6 +14,7 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, MapOf, Variable
+from qengine.storage.states import NodeState
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
 from qengine.write.rules import add_rule, drop_rule
 from qengine.write.values import storable_properties, storable_value
@@ -297,11 +298,10 @@ class StepCompiler:
 
     def _assign(self, entity: _Entity, given: Mapping[str, Any], *, replace: bool) -> None:
         """Set properties of an element, and take away those that are null, or that aren't given where ``replace``."""
-        is_node = type(entity) is NodeHandle
         overlay, number = self._overlay, entity.id
-        state = overlay.node(number) if is_node else overlay.relationship(number)
+        state = overlay.node(number) if type(entity) is NodeHandle else overlay.relationship(number)
         if state is None:
-            raise gone("node" if is_node else "relationship")
+            raise gone("node" if type(entity) is NodeHandle else "relationship")
         old = state.properties
         new = {} if replace else dict(old)
         count = sum(key not in given for key in old) if replace else 0
@@ -312,10 +312,10 @@ class StepCompiler:
             elif key in old:
                 new.pop(key, None)
                 count += 1
-        if is_node:
-            overlay.set_node_properties(number, new, count)
+        if isinstance(state, NodeState):
+            overlay.set_node_properties(number, state, new, count)
         else:
-            overlay.set_relationship_properties(number, new, count)
+            overlay.set_relationship_properties(number, state, new, count)
 
     @step.register
     def _(self, step: up.SetLabels) -> _Run:

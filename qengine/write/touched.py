@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from qengine.exec.scalar.compare import group_key
@@ -16,21 +16,38 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class TouchedValues:
-    """By key and value the numbers of elements; a key's values are gathered when it is first asked for."""
+    """By key and value the numbers of elements; a key's values are gathered when it is first asked for.
 
-    def __init__(self) -> None:
+    ``changes``: those of the overlay, which are taken back to a mark, as are those of the sets among them. So what was
+    gathered before a mark is right again afterwards.
+    """
+
+    def __init__(self, changes: Sequence[object]) -> None:
+        self._changes = changes
         self._by_key: dict[str, dict[Any, _Bucket]] = {}
+        self._gathered: dict[str, int] = {}  # at which mark each was
+
+    def taken_back(self, mark: int) -> None:
+        """Forget what was gathered since a mark: it is of what was taken back."""
+        for key in [key for key, gathered in self._gathered.items() if gathered > mark]:
+            del self._gathered[key], self._by_key[key]
+
+    def committed(self) -> None:
+        """Take note that marks begin anew."""
+        self._gathered = dict.fromkeys(self._gathered, 0)
 
     def find(self, wanted: Mapping[str, Any], touched: _Touched) -> list[int]:
         """Return the ``touched`` elements whose properties equal some values, in no given order; perhaps others."""
-        buckets: list[_Bucket] = [self._having(key, value, touched) for key, value in wanted.items()]
+        buckets: list[_Bucket] = [self.having(key, value, touched) for key, value in wanted.items()]
         fewest = min(buckets, key=len)
         return list(fewest)
 
-    def _having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
+    def having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
+        """Return the ``touched`` elements that have a value of one property."""
         values = self._by_key.get(key)
         if values is None:
             values = self._by_key[key] = {}
+            self._gathered[key] = len(self._changes)
             for number, state in touched.items():
                 if state is not None and key in state.properties:
                     values.setdefault(_place(state.properties[key]), {})[number] = None

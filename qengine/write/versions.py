@@ -186,8 +186,9 @@ class Versions:
         self._folder.checkpoint(self.latest)
 
     def _acquire(self, context: ExecutionContext) -> None:
-        while not self._writing.acquire(timeout=_WAIT):
-            context.check()
+        if not self._writing.acquire(blocking=False):
+            while not self._writing.acquire(timeout=_WAIT):
+                context.check()
         self._owner = threading.get_ident()
 
     def _begin(self) -> None:
@@ -227,9 +228,10 @@ class Versions:
     def _is_heavy(self) -> bool:
         if len(self._chain.commits) > _KEPT_COMMITS:
             return True
-        base = self._chain.store
-        most = max(_LEAST_TOUCHED, _TOUCHED_SHARE * (base.vertex_count + base.relationship_count))
-        return self._overlay is not None and self._overlay.touched > most
+        overlay = self._overlay
+        if overlay is None or overlay.touched <= _LEAST_TOUCHED:
+            return False
+        return overlay.touched > _TOUCHED_SHARE * overlay.base.size
 
     def _append(self, commit: Commit) -> Version:
         """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""

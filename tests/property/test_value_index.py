@@ -52,7 +52,8 @@ def test_equality(values: list[Any], asked: list[Any], begin: int) -> None:
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
     for row, one in enumerate(asked):
         if one is not None:
-            assert index.ids(one, ExecutionContext()).tolist() == [id for which, id in expected if which == row]
+            ids = [id for which, id in expected if which == row]
+            assert index.ids(one, ExecutionContext()).tolist() == index.few(one, ExecutionContext()) == ids
     repeated = any(equals(a, b) for k, a in enumerate(values) for b in values[:k])
     assert not (index.unique and repeated)
 
@@ -101,6 +102,22 @@ def test_building_stops(look: int) -> None:
     context.control.stop_at = look
     with pytest.raises(QueryInterrupted):
         HashIndex(column_of(list(range(100_000)), 0), context)
+
+
+@pytest.mark.parametrize("values", [[5], ["a"]])
+def test_more_than_a_few_are_all_found(values: list[Any]) -> None:
+    (value,) = values
+    index = HashIndex(column_of([None, *values * 20], 3), ExecutionContext())
+    assert index.few(value, ExecutionContext()) == list(range(4, 24))
+    assert index.few(2**70 if value == 5 else "\ud800", ExecutionContext()) == []
+
+
+def test_a_look_up_stops() -> None:
+    index = HashIndex(column_of([5] * 200_000, 0), ExecutionContext())
+    context = ExecutionContext()
+    context.interrupt()
+    with pytest.raises(QueryInterrupted):
+        index.few(5, context)
 
 
 def test_keys_are_recognised() -> None:

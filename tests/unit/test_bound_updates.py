@@ -109,11 +109,17 @@ def test_an_update_is_json() -> None:
     assert step["elements"][0]["labels"] == ["Person"]
 
 
-def test_statements_that_update_share_no_literals() -> None:
-    (updating,) = parse("MATCH (n {x: 1}) SET n.y = 2")
+def test_values_of_properties_are_lifted_from_updates_too() -> None:
+    text = """
+        MATCH (n {x: 1}) SET n.y = 2, n.z = n.z + 0, n += {y: 3, l: [0]} CREATE (:A {x: 4})-[:R {y: 5}]->(n)
+        MERGE (m:B {x: 6}) ON CREATE SET m.y = 7 ON MATCH SET m = {y: 8}
+        FOREACH (k IN [0] | CREATE (:C {x: 9})) WITH n CALL (n) { CREATE (:D {x: 10}) } IN TRANSACTIONS OF 0 ROWS WITH n
+        REMOVE n.x RETURN 0
+    """
+    (updating,) = parse(text)
     (reading,) = parse("MATCH (n {x: 1}) CALL (n) { MATCH (n)-->(m {y: 2}) RETURN m.x + 3 AS x } RETURN x")
-    assert not lifted_literals(updating)
-    assert [text.value for text in lifted_literals(reading)] == [1, 2]  # type: ignore[attr-defined]
+    assert [each.value for each in lifted_literals(updating)] == list(range(1, 11))  # type: ignore[attr-defined]
+    assert [each.value for each in lifted_literals(reading)] == [1, 2]  # type: ignore[attr-defined]
 
 
 def test_what_was_written_gives_no_notice() -> None:

@@ -146,6 +146,7 @@ def test_every_stage_is_known() -> None:
         "procedures",
         "cardinalities",
         "sampled",
+        "updating",
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()

@@ -153,3 +153,63 @@ def test_a_sign_belongs_to_its_number(graph: Graph) -> None:
     assert graph.query(text % (50, 50)).fetchall() == [(7,)]
     values = graph.prepare(text % (50, 50))._planned.values
     assert list(values.values()) == [-50, [-50, 7]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE (n:New {id: %s, name: 'a'})-[:R {w: 0.5}]->(:New) RETURN n.id",
+        "MATCH (n:P {id: %s}) SET n.x = -1, n += {name: 'b'} RETURN n.x, n.name",
+        "MATCH (a:P), (b:P {id: 3}) WHERE a.id = %s CREATE (a)-[r:NEW {by: 'c'}]->(b) RETURN r.by",
+        "MERGE (n:P {id: %s}) ON CREATE SET n.x = 1 ON MATCH SET n.x = 2 RETURN n.x",
+        "UNWIND [1, 2] AS k MERGE (n:New {id: k, by: %s}) RETURN n.id, n.by",
+    ],
+)
+def test_updates_that_differ_in_values_of_properties_share_a_plan(graph: Graph, text: str) -> None:
+    assert [shared(graph, text % value) for value in (10, 20, 30, 30)] == [False, False, True, True]
+    for value in (17, 5000, 17, 18):
+        alone = Graph(graph._store).query(text % value)
+        result = Graph(graph._store) if value == 17 else graph
+        assert result.query(text % value).fetchall() == alone.fetchall()
+    count = "MATCH (n) RETURN count(*), sum(n.id), sum(n.x)"
+    other = Graph(graph._store)
+    for each in (graph, other):
+        each.query(text % 31)
+    assert graph.query(count).fetchall() == other.query(count).fetchall()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n:P) WHERE n.x > %s SET n.name = 'a'",  # how many it finds is for the planner to know
+        "MATCH (n:P {id: 1}) SET n.x = 1 + %s",
+        "UNWIND [%s] AS x CREATE (:New {x: x})",
+        "MATCH (n:P {id: 1}) SET n.name = 'a' RETURN %s",
+    ],
+)
+def test_other_updates_share_none(graph: Graph, text: str) -> None:
+    for value in (3990, 3991, 3992):
+        assert not shared(graph, text % value)
+        alone = Graph(graph._store).query(text % value)
+        result = graph.query(text % value)
+        assert (result.columns, result.fetchall()) == (alone.columns, alone.fetchall())
+
+
+def test_errors_of_updates_stand_where_they_are_in_the_text(graph: Graph) -> None:
+    text = "MATCH (n:P {id: %s}) CREATE (:New {x: 5, y: 1 / (n.x - n.x)})"
+    for value in (1, 22, 333, 1000):
+        with pytest.raises(ExecutionError) as raised:
+            graph.query(text % value)
+        with pytest.raises(ExecutionError) as alone:
+            Graph(graph._store).query(text % value)
+        assert str(raised.value) == str(alone.value) and raised.value.span == alone.value.span
+    assert shared(graph, text % 333)
+    assert graph.query("MATCH (n:New) RETURN count(*)").value() == 0
+
+
+def test_procedures_that_come_later_are_found_by_updates_that_share(graph: Graph) -> None:
+    text = "CALL test.later() YIELD x MERGE (n:New {id: %s}) SET n.x = x RETURN n.x"
+    for number in (1, 2):
+        graph.register_procedure("test.later() :: (x :: INTEGER)", lambda number=number: [(number,)])
+        for value in (3, 4, 5, 6):
+            assert graph.query(text % value).value() == number

@@ -91,9 +91,11 @@ bool equal(const ValueColumn& one, uint64_t i, const ValueColumn& other, uint64_
   return a.length == b.length && std::memcmp(a.bytes, b.bytes, a.length) == 0;
 }
 
-uint32_t bucket(const ValueColumn& column, uint64_t i, uint32_t bits) {
-  return static_cast<uint32_t>(mixed(word_at(column, i) + 0x9e3779b97f4a7c15ULL) >> (64 - bits));
+uint32_t bucket_of(uint64_t word, uint32_t bits) {
+  return static_cast<uint32_t>(mixed(word + 0x9e3779b97f4a7c15ULL) >> (64 - bits));
 }
+
+uint32_t bucket(const ValueColumn& column, uint64_t i, uint32_t bits) { return bucket_of(word_at(column, i), bits); }
 
 // Calls each(row, bucket) for all rows with a value, ascending; the buckets' entries are in the cache by then.
 template <class Each>
@@ -175,5 +177,32 @@ QE_API int32_t qe_value_index_find(const qe::ValueIndex* index, const qe::ValueC
       if (const Status status = stopped(control); status != kOk) return status;
   }
   *found = n;
+  return kOk;
+}
+
+// Looks one value up in an index of 64-bit integers (`number`) or of texts (`text`, `length` bytes): found[0] rows, the
+// first `capacity` of them, ascending, behind it. For statements that look up a node each, beside qe_value_index_find.
+QE_API int32_t qe_value_index_one(const qe::ValueIndex* index, int64_t number, const uint8_t* text, uint64_t length,
+                                  uint32_t capacity, uint32_t* found, const qe::Control* control) {
+  using namespace qe;
+  const ValueColumn& column = index->column;
+  const bool is_text = column.kind >= kTextValues;
+  if (!is_text && column.kind != kInt64Values) return kInvalid;
+  const uint64_t word = is_text ? text_hash(text, length) : static_cast<uint64_t>(number);
+  const uint32_t at = bucket_of(word, index->bits);
+  uint32_t n = 0;
+  for (uint32_t i = index->starts[at]; i < index->starts[at + 1]; ++i) {
+    const uint32_t row = index->rows[i];
+    if (i % kPolled == 0)
+      if (const Status status = stopped(control); status != kOk) return status;
+    if (is_text) {
+      const Text other = text_at(column, row);
+      if (other.length != length || std::memcmp(other.bytes, text, length) != 0) continue;
+    } else if (word_at(column, row) != word) {
+      continue;
+    }
+    if (n++ < capacity) found[n] = row;
+  }
+  found[0] = n;
   return kOk;
 }

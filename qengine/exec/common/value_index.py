@@ -30,6 +30,8 @@ from qengine.temporal.arrow import UNITS
 __all__ = ["HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
 
 _MOST_BITS = 31
+_FEW = 7  # rows that are found quickly
+_Few: Any = ctypes.c_uint32 * (1 + _FEW)
 _NUMBERS = (ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_uint8)
 _OFFSETS = {4: ctypes.c_uint32, 5: ctypes.c_uint64}
 _INT64 = range(-(2**63), 2**63)
@@ -229,13 +231,18 @@ class HashIndex(_Index):
 
     def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
         super().__init__(column)
-        self._build, self._find = _library()
+        self._build, self._find, self._find_one = _library()
         self._tables = [self._table(part, context) for part in self._parts]
         numbers = sum(part.of in (int, float) for part in self._parts)
         self.unique = all(unique for _, _, unique in self._tables) and numbers < 2
         kept = [array for _, arrays, _ in self._tables for array in arrays]
         kept += [part.rows for part in self._parts if part.rows is not None]
         self.nbytes = sum(array.nbytes for array in kept)
+        #: The class of the values that ``few`` finds quickly, None where it finds none so.
+        self._quick: type | None = None
+        if len(self._parts) == 1 and self._parts[0].rows is None and self._parts[0].of in (int, str):
+            self._quick = self._parts[0].of
+            self._address = ctypes.addressof(self._tables[0][0])
 
     def _table(self, part: _Part, context: ExecutionContext) -> tuple[_Table, tuple[Array, Array], bool]:
         bits = _bits(len(part.array))
@@ -263,6 +270,29 @@ class HashIndex(_Index):
         if len(found) == 1 and self._parts[0].rows is None:
             return found[0]
         return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def few(self, value: Any, context: ExecutionContext) -> list[int]:
+        """Return ``ids`` as a list, in a few microseconds where the column holds integers or texts and these are few.
+
+        Raises
+        ------
+        Unanswered
+            As ``ids``.
+        """
+        kind = type(value)
+        if kind is self._quick and (kind is str or value in _INT64):
+            try:
+                number, text = (0, value.encode()) if kind is str else (value, b"")
+            except UnicodeEncodeError:
+                return []
+            found = _Few()
+            control = ctypes.byref(context.control)
+            context.raise_for(self._find_one(self._address, number, text, len(text), _FEW, found, control))
+            if (count := found[0]) <= _FEW:
+                begin = self.begin
+                return [place + begin for place in found[1 : count + 1]]
+        ids: list[int] = self.ids(value, context).tolist()
+        return ids
 
     def pairs(self, values: Sequence[Any], context: ExecutionContext) -> tuple[Array, Array]:
         """Return for each id whose value equals one of ``values`` which of them it is, and the id, int64 each.
@@ -420,9 +450,11 @@ def _bit_at(array: Any) -> Callable[[int], Any]:
 
 
 @cache
-def _library() -> tuple[Callable[..., int], Callable[..., int]]:
+def _library() -> tuple[Callable[..., int], Callable[..., int], Callable[..., int]]:
     library: Any = _native.load()
     pointer = ctypes.c_void_p
     library.qe_value_index_build.argtypes = (pointer, pointer, pointer)
     library.qe_value_index_find.argtypes = (pointer, pointer, ctypes.c_uint64, pointer, pointer, pointer, pointer)
-    return library.qe_value_index_build, library.qe_value_index_find
+    one = (pointer, ctypes.c_int64, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint32, _Few, pointer)
+    library.qe_value_index_one.argtypes = one
+    return library.qe_value_index_build, library.qe_value_index_find, library.qe_value_index_one

@@ -39,11 +39,13 @@ class Edge:
 class Finder:
     """Vertices that a node of a pattern may be bound to, each once, in a row: all that satisfy it, perhaps others.
 
-    ``share``: about which share of all vertices these are.
+    ``share``: about which share of all vertices these are. ``settles``: the one of the node's own predicates that all
+    of them satisfy, so that it needn't be asked again.
     """
 
     share: float
     find: Callable[[Row], Iterable[int]]
+    settles: Expr | None = None
 
 
 class WalkedGraph(Protocol):

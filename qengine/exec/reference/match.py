@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Any, NamedTuple
 
-from qengine._frozen import frozen
 from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
 from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
+from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
@@ -19,8 +19,7 @@ from qengine.plan.traverse import conjunction
 __all__ = ["Matcher"]
 
 
-@frozen
-class _State:
+class _State(NamedTuple):
     """A partial embedding: the row so far, and which edges and vertices its elements take."""
 
     row: dict[str, Any]
@@ -73,22 +72,27 @@ class Matcher:
 
     def embeddings(self, row: Row) -> Iterator[dict[str, Any]]:
         """Give ``row`` with the pattern's variables added, once for each embedding."""
-        for state in self._extend(0, _State(dict(row))):
+        self._check()
+        for state in self._states(_State(dict(row))):
             found = state.row
             for name, path in self._paths:
                 found[name] = path(found)
-            if any(repeats(path(found)) for path, repeats in self._modes):
+            if self._modes and any(repeats(path(found)) for path, repeats in self._modes):
                 continue
-            if all(predicate(found) for predicate in self._predicates):
+            if not self._predicates or all(predicate(found) for predicate in self._predicates):
                 yield found
 
+    def _states(self, begin: _State) -> Iterable[_State]:
+        return self._extend(0, begin) if self._steps else (begin,)
+
     def _extend(self, depth: int, state: _State) -> Iterator[_State]:
-        self._check()
-        if depth == len(self._steps):
-            yield state
-            return
+        is_last = depth + 1 == len(self._steps)
         for extended in self._steps[depth](state):
-            yield from self._extend(depth + 1, extended)
+            self._check()
+            if is_last:
+                yield extended
+            else:
+                yield from self._extend(depth + 1, extended)
 
     # -- order -------------------------------------------------------------------------------------------------
 
@@ -137,15 +141,19 @@ class Matcher:
 
     # -- nodes -------------------------------------------------------------------------------------------------
 
-    def _node_test(self, node: PatternNode) -> Callable[[int], bool]:
-        labels = node.labels
-        predicates = [compile_predicate(predicate, self._env) for predicate in node.predicates]
+    def _node_test(self, node: PatternNode, settled: Expr | None = None) -> Callable[[int], bool]:
+        """Return what tells whether a vertex satisfies a node; ``settled``: the predicate that is known to hold."""
+        name, labels, labels_of = node.name, node.labels, self._env.labels
+        predicates = [compile_predicate(each, self._env) for each in node.predicates if each is not settled]
 
         def admits(vertex: int) -> bool:
-            row = {node.name: NodeHandle(vertex)}
-            if labels is not None and not labels.admits(self._env.labels(vertex)):
+            if labels is not None and not labels.admits(labels_of(vertex)):
                 return False
-            return all(predicate(row) for predicate in predicates)
+            row = {name: NodeHandle(vertex)}
+            for predicate in predicates:  # noqa: SIM110 - asked of every candidate: all() takes as long again
+                if not predicate(row):
+                    return False
+            return True
 
         return admits
 
@@ -153,28 +161,37 @@ class Matcher:
         return self._graph.finder(node, self._joint, unknown, self._env)
 
     def _node_step(self, node: PatternNode, unknown: Set[str]) -> _Step:
-        find = self._finder(node, unknown).find
+        name, admits = node.name, self._admits[node.name]
+
+        def given(state: _State) -> Iterator[_State]:
+            value = state.row[name]
+            if type(value) is NodeHandle:
+                taken = self._with_node(state, name, value.id, admits)
+                if taken is not None:
+                    yield taken
+            elif value is not None:
+                raise wrong_argument(f"The pattern's node {name}", "a node", value)
+
+        if node.bound:
+            return given
+        finder = self._finder(node, unknown)
+        find, unsettled = finder.find, self._node_test(node, finder.settles)
 
         def scan(state: _State) -> Iterator[_State]:
             for vertex in find(state.row):
-                yield from self._take_node(state, node.name, vertex)
+                taken = self._with_node(state, name, vertex, unsettled)
+                if taken is not None:
+                    yield taken
 
-        def given(state: _State) -> Iterator[_State]:
-            value = state.row[node.name]
-            if type(value) is NodeHandle:
-                yield from self._take_node(state, node.name, value.id)
-            elif value is not None:
-                raise wrong_argument(f"The pattern's node {node.name}", "a node", value)
+        return scan
 
-        return given if node.bound else scan
-
-    def _take_node(self, state: _State, name: str, vertex: int) -> Iterator[_State]:
-        """Give the state with a node bound to a vertex, unless the vertex doesn't satisfy it or is taken."""
+    def _with_node(self, state: _State, name: str, vertex: int, admits: Callable[[int], bool]) -> _State | None:
+        """Return the state with a node bound to a vertex, None where it doesn't satisfy the node or is taken."""
         if self._mode is MatchMode.DIFFERENT_NODES and vertex in self._rivals(state.vertices, name, state.row):
-            return
-        if self._admits[name](vertex):
-            row = {**state.row, name: NodeHandle(vertex)}
-            yield _State(row, state.edges, state.vertices | {vertex})
+            return None
+        if not admits(vertex):
+            return None
+        return _State({**state.row, name: NodeHandle(vertex)}, state.edges, state.vertices | {vertex})
 
     # -- relationships -----------------------------------------------------------------------------------------
 
@@ -258,6 +275,8 @@ class Matcher:
         row = {**state.row, edge.name: handles[0] if edge.hops is None else handles}
         taken = _State(row, state.edges.union(ids), state.vertices.union(inner))
         if far not in state.row:
-            yield from self._take_node(taken, far, end)
+            reached = self._with_node(taken, far, end, self._admits[far])
+            if reached is not None:
+                yield reached
         elif state.row[far] == NodeHandle(end):
             yield taken

@@ -243,10 +243,10 @@ class Compiler:
     def _(self, operator: op.ProcedureCall) -> Source:
         source = self.rows(operator.input)
         args = [compile(arg, self._env) for arg in operator.args]
-        caller = ProcedureCaller(operator, self._env.store, self._version, self._context)
         names = [name for _, name in operator.outputs]
 
         def rows(outer: Row) -> Rows:
+            caller = ProcedureCaller(operator, self._env.store, self._version, self._context)
             for row in source(outer):
                 for values in caller.rows([arg(row) for arg in args]):
                     yield {**row, **dict(zip(names, values, strict=True))}

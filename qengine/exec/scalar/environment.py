@@ -60,12 +60,7 @@ class Environment:
     ) -> None:
         self.store = store
         self.memory = MemoryAccount(None) if memory is None else memory
-        given: list[Given] = []
-        self.parameters = {name: from_python(value, name, given) for name, value in (parameters or {}).items()}
-        if self.memory.limit is not None and self.parameters:
-            self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))
-        if given:
-            find_in_graph(given, store)
+        self.take_parameters(parameters or {})
         self._seed = seed
         self.now = time.time_ns()
         self._subqueries = subqueries
@@ -78,6 +73,32 @@ class Environment:
     def random(self) -> Callable[[], float]:
         """Returns the next random number; seeded when it is first asked for, which takes as long as a small query."""
         return random.Random(self._seed).random
+
+    def take_parameters(self, parameters: Mapping[str, Any]) -> None:
+        """Convert parameters to values of the language, which are what expressions read from now on.
+
+        Raises
+        ------
+        ExecutionError
+            For what is none, or isn't of this graph.
+        """
+        given: list[Given] = []
+        self.parameters = {name: from_python(value, name, given) for name, value in parameters.items()}
+        if self.memory.limit is not None and self.parameters:
+            self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))
+        if given:
+            find_in_graph(given, self.store)
+
+    def reader_of(self, name: str) -> Callable[[Row], Any]:
+        """Return the closure that evaluates a parameter: there is one execution, so its value is known.
+
+        Raises
+        ------
+        ExecutionError
+            As ``parameter``.
+        """
+        value = self.parameter(name)
+        return lambda row: value
 
     def parameter(self, name: str) -> Any:
         """Return a parameter's value.

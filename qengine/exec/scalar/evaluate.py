@@ -97,10 +97,9 @@ def _(expr: x.Literal, env: Environment) -> Evaluator:
 @_compile.register
 def _(expr: x.Parameter, env: Environment) -> Evaluator:
     try:
-        value = env.parameter(expr.name)
+        return env.reader_of(expr.name)
     except ExecutionError as error:
         raise _placed(error, expr.span) from None
-    return lambda row: value
 
 
 @_compile.register

@@ -76,10 +76,12 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
 
 def _converted(value: Any, name: str, given: list[Given]) -> Any:
     kind = type(value)
-    if value is None or kind in (bool, float, str) or isinstance(value, Temporal | Point):
+    if value is None or kind is str or kind is float or kind is bool or isinstance(value, Temporal | Point):
         return value
     if kind is int:
         return checked(value)
+    if isinstance(value, Temporal):
+        return value
     if isinstance(value, list | tuple):
         if len(value) <= CHECKED_ITEMS:
             return [_converted(item, name, given) for item in value]
