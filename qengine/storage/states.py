@@ -7,9 +7,12 @@ given again. Where an element stands in a version (its internal id) is another m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qengine._frozen import frozen
+
+if TYPE_CHECKING:
+    from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
 
 __all__ = ["Commit", "NodeState", "RelationshipState"]
 
@@ -40,7 +43,9 @@ class Commit:
     """The elements that a transaction has touched, as they are after it, None for those that it has deleted.
 
     ``next_node``, ``next_relationship``: the least numbers that were never given. ``rules``: all rules that hold after
-    it (``catalog.rules.Rules.rows``), None where none has changed.
+    it (``catalog.rules.Rules.rows``), None where none has changed. ``node_blocks``, ``relationship_blocks``: new elements
+    that were made many at a time, in the order of their numbers; of one that is among ``nodes`` or ``relationships``,
+    too, that is what holds.
     """
 
     nodes: Mapping[int, NodeState | None]
@@ -48,3 +53,5 @@ class Commit:
     next_node: int
     next_relationship: int
     rules: tuple[tuple[str, ...], ...] | None = None
+    node_blocks: tuple[NodeBlock, ...] = ()
+    relationship_blocks: tuple[RelationshipBlock, ...] = ()
