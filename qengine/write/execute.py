@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -20,12 +21,16 @@ from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
 from qengine.write.rules import check_touched
-from qengine.write.steps import Rows, StepCompiler
+from qengine.write.column_values import Unbatched
+from qengine.write.steps import Given, StepCompiler, enough
+from qengine.write.table import Rows, Table, as_rows
 
 __all__ = ["execute"]
 
 _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
+_CELL = 80  # of a row of a table, and of each value that is made for it
+_NEW = 160  # of a new element that was made with many others
 _LOOKS = 256  # rows or changes between two looks at the memory
 
 
@@ -60,9 +65,9 @@ def execute(
     graph = LiveGraph(overlay, context)
     mark = overlay.mark()
     compiler = _Compiler(graph, context, reader, commit, sealed)
-    rows = list(compiler.rows(plan.root)({}))
-    _check_end(graph, min(mark, overlay.mark()))
     columns = plan.columns
+    rows = compiler.result(plan.root, wanted=bool(columns))
+    _check_end(graph, min(mark, overlay.mark()))
     if not columns:
         return []
     from qengine.exec.scalar.materialize import materialize
@@ -107,7 +112,7 @@ class _Held:
         self._overlay = overlay
         self._context = context
         self._holding = context.memory.holding("Update")
-        self._rows = self._count = 0
+        self._rows = self._cells = self._count = 0
 
     def check(self) -> None:
         """Raise where the execution must stop, or holds too much."""
@@ -115,7 +120,18 @@ class _Held:
         self._count += 1
         if self._count >= _LOOKS:
             self._count = 0
-            self._holding.set(self._rows * _ROW + self._overlay.mark() * _CHANGE)
+            self._hold()
+
+    def _hold(self) -> None:
+        blocks = self._overlay.node_blocks.size + self._overlay.relationship_blocks.size
+        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + blocks * _NEW)
+
+    def together(self, table: Table) -> Table:
+        """Return a table, which is held until the statement ends."""
+        self._cells += len(table) * (len(table.columns) + 1)
+        self._context.check()
+        self._hold()
+        return table
 
     def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
         """Return rows as a list, which is held until the statement ends."""
@@ -147,7 +163,8 @@ class _Compiler(Compiler):
         self._live = graph
         self._reader = reader
         self._commit = commit
-        self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
+        env: LiveEnvironment = self._env  # type: ignore[assignment]
+        self._steps = StepCompiler(graph, env, self._held.check, self._call, together=reader is not None)
 
     def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows."""
@@ -178,9 +195,49 @@ class _Compiler(Compiler):
 
         return rows
 
+    def result(self, root: op.Operator, *, wanted: bool) -> Rows:
+        """Run a whole plan; return its rows, or none where they aren't ``wanted``."""
+        if isinstance(root, up.Update):
+            found = self._updated(root)({})
+            return as_rows(found) if wanted else []
+        return list(self.rows(root)({}))
+
     def _update(self, operator: up.Update) -> Source:
-        source, run = self.rows(operator.input), self._steps.all(operator.steps)
-        return lambda outer: iter(run(self._held.gathered(source(outer))))
+        run = self._updated(operator)
+        return lambda outer: iter(as_rows(run(outer)))
+
+    def _updated(self, operator: up.Update) -> Callable[[Row], Given]:
+        """Return what carries out an update."""
+        together, run = self._together(operator.input), self._steps.all(operator.steps)
+        source = self.rows(operator.input)
+
+        def rows(outer: Row) -> Given:
+            given: Given | None = None
+            if together is not None:
+                with suppress(Unbatched):
+                    given = self._held.together(together())
+            return run(self._held.gathered(source(outer)) if given is None else given)
+
+        return rows
+
+    def _together(self, operator: op.Operator) -> Callable[[], Table] | None:
+        """Return what gives the rows of what is read as a table, None for what is read otherwise."""
+        batches = self._steps.batches
+        if self._reader is None:
+            return None
+        if isinstance(operator, op.Unwind) and isinstance(operator.input, op.Unit):
+
+            def unwound() -> Table:
+                table = batches.unwound(operator)
+                if not enough(table):
+                    raise Unbatched
+                return table
+
+            return unwound
+        if not isinstance(operator, op.Match):
+            return None
+        below, match = self._together(operator.input), batches.match(operator)
+        return None if below is None or match is None else lambda: match(self._held.together(below()))
 
     # ------------------------------------------------------------ CALL { … }
 

@@ -18,7 +18,7 @@ from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan.expr import Comparison, Expr, Property, Variable
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.storage.arrays import Array
 from qengine.storage.numbers import Numbers
@@ -33,7 +33,10 @@ _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to fin
 
 
 class LiveGraph:
-    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``)."""
+    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``).
+
+    ``context``: the limits of the statement that it is for.
+    """
 
     def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
         self.overlay = overlay
@@ -42,19 +45,22 @@ class LiveGraph:
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
-        self._context = context
+        self.context = context
         self.type_names = list(overlay.base.store.relationship_types)
         self._type_index = {name: index for index, name in enumerate(self.type_names)}
 
     @property
     def vertex_count(self) -> int:
         """Number of vertices, or a little more."""
-        return self._base.store.vertex_count + len(self.overlay.touched_nodes())
+        overlay = self.overlay
+        return self._base.store.vertex_count + len(overlay.touched_nodes()) + overlay.node_blocks.size
 
     @property
     def edge_count(self) -> int:
         """Number of edges, or a little more."""
-        return self._base.store.relationship_count + len(self.overlay.touched_relationships())
+        overlay = self.overlay
+        touched = len(overlay.touched_relationships()) + overlay.relationship_blocks.size
+        return self._base.store.relationship_count + touched
 
     def type_index(self, name: str) -> int:
         """Return the index of a relationship type, which may be new."""
@@ -178,11 +184,11 @@ class LiveGraph:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
         store, touched = self._base.store, self.overlay.touched_nodes()
         columns = {key: store.node_property(key) is not None for key in wanted}
-        places = self._places(wanted, columns, lambda key: hash_index(store, key, self._context, now=True))
+        places = self._places(wanted, columns, lambda key: hash_index(store, key, self.context, now=True))
         if places is None:
             return self._by_labels(labels)
         found = [number for number in self._base.numbers(places) if number not in touched]
-        return found + self.overlay.values.find(wanted, touched)
+        return found + self.overlay.nodes_having(wanted)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
         """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
@@ -192,12 +198,12 @@ class LiveGraph:
         if kind is not None:
             columns = {key: key in kind.property_keys for key in wanted}
             index = kind.index
-            places = self._places(wanted, columns, lambda key: relationship_index(store, index, key, self._context))
+            places = self._places(wanted, columns, lambda key: relationship_index(store, index, key, self.context))
             if places is None:
                 places = np.arange(kind.count, dtype=np.int64)
             numbers = store.relationship_numbers.of(places + kind.base).tolist()
             found = [number for number in numbers if number not in touched]
-        return found + self.overlay.relationship_values.find(wanted, touched)
+        return found + self.overlay.relationships_having(wanted)
 
     def _places(
         self, wanted: Mapping[str, Any], columns: Mapping[str, bool], index_of: Callable[[str], HashIndex | None]
@@ -213,7 +219,7 @@ class LiveGraph:
             index = index_of(key)
             if index is not None:
                 with suppress(Unanswered):
-                    answers.append(index.ids(value, self._context))
+                    answers.append(index.ids(value, self.context))
         answers.sort(key=len)
         for other in answers[1:]:
             at = np.minimum(np.searchsorted(other, answers[0]), max(0, len(other) - 1))
@@ -231,6 +237,7 @@ class LiveGraph:
         for number, state in tuple(touched.items()):
             if state is not None and (expr is None or expr.admits(frozenset(state.labels))):
                 yield number
+        yield from self.overlay.in_blocks(expr)
 
     # ------------------------------------------------------------ values
 
@@ -295,8 +302,10 @@ class _Types(frozenset[int]):
         return expr is None or bool(expr.admits(frozenset((name,))))
 
 
-def equalities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
-    """Give the properties of a node that must equal what can be evaluated before it is known, and to what."""
+def equalities(
+    node: PatternNode | PatternRelationship, predicates: Sequence[Expr], unknown: Set[str]
+) -> Iterator[tuple[str, Expr]]:
+    """Give the properties of an element that must equal what can be evaluated before it is known, and to what."""
     for each in (*node.predicates, *predicates):
         if not isinstance(each, Comparison) or each.ops != ("=",):
             continue
