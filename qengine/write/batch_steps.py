@@ -174,14 +174,26 @@ class BatchSteps:
             found = Elements(outcome.found(made.numbers), made.handle)
             result = table.take(outcome.rows).with_column(element.name, found)
             if pattern.reads_own:
-                run_each = self._by_row.all(step.on_match)
-                for row in result.take(np.flatnonzero(outcome.matches)).rows():
-                    run_each([row])
+                self._each(step.on_match, result.take(np.flatnonzero(outcome.matches)), element.name)
             elif settings:
                 self._assign_rows(Elements(found.numbers[outcome.matches], found.handle), settings)
             return result
 
         return run
+
+    def _each(self, steps: Iterable[up.Step], table: Table, name: str) -> None:
+        """Do steps, all of them for a row before the next, which change the elements of a column."""
+        run = self._by_row.all(steps)
+        for first in range(0, len(table), _AT_ONCE):
+            part = table.take(np.arange(first, min(first + _AT_ONCE, len(table))))
+            self._read_ahead(_elements(part, name))
+            for row in part.rows():
+                self._check()
+                run([row])
+
+    def _read_ahead(self, elements: Elements) -> None:
+        numbers = list(dict.fromkeys(elements.numbers.tolist()))
+        self._overlay.read_ahead(*((numbers, []) if elements.handle is NodeHandle else ([], numbers)))
 
     def _columns(self, items: Iterable[tuple[str, Expr]], table: Table, span: Span | None) -> dict[str, list[Any]]:
         return {key: stored(key, self._values.of(value, table), span) for key, value in items}
@@ -276,15 +288,14 @@ class BatchSteps:
 
     def _assign_rows(self, subject: Elements, columns: Mapping[str, list[Any]]) -> None:
         """Set properties of the element of each row, one after the other."""
-        assign, keys, overlay = self._by_row.assign, tuple(columns), self._overlay
+        assign, keys, handle = self._by_row.assign, tuple(columns), subject.handle
         values = list(zip(*columns.values(), strict=True))
         for first in range(0, len(values), _AT_ONCE):
-            part = subject.numbers[first : first + _AT_ONCE].tolist()
-            different = list(dict.fromkeys(part))
-            overlay.read_ahead(*((different, []) if subject.handle is NodeHandle else ([], different)))
-            for number, own in zip(part, values[first : first + _AT_ONCE], strict=True):
+            part = subject.numbers[first : first + _AT_ONCE]
+            self._read_ahead(Elements(part, handle))
+            for number, own in zip(part.tolist(), values[first : first + _AT_ONCE], strict=True):
                 self._check()
-                assign(subject.handle(number), dict(zip(keys, own, strict=True)))
+                assign(handle(number), dict(zip(keys, own, strict=True)))
 
 
 def _elements(table: Table, name: str) -> Elements:

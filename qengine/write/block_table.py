@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from qengine.exec.scalar.compare import group_key
@@ -63,26 +63,35 @@ class BlockValues(Generic[_B]):
         self._table = table
         self._by_key: dict[str, _Places] = {}
 
-    def places(self, key: str) -> Mapping[Any, int | list[int]]:
-        """Return by ``place_of`` each value of a key the element that has it, or the list of those that have it."""
+    def places(self, key: str) -> _Places:
+        """Return which elements have which values of a key."""
         found = self._by_key.setdefault(key, _Places(key))
         found.follow(self._table)
-        return found.places
-
-    def find(self, key: str, value: Any) -> list[int]:
-        """Return the elements that have a value, ascending."""
-        found = self.places(key).get(place_of(value), ())
-        return [found] if isinstance(found, int) else list(found)
+        return found
 
 
 class _Places:
-    """The places of one key."""
+    """The elements that have the values of one key.
+
+    Attributes
+    ----------
+    first
+        By ``place_of`` each value the first element that has it.
+    repeated
+        The others, in the order of their numbers.
+    """
 
     def __init__(self, key: str) -> None:
-        self.places: dict[Any, int | list[int]] = {}
+        self.first: dict[Any, int] = {}
+        self.repeated: dict[Any, list[int]] = {}
         self._key = key
         self._version = -1
-        self._columns: dict[int, list[Any] | None] = {}  # those that are in ``places``, by the blocks' first numbers
+        self._columns: dict[int, list[Any] | None] = {}  # those that were taken in, by the blocks' first numbers
+
+    def all_of(self, place: Any) -> Sequence[int]:
+        """Return all elements that have a value, ascending, by its ``place_of``."""
+        number = self.first.get(place)
+        return () if number is None else (number, *self.repeated.get(place, ()))
 
     def follow(self, table: BlockTable[Any]) -> None:
         """Take in what has changed of the blocks."""
@@ -90,25 +99,21 @@ class _Places:
             return
         now = {first: block.columns.get(self._key) for first, block in table.by_first.items()}
         if any(first not in now or now[first] is not column for first, column in self._columns.items()):
-            self.places, self._columns = {}, {}
+            self.first, self.repeated, self._columns = {}, {}, {}
         for first, column in now.items():
             if first not in self._columns and column is not None:
                 self._add(first, column)
         self._columns, self._version = now, table.version
 
     def _add(self, first: int, column: list[Any]) -> None:
-        fresh = dict(zip(places_of(column), range(first, first + len(column)), strict=True))
-        if len(fresh) == len(column) and None not in fresh and self.places.keys().isdisjoint(fresh):
-            self.places.update(fresh)
+        places = places_of(column)
+        fresh = dict(zip(places, range(first, first + len(column)), strict=True))
+        if len(fresh) == len(column) and None not in fresh and self.first.keys().isdisjoint(fresh):
+            self.first.update(fresh)
             return
-        for number, value in enumerate(column, first):
-            if value is None:
-                continue
-            known = self.places.setdefault(place_of(value), number)
-            if isinstance(known, list):
-                known.append(number)
-            elif known != number:
-                self.places[place_of(value)] = [known, number]
+        for number, place in enumerate(places, first):
+            if place is not None and self.first.setdefault(place, number) != number:
+                self.repeated.setdefault(place, []).append(number)
 
 
 class BlockLinks:

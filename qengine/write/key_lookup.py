@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -183,20 +184,27 @@ def _of_blocks(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[
     """Return what ``nodes_by_keys`` does of the nodes of blocks that weren't touched one by one."""
     if not overlay.node_blocks:
         return _NONE, _NONE
-    first, touched = next(iter(keys)), overlay.touched_nodes()
-    hits = list(map(overlay.block_values.places(first).get, places_of(keys[first])))
-    pairs = [
-        (row, number)
-        for row, hit in enumerate(hits)
-        if hit is not None
-        for number in ((hit,) if isinstance(hit, int) else hit)
-        if number not in touched
-    ]
+    first = next(iter(keys))
+    known, values = overlay.block_values.places(first), places_of(keys[first])
+    if known.repeated:
+        pairs = [
+            (row, number)
+            for row, hits in enumerate(map(known.all_of, values))
+            for number in hits
+        ]
+        both = np.array(pairs, np.int64).reshape(-1, 2)
+        rows, numbers = both[:, 0], both[:, 1]
+    else:
+        numbers = np.fromiter(map(known.first.get, values, repeat(-1)), np.int64, len(values))
+        rows = np.flatnonzero(numbers >= 0)
+        numbers = numbers[rows]
+    if touched := overlay.touched_nodes():
+        kept = ~np.isin(numbers, np.fromiter(touched, np.int64, len(touched)))
+        rows, numbers = rows[kept], numbers[kept]
     alike = labels is None or all(labels.admits(frozenset(block.labels)) for block in overlay.node_blocks)
     if len(keys) > 1 or not alike:
-        return _checked(overlay, pairs, labels, keys)
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+        return _checked(overlay, zip(rows.tolist(), numbers.tolist(), strict=True), labels, keys)
+    return rows, numbers
 
 
 def relationships_between(overlay: Overlay, type: str, starts: Array, ends: Array) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.write.base import Base
-from qengine.write.block_table import BlockLinks, BlockTable, BlockValues
+from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]
@@ -55,7 +55,7 @@ def _told(name: str, count: int) -> str:
 
 def _fewest(values: BlockValues[Any], wanted: Mapping[str, Any], touched: Mapping[int, object]) -> list[int]:
     """Return the elements of blocks that have the rarest of some values, but for those touched one by one."""
-    found = min((values.find(key, value) for key, value in wanted.items()), key=len)
+    found = min((values.places(key).all_of(place_of(value)) for key, value in wanted.items()), key=len)
     return [number for number in found if number not in touched]
 
 
@@ -204,7 +204,7 @@ class Overlay:
         return self._rules["now"]
 
     def touched_since(self, mark: int) -> tuple[dict[int, None], dict[int, None]]:
-        """Return the numbers of the nodes and the relationships that were touched since a mark."""
+        """Return the numbers of the nodes and the relationships that were touched one by one since a mark."""
         nodes: dict[int, None] = {}
         relationships: dict[int, None] = {}
         for table, key, _ in self._undo[mark:]:
@@ -212,11 +212,15 @@ class Overlay:
                 nodes[key] = None
             elif table is self._relationships:
                 relationships[key] = None
-            elif table is self.node_blocks.by_first and key in table:
-                nodes.update(dict.fromkeys(range(key, key + table[key].count)))
-            elif table is self.relationship_blocks.by_first and key in table:
-                relationships.update(dict.fromkeys(range(key, key + table[key].count)))
         return nodes, relationships
+
+    def blocks_since(self, mark: int) -> tuple[list[NodeBlock], list[RelationshipBlock]]:
+        """Return the blocks that were made or changed since a mark."""
+        tables = self.node_blocks.by_first, self.relationship_blocks.by_first
+        nodes, relationships = (
+            dict.fromkeys(key for table, key, _ in self._undo[mark:] if table is own and key in own) for own in tables
+        )
+        return [tables[0][first] for first in nodes], [tables[1][first] for first in relationships]
 
     def labelled(self, label: str) -> list[int]:
         """Return the touched nodes that have a label."""
