@@ -1,74 +1,18 @@
-"""New elements of a commit, many at a time: property by property rather than one by one."""
+"""What a commit says of new elements many at a time, as the next version takes it: numbers and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
-from qengine.storage.states import NodeState, RelationshipState
+from qengine.storage.states import Block
 from qengine.storage.variant import from_python
 
-__all__ = ["Block", "NodeBlock", "Part", "RelationshipBlock", "parts_of", "values_of"]
-
-Columns: TypeAlias = Mapping[str, list[Any]]
-
-
-@frozen
-class NodeBlock:
-    """New nodes with the same labels and the numbers from ``first`` on.
-
-    ``columns``: by property the value of each of them, None for those that have none. Nobody changes these lists.
-    """
-
-    first: int
-    count: int
-    labels: tuple[str, ...]
-    columns: Columns
-
-    def state(self, number: int) -> NodeState:
-        """Return one of the nodes."""
-        return NodeState(self.labels, _properties(self.columns, number - self.first))
-
-    def states(self) -> Iterator[tuple[int, NodeState]]:
-        """Give all nodes by their numbers."""
-        return ((number, self.state(number)) for number in range(self.first, self.first + self.count))
-
-
-@frozen
-class RelationshipBlock:
-    """New relationships of one type, with the numbers from ``first`` on; ``starts``, ``ends``: int64, nodes' numbers.
-
-    ``columns``: as of ``NodeBlock``.
-    """
-
-    first: int
-    count: int
-    type: str
-    starts: Array
-    ends: Array
-    columns: Columns
-
-    def state(self, number: int) -> RelationshipState:
-        """Return one of the relationships."""
-        row = number - self.first
-        properties = _properties(self.columns, row)
-        return RelationshipState(self.type, int(self.starts[row]), int(self.ends[row]), properties)
-
-    def states(self) -> Iterator[tuple[int, RelationshipState]]:
-        """Give all relationships by their numbers."""
-        return ((number, self.state(number)) for number in range(self.first, self.first + self.count))
-
-
-Block: TypeAlias = NodeBlock | RelationshipBlock
-
-
-def _properties(columns: Columns, row: int) -> dict[str, Any]:
-    found = ((key, values[row]) for key, values in columns.items())
-    return {key: value for key, value in found if value is not None}
+__all__ = ["Part", "parts_of", "values_of"]
 
 
 @frozen

@@ -78,7 +78,12 @@ def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, _S
     if len(graph.relationships) != 1:
         return None
     (edge,) = graph.relationships
-    if edge.hops is not None or edge.direction is not Direction.OUT or edge.bound or edge.types != LabelIs(element.type):
+    if (
+        edge.hops is not None
+        or edge.direction is not Direction.OUT
+        or edge.bound
+        or edge.types != LabelIs(element.type)
+    ):
         return None
     if not all(node.bound and node.labels is None and not node.predicates for node in graph.nodes):
         return None

@@ -1,9 +1,9 @@
 """Steps of updates that are carried out for many rows at once.
 
 A step means the same in both ways (``steps``). Here it is for those whose rows don't depend on what is done for rows
-before them, or only as far as their keys tell: CREATE, MERGE (``batch_merge``), SET of properties, and MATCH of nodes by
-their keys before them. First all is evaluated, then the graph is changed: whatever isn't plain is ``Unbatched`` before
-anything was done, and goes row by row.
+before them, or only as far as their keys tell: CREATE, MERGE (``batch_merge``), SET of properties, and MATCH of nodes
+by their keys before them. First all is evaluated, then the graph is changed: whatever isn't plain is ``Unbatched``
+before anything was done, and goes row by row.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class ByRow:
     """What is done row by row. ``assign``: sets properties of one element; ``all``: compiles steps."""
 
     def __init__(
-        self, assign: Callable[[_Entity, Mapping[str, Any]], None], all: Callable[[Iterable[up.Step]], Callable[..., Any]]
+        self,
+        assign: Callable[[_Entity, Mapping[str, Any]], None],
+        all: Callable[[Iterable[up.Step]], Callable[..., Any]],
     ) -> None:
         self.assign = assign
         self.all = all
@@ -170,7 +172,9 @@ class BatchSteps:
                 settings = {}
             else:
                 settings = self._columns(pattern.matched, matching, element.span)
-            made = self._made(element, creating, {k: each for k, each in columns.items() if each.count(None) < len(each)})
+            made = self._made(
+                element, creating, {k: each for k, each in columns.items() if each.count(None) < len(each)}
+            )
             found = Elements(outcome.found(made.numbers), made.handle)
             result = table.take(outcome.rows).with_column(element.name, found)
             if pattern.reads_own:
@@ -274,7 +278,9 @@ class BatchSteps:
                 rows = inside.tolist()
                 for key, values in columns.items():
                     self._check()
-                    column = list(self._overlay.node_blocks.by_first[block.first].columns.get(key, [None] * block.count))
+                    column = list(
+                        self._overlay.node_blocks.by_first[block.first].columns.get(key, [None] * block.count)
+                    )
                     for place, row in zip(places.tolist(), rows, strict=True):
                         column[place] = values[row]
                     self._overlay.set_block_column(block.first, key, column, len(rows))

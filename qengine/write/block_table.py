@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from qengine.exec.scalar.compare import group_key
-from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
+from qengine.storage.states import NodeBlock, RelationshipBlock
 
 __all__ = ["BlockLinks", "BlockTable", "BlockValues", "place_of", "places_of"]
 
@@ -60,7 +60,7 @@ class BlockValues(Generic[_B]):
     """By key, which elements of a table's blocks have a value; gathered when a key is first asked for."""
 
     def __init__(self, table: BlockTable[_B]) -> None:
-        self._table = table
+        self._table: BlockTable[_B] = table
         self._by_key: dict[str, _Places] = {}
 
     def places(self, key: str) -> _Places:

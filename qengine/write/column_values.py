@@ -1,7 +1,7 @@
 """Expressions over the rows of a table, column by column, where they read nothing that a step may change.
 
-What can't be evaluated so, or fails for a row, is ``Unbatched``: nothing was changed by then, and whoever asked goes row
-by row, where the error, if there is one, comes at its place.
+What can't be evaluated so, or fails for a row, is ``Unbatched``: nothing was changed by then, and whoever asked goes
+row by row, where the error, if there is one, comes at its place.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from operator import itemgetter
 from typing import Any
 
 from qengine.errors import ExecutionError, Span
+from qengine.exec.scalar.entities import ENTITIES
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
-from qengine.exec.scalar.entities import ENTITIES
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, preorder
 from qengine.write.table import Elements, Table, repeated

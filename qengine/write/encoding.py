@@ -4,8 +4,8 @@
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
 the number alone. Where rules have changed, a sixth part has all of them, as lists of strings.
 
-A commit with blocks of new elements is ``[2, …]``: the same parts, with null for rules that haven't changed, then blocks
-of nodes ``[first number, how many, labels, columns]`` and of relationships
+A commit with blocks of new elements is ``[2, …]``: the same parts, with null for rules that haven't changed, then
+blocks of nodes ``[first number, how many, labels, columns]`` and of relationships
 ``[first number, how many, type, starts, ends, columns]``. Columns are an object of lists, with null for no value.
 
 What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
@@ -26,8 +26,7 @@ import numpy as np
 
 from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
-from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import parse_zone
@@ -183,7 +182,7 @@ def _commit(found: Any) -> Commit:
     if len(found) not in ((8,) if found[0] == VERSION else (5, 6)):
         raise ValueError(f"it has {len(found)} parts")
     next_node, next_relationship = _number(found[1], _MOST), _number(found[2], _MOST)
-    blocks = found[6:] or ([], [])
+    blocks: list[Any] = found[6:] or [[], []]
     return Commit(
         _by_number(found[3], next_node, _node),
         _by_number(found[4], next_relationship, lambda parts: _relationship(parts, next_node)),
@@ -265,8 +264,8 @@ def _relationship_block(parts: list[Any], next_node: int) -> RelationshipBlock:
         numbers = _column(each, count)
         if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) >= next_node:
             raise ValueError("an end isn't a number that was given")
-    starts, ends = (np.array(each, np.int64) for each in ends)
-    return RelationshipBlock(first, count, _type(name), starts, ends, _columns(columns, count))
+    starts, stops = (np.array(each, np.int64) for each in ends)
+    return RelationshipBlock(first, count, _type(name), starts, stops, _columns(columns, count))
 
 
 def _columns(found: Any, count: int) -> dict[str, list[Any]]:

@@ -17,11 +17,11 @@ from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.storage.store import GraphStore
+from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
 from qengine.write.rules import check_touched
-from qengine.write.column_values import Unbatched
 from qengine.write.steps import Given, StepCompiler, enough
 from qengine.write.table import Rows, Table, as_rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def distinct_keys(keys: Keys) -> Iterable[Any]:
 
 def _check(values: Sequence[Any]) -> None:
     classes = set(map(type, values))
-    if not classes <= _PLAIN or (float in classes and any(value != value for value in values)):
+    if not classes <= _PLAIN or (
+        float in classes and any(type(each) is float and isnan(each) for each in values)
+    ):
         raise Unbatched
 
 
@@ -105,9 +108,7 @@ def _by_row(found: Iterable[tuple[Array, Array]]) -> tuple[Array, Array]:
     return rows[order], numbers[order]
 
 
-def _of_base(
-    overlay: Overlay, labels: LabelExpr | None, keys: Keys, context: ExecutionContext
-) -> tuple[Array, Array]:
+def _of_base(overlay: Overlay, labels: LabelExpr | None, keys: Keys, context: ExecutionContext) -> tuple[Array, Array]:
     store = overlay.base.store
     columns = {key: store.node_property(key) for key in keys}
     first = next(iter(keys))
@@ -187,11 +188,7 @@ def _of_blocks(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[
     first = next(iter(keys))
     known, values = overlay.block_values.places(first), places_of(keys[first])
     if known.repeated:
-        pairs = [
-            (row, number)
-            for row, hits in enumerate(map(known.all_of, values))
-            for number in hits
-        ]
+        pairs = [(row, number) for row, hits in enumerate(map(known.all_of, values)) for number in hits]
         both = np.array(pairs, np.int64).reshape(-1, 2)
         rows, numbers = both[:, 0], both[:, 1]
     else:

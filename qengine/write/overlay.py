@@ -10,8 +10,7 @@ from qengine._frozen import record
 from qengine.catalog.rules import Rules
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.arrays import Array
-from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.write.base import Base
 from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
 from qengine.write.touched import TouchedValues
@@ -72,8 +71,8 @@ _ONE = {
 class Overlay:
     """The elements of a base that were touched, as they are now, and those that were added.
 
-    Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark. New ones that
-    were made many at a time stay blocks; what is touched one by one goes before them.
+    Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark. New ones
+    that were made many at a time stay blocks; what is touched one by one goes before them.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class Overlay:
 
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
-        found = self._nodes.get(number, _ABSENT)
+        found: NodeState | None = self._nodes.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
         return self.base.node(number) if number < self.base.next_node else self._of_node_block(number)
@@ -138,7 +137,7 @@ class Overlay:
 
     def relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, None where there is none."""
-        found = self._relationships.get(number, _ABSENT)
+        found: RelationshipState | None = self._relationships.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
         if number < self.base.next_relationship:
@@ -155,14 +154,14 @@ class Overlay:
 
     def touched_node(self, number: int) -> NodeState | bool | None:
         """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""
-        found = self._nodes.get(number, _ABSENT)
+        found: NodeState | None = self._nodes.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
         return False if number < self.base.next_node else self._of_node_block(number) or False
 
     def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
-        found = self._relationships.get(number, _ABSENT)
+        found: RelationshipState | None = self._relationships.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
         return False if number < self.base.next_relationship else self._of_relationship_block(number) or False

@@ -10,8 +10,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.plan.pattern import LabelIs
 from qengine.plan.updates import AddRule, DropRule
-from qengine.storage.state_blocks import Block
-from qengine.storage.states import NodeState, RelationshipState
+from qengine.storage.states import Block, NodeState, RelationshipState
 from qengine.write.column_values import Unbatched
 from qengine.write.key_lookup import nodes_by_keys
 from qengine.write.live import LiveGraph
@@ -169,7 +168,7 @@ def _check_block(graph: LiveGraph, block: Block, rule: Rule, touched: Mapping[in
 
 
 def _holds(graph: LiveGraph, rule: Rule, columns: Sequence[list[Any] | None]) -> bool:
-    """Tell whether different elements that a rule is about, with these values of its keys, surely are as it requires."""
+    """Tell whether different elements that a rule is about surely are as it requires; ``columns``: of its keys."""
     given = [column for column in columns if column is not None]
     if len(given) < len(columns):
         return not rule.needs_values

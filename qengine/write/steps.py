@@ -39,7 +39,7 @@ def enough(rows: Given) -> bool:
 
 
 class StepCompiler:
-    """Turns steps into functions from rows to rows, once a statement. Here they go row by row; ``batches`` has the rest.
+    """Turns steps into functions from rows to rows, once a statement: row by row, or as ``batches`` does it.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _NULL = type(None)
 
 @frozen
 class Elements:
-    """A column of nodes or of relationships: their numbers (int64), -1 for null. ``handle``: the class of its values."""
+    """A column of nodes or of relationships: numbers (int64), -1 for null. ``handle``: the class of its values."""
 
     numbers: Array
     handle: type[NodeHandle] | type[RelationshipHandle]
@@ -72,7 +72,9 @@ class Table:
             return Table(len(places), taken)
         pick = itemgetter(*places.tolist())
         columns: dict[str, Column] = {
-            name: Elements(column.numbers[places], column.handle) if isinstance(column, Elements) else list(pick(column))
+            name: Elements(column.numbers[places], column.handle)
+            if isinstance(column, Elements)
+            else list(pick(column))
             for name, column in self.columns.items()
         }
         return Table(len(places), columns)

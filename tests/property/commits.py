@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from qengine.catalog.rules import EXISTENCE, INDEXES, KEY, TYPE, UNIQUE, Rule, Rules
-from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.fields import checked_days
 from qengine.temporal.native import from_native

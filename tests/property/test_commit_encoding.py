@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import StorageError
-from qengine.storage.state_blocks import NodeBlock, RelationshipBlock
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal import Date
 from qengine.write.encoding import DEEPEST, decode, encode
 from qengine.write.frames import frame

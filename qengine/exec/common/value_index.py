@@ -210,9 +210,7 @@ class _Index:
 
     def _check(self, value: Any) -> None:
         """Refuse a value that what isn't indexed may be equal to."""
-        if type(value) not in _PLAIN and not (
-            self._whole and type(value) in (Date, LocalTime, LocalDateTime)
-        ):
+        if type(value) not in _PLAIN and not (self._whole and type(value) in (Date, LocalTime, LocalDateTime)):
             raise Unanswered
 
 
