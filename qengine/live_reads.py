@@ -170,7 +170,7 @@ class _ReadGraph(LiveGraph):
 
     def _node_index(self, key: str) -> HashIndex | None:
         store = self._base.store
-        found = hash_index(store, key, self._context)
+        found = hash_index(store, key, self.context)
         if found is None and (column := store.node_property(key)) is not None and _Scan.fits(column):
             note_scan(store, HASH, key)
             return cast("HashIndex", _Scan(column))

@@ -14,11 +14,13 @@ from qengine.storage.assemble import MAX_VERTICES
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.numbers import NumberList, NumberRange, Numbers
 from qengine.storage.patched_columns import NOTHING
+from qengine.storage.state_blocks import Part
 from qengine.storage.states import NodeState
 from qengine.storage.store import GraphStore, LabelGroup
 
 __all__ = ["NodeLayout", "lay_out", "lay_out_new"]
 
+_NONE = np.empty(0, np.int64)
 _MOST_REPEATS = 16  # label groups beyond one a label set, before they are merged
 
 
@@ -61,11 +63,13 @@ class _Changes:
 
     deleted: list[int] = field(default_factory=list)
     relabelled: dict[int, frozenset[str]] = field(default_factory=dict)
-    fresh: dict[frozenset[str], list[int]] = field(default_factory=dict)
+    fresh: dict[frozenset[str], Array] = field(default_factory=dict)
     labels: dict[str, None] = field(default_factory=dict)
 
 
-def lay_out(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array) -> NodeLayout:
+def lay_out(
+    base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array, parts: Iterable[Part] = ()
+) -> NodeLayout:
     """Lay out the nodes of the next version.
 
     New nodes form groups of their own after all others, so that nothing moves. Where a node is deleted or its labels
@@ -79,13 +83,15 @@ def lay_out(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: A
         What has changed, by number.
     old_ids
         int64: the id in ``base`` of each of them, -1 for new ones.
+    parts
+        New nodes that aren't among ``states``.
 
     Raises
     ------
     StorageError
         If the graph is too large for 32-bit ids.
     """
-    return _laid_out(base, _changes(base, states, old_ids))
+    return _laid_out(base, _changes(base, states, old_ids, parts))
 
 
 def lay_out_new(base: GraphStore, fresh: Mapping[frozenset[str], Sequence[int]], labels: Iterable[str]) -> NodeLayout:
@@ -93,7 +99,7 @@ def lay_out_new(base: GraphStore, fresh: Mapping[frozenset[str], Sequence[int]],
 
     ``fresh``: the numbers of the new nodes, by their labels. ``labels``: these labels in the order in which they come.
     """
-    added = {names: list(numbers) for names, numbers in fresh.items()}
+    added = {names: np.array(numbers, np.int64) for names, numbers in fresh.items()}
     return _laid_out(base, _Changes(fresh=added, labels=dict.fromkeys((*base.labels, *labels))))
 
 
@@ -107,8 +113,11 @@ def _laid_out(base: GraphStore, changes: _Changes) -> NodeLayout:
     return _appended(base, changes)
 
 
-def _changes(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array) -> _Changes:
+def _changes(
+    base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array, parts: Iterable[Part]
+) -> _Changes:
     found = _Changes(labels=dict.fromkeys(base.labels))
+    fresh: dict[frozenset[str], list[int]] = {}
     for (number, state), old in zip(states.items(), old_ids.tolist(), strict=True):
         if state is None:
             if old >= 0:
@@ -116,39 +125,45 @@ def _changes(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: 
             continue
         labels = frozenset(state.labels)
         if old < 0:
-            found.fresh.setdefault(labels, []).append(number)
+            fresh.setdefault(labels, []).append(number)
         elif labels != frozenset(base.labels_of(old)):
             found.relabelled[old] = labels
         found.labels.update(dict.fromkeys(state.labels))
+    found.fresh = {labels: np.array(numbers, np.int64) for labels, numbers in fresh.items()}
+    for part in parts:
+        labels = frozenset(part.block.labels)
+        found.fresh[labels] = np.concatenate((found.fresh.get(labels, _NONE), part.numbers))
+        found.labels.update(dict.fromkeys(part.block.labels))
     return found
 
 
 def _appended(base: GraphStore, changes: _Changes) -> NodeLayout:
     """Add new nodes after all others."""
     groups = list(base.groups)
-    added: list[int] = []
+    parts: list[Array] = []
     for labels in sorted(changes.fresh, key=lambda labels: not groups or labels != groups[-1].labels):
         last = groups[-1] if groups else LabelGroup(labels, 0, 0)
         if last.labels == labels:
             groups[-1:] = [LabelGroup(labels, last.begin, last.end + len(changes.fresh[labels]))]
         else:
             groups.append(LabelGroup(labels, last.end, last.end + len(changes.fresh[labels])))
-        added += changes.fresh[labels]
+        parts.append(changes.fresh[labels])
     numbers = base.node_numbers
     origins = None
-    if added:
+    if parts:
+        added = np.concatenate(parts)
         old = np.arange(base.vertex_count, dtype=np.int64)
         origins = np.concatenate((old, np.full(len(added), NOTHING, np.int64)))
         numbers = _with(base, added)
     return NodeLayout(tuple(groups), _used(changes.labels, groups), origins, None, np.empty(0, np.int64), numbers)
 
 
-def _with(base: GraphStore, added: Sequence[int]) -> Numbers:
+def _with(base: GraphStore, added: Array) -> Numbers:
     """Return the numbers of the nodes with those of new ones after them."""
     first, last = base.vertex_count, base.vertex_count + len(added)
-    if base.node_numbers.equal_ids and list(added) == list(range(first, last)):
+    if base.node_numbers.equal_ids and (added == np.arange(first, last)).all():
         return Numbers([NumberRange(0, last)])
-    array = np.concatenate((base.node_numbers.of(np.arange(first, dtype=np.int64)), np.array(added, np.int64)))
+    array = np.concatenate((base.node_numbers.of(np.arange(first, dtype=np.int64)), added))
     return Numbers([NumberList(lambda: array, last)])
 
 
@@ -182,13 +197,13 @@ def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
     origins, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     end = 0
     for (labels, index), members in kept.items():
-        added: list[int] = []
+        added = _NONE
         if first[labels] == index:
             members = np.concatenate((members, *arriving.get(labels, ())))
-            added = changes.fresh.get(labels, [])
-        if len(members) or added:
+            added = changes.fresh.get(labels, _NONE)
+        if len(members) or len(added):
             origins += [members, np.full(len(added), NOTHING, np.int64)]
-            numbers += [base.node_numbers.of(members), np.array(added, np.int64)]
+            numbers += [base.node_numbers.of(members), added]
             groups.append(LabelGroup(labels, end, end + len(members) + len(added)))
             end = groups[-1].end
     return _layout(base, changes, groups, np.concatenate(origins), np.concatenate(numbers), np.flatnonzero(~stays))

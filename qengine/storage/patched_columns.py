@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,13 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 def patched(
-    column: PropertyColumn | None, origins: Array | None, count: int, values: Mapping[int, Any], *, whole: bool
+    column: PropertyColumn | None,
+    origins: Array | None,
+    count: int,
+    values: Mapping[int, Any],
+    *,
+    whole: bool,
+    added: Sequence[tuple[Array, Any]] = (),
 ) -> PropertyColumn | None:
     """Return a column by the ids of the next version; None where no value is left.
 
@@ -45,20 +51,22 @@ def patched(
         By new id: what differs from the version before; None where there is no value any more.
     whole
         Cover all ids, whether they have a value or not.
+    added
+        New ids (int64) that aren't among ``values``, and normal Arrow arrays of their values, null for none.
 
     Raises
     ------
     StorageError
         For a value that can't be a property.
     """
-    if column is not None and origins is None and not values:
+    if column is not None and origins is None and not values and not added:
         return column
     present = {id: value for id, value in values.items() if value is not None}
     old = pa.nulls(0) if column is None else column.array
     begin, rows = _rows(column, origins, count)
     if whole:
         begin, rows = _widened(begin, rows, 0, count)
-    fresh = np.fromiter(present, np.int64, len(present))
+    fresh = np.concatenate([np.fromiter(present, np.int64, len(present)), *(ids for ids, _ in added)])
     if len(fresh):
         begin, rows = _widened(begin, rows, int(fresh.min()), int(fresh.max()) + 1)
     if not len(rows):
@@ -68,8 +76,8 @@ def patched(
         changed = changed[(changed >= begin) & (changed < begin + len(rows))]
         rows[changed - begin] = -1
     rows[fresh - begin] = len(old) + np.arange(len(fresh))
-    parts = _aligned(old, from_python(list(present.values()), "a property")) if present else (old,)
-    return _taken(begin, rows, parts)
+    arrays = [from_python(list(present.values()), "a property")] if present else []
+    return _taken(begin, rows, _all_aligned(old, [*arrays, *(array for _, array in added)]))
 
 
 def extended_column(
@@ -135,6 +143,17 @@ def _widened(begin: int, rows: Array, low: int, high: int) -> tuple[int, Array]:
     if not before and not after:
         return begin, rows
     return begin - before, np.pad(rows, (before, after), constant_values=-1)
+
+
+def _all_aligned(old: Any, added: Iterable[Any]) -> list[Any]:
+    """Return arrays that follow each other with one Arrow type, as ``_aligned`` does two of them."""
+    parts = [old]
+    for array in added:
+        if array.type == parts[-1].type and not is_variant(array.type):
+            parts.append(array)
+        else:
+            parts = list(_aligned(concatenate(parts), array))
+    return parts
 
 
 def _aligned(old: Any, added: Any) -> tuple[Any, Any]:

@@ -6,12 +6,15 @@ given again. Where an element stands in a version (its internal id) is another m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from qengine._frozen import frozen
 
-__all__ = ["Commit", "NodeState", "RelationshipState"]
+if TYPE_CHECKING:
+    from qengine.storage.arrays import Array
+
+__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "RelationshipBlock", "RelationshipState"]
 
 
 @frozen
@@ -35,12 +38,71 @@ class RelationshipState:
     properties: Mapping[str, Any]
 
 
+Columns: TypeAlias = Mapping[str, list[Any]]
+
+
+@frozen
+class NodeBlock:
+    """Many new nodes, with the same labels and the numbers from ``first`` on.
+
+    ``columns``: by property the value of each of them, None for those that have none. Nobody changes these lists.
+    """
+
+    first: int
+    count: int
+    labels: tuple[str, ...]
+    columns: Columns
+
+    def state(self, number: int) -> NodeState:
+        """Return one of the nodes."""
+        return NodeState(self.labels, _properties(self.columns, number - self.first))
+
+    def states(self) -> Iterator[tuple[int, NodeState]]:
+        """Give all nodes by their numbers."""
+        return ((number, self.state(number)) for number in range(self.first, self.first + self.count))
+
+
+@frozen
+class RelationshipBlock:
+    """Many new relationships of one type, with the numbers from ``first`` on.
+
+    ``starts``, ``ends`` (int64): numbers of nodes. ``columns``: as of ``NodeBlock``.
+    """
+
+    first: int
+    count: int
+    type: str
+    starts: Array
+    ends: Array
+    columns: Columns
+
+    def state(self, number: int) -> RelationshipState:
+        """Return one of the relationships."""
+        row = number - self.first
+        properties = _properties(self.columns, row)
+        return RelationshipState(self.type, int(self.starts[row]), int(self.ends[row]), properties)
+
+    def states(self) -> Iterator[tuple[int, RelationshipState]]:
+        """Give all relationships by their numbers."""
+        return ((number, self.state(number)) for number in range(self.first, self.first + self.count))
+
+
+Block: TypeAlias = NodeBlock | RelationshipBlock
+
+
+def _properties(columns: Columns, row: int) -> dict[str, Any]:
+    found = ((key, values[row]) for key, values in columns.items())
+    return {key: value for key, value in found if value is not None}
+
+
 @frozen
 class Commit:
     """The elements that a transaction has touched, as they are after it, None for those that it has deleted.
 
     ``next_node``, ``next_relationship``: the least numbers that were never given. ``rules``: all rules that hold after
-    it (``catalog.rules.Rules.rows``), None where none has changed.
+    it (``catalog.rules.Rules.rows``), None where none has changed. ``node_blocks``, ``relationship_blocks``: new
+    elements that were made many at a time, in the order of their numbers; of one that is among ``nodes`` or
+    ``relationships``, too, that is what holds.
     """
 
     nodes: Mapping[int, NodeState | None]
@@ -48,3 +110,5 @@ class Commit:
     next_node: int
     next_relationship: int
     rules: tuple[tuple[str, ...], ...] | None = None
+    node_blocks: tuple[NodeBlock, ...] = ()
+    relationship_blocks: tuple[RelationshipBlock, ...] = ()

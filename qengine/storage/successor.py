@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberList, Numbers, Run
 from qengine.storage.patched_columns import NOTHING, patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type
+from qengine.storage.state_blocks import Part, parts_of, values_of
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
 
@@ -52,8 +53,9 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
         If the graph would be too large, or for a value that can't be a property.
     """
     old_nodes = _places(base.node_numbers, commit.nodes)
-    layout = lay_out(base, commit.nodes, old_nodes)
-    nodes = _node_columns(base, layout, commit.nodes, old_nodes)
+    parts = parts_of(commit.node_blocks, commit.nodes)
+    layout = lay_out(base, commit.nodes, old_nodes, parts)
+    nodes = _node_columns(base, layout, commit.nodes, old_nodes, parts)
     made = [each for each in _types(base, layout, commit) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
@@ -81,7 +83,11 @@ def _places(numbers: Numbers, wanted: Mapping[int, Any]) -> Array:
 
 
 def _node_columns(
-    base: GraphStore, layout: NodeLayout, states: Mapping[int, NodeState | None], old_ids: Array
+    base: GraphStore,
+    layout: NodeLayout,
+    states: Mapping[int, NodeState | None],
+    old_ids: Array,
+    parts: Sequence[Part],
 ) -> dict[str, PropertyColumn]:
     columns = {key: column for key in base.property_keys("node") if (column := base.node_property(key)) is not None}
     kept = [(number, state.properties) for number, state in states.items() if state is not None]
@@ -90,7 +96,17 @@ def _node_columns(
     changed = _differing(columns, old, new, [properties for _, properties in kept])
     # In a layout where ids stay, new nodes have no value unless it is among those that have changed.
     origins = None if layout.new_ids is None else layout.origins
-    return _patched(columns, origins, layout.count, changed, whole=False)
+    ids = np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)])
+    return _patched(columns, origins, layout.count, changed, _placed(parts, ids), whole=False)
+
+
+_Added: TypeAlias = Mapping[str, Sequence[tuple[Array, Any]]]
+"""By property new ids (int64) of elements of blocks, and arrays of their values."""
+
+
+def _placed(parts: Sequence[Part], ids: Array) -> _Added:
+    """Return the properties of the elements of blocks, which have these new ids."""
+    return {key: [(ids[places], array) for places, array in own] for key, own in values_of(parts).items()}
 
 
 def _differing(
@@ -120,12 +136,14 @@ def _patched(
     origins: Array | None,
     count: int,
     changed: Mapping[str, Mapping[int, Any]],
+    added: _Added,
     *,
     whole: bool,
 ) -> dict[str, PropertyColumn]:
     found = {}
-    for key in dict.fromkeys((*columns, *changed)):
-        column = patched(columns.get(key), origins, count, changed.get(key, {}), whole=whole)
+    for key in dict.fromkeys((*columns, *changed, *added)):
+        values, own = changed.get(key, {}), added.get(key, ())
+        column = patched(columns.get(key), origins, count, values, whole=whole, added=own)
         if column is not None:
             found[key] = column
     return found
@@ -148,11 +166,41 @@ class _Made:
 
 @dataclass
 class _Touched:
-    """What a commit says of one type: local ids of those that go, and states of new ones and of those that stay."""
+    """What a commit says of one type: local ids of those that go, and states of new ones and of those that stay.
+
+    New ones are those of ``fresh``, then those of ``parts``.
+    """
 
     gone: list[int] = field(default_factory=list)
     fresh: dict[int, RelationshipState] = field(default_factory=dict)
     kept: dict[int, RelationshipState] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def new(self) -> int:
+        """How many are new."""
+        return len(self.fresh) + sum(part.count for part in self.parts)
+
+    @property
+    def has_properties(self) -> bool:
+        """Whether a new one, or one that stays, has properties."""
+        states = (*self.fresh.values(), *self.kept.values())
+        return any(part.block.columns for part in self.parts) or any(each.properties for each in states)
+
+    def numbers(self) -> Array:
+        """Return the numbers of the new ones (int64)."""
+        own = np.fromiter(self.fresh, np.int64, len(self.fresh))
+        return np.concatenate([own, *(part.numbers for part in self.parts)])
+
+    def ends(self) -> tuple[Array, Array]:
+        """Return the numbers of the starts and ends of the new ones (int64)."""
+        states, parts = self.fresh.values(), self.parts
+        starts = np.fromiter((each.start for each in states), np.int64, len(states))
+        ends = np.fromiter((each.end for each in states), np.int64, len(states))
+        return (
+            np.concatenate([starts, *(part.of(part.block.starts) for part in parts)]),
+            np.concatenate([ends, *(part.of(part.block.ends) for part in parts)]),
+        )
 
 
 def _types(base: GraphStore, layout: NodeLayout, commit: Commit) -> Iterator[_Made]:
@@ -183,6 +231,8 @@ def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
             own.gone.append(id - edge_type.base)
         if state is not None:
             found.setdefault(state.type, _Touched()).fresh[number] = state
+    for part in parts_of(commit.relationship_blocks, commit.relationships):
+        found.setdefault(part.block.type, _Touched()).parts.append(part)
     return found
 
 
@@ -194,31 +244,32 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     columns = {key: column for key, column in read if column is not None}
     numbers = base.relationship_numbers.runs[index]
     lists = SplicedType(adjacencies, None, edge_type.parallel, edge_type.loops)
-    keeps_ids = bool(columns) or any(each.properties for each in (*touched.fresh.values(), *touched.kept.values()))
+    keeps_ids = bool(columns) or touched.has_properties
     lacks_ids = keeps_ids and adjacencies[ways[1]].edge_ids is None
-    if touched.gone or touched.fresh or layout.new_ids is not None or lacks_ids:
+    if touched.gone or touched.new or layout.new_ids is not None or lacks_ids:
         change = _change(base, edge_type, layout, touched, keeps_ids)
         lists = changed_type(adjacencies, change, edge_type.loops)
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
-    changed = _relationship_values(columns, touched, lists.sources, edge_type.count)
+    changed, added = _relationship_values(columns, touched, lists.sources, edge_type.count)
     origins = lists.sources
     if origins is not None:
-        numbers = _numbered(numbers.of(np.arange(edge_type.count, dtype=np.int64)), touched.fresh, origins)
+        numbers = _numbered(numbers.of(np.arange(edge_type.count, dtype=np.int64)), touched, origins)
         origins = np.where(origins < edge_type.count, origins, NOTHING)
-    own = _patched(columns, origins, count, changed, whole=True)
+    own = _patched(columns, origins, count, changed, added, whole=True)
     return _Made(name, count, edge_type.undirected, lists, own, numbers)
 
 
 def _new_type(name: str, layout: NodeLayout, touched: _Touched) -> _Made:
-    starts, ends = _ends(layout, touched.fresh)
+    starts, ends = _ends(layout, touched)
     count = len(starts)
-    keeps_ids = any(state.properties for state in touched.fresh.values())
-    lists = new_type(starts, ends, np.arange(count, dtype=np.int64), undirected=False, keeps_ids=keeps_ids)
+    sources = np.arange(count, dtype=np.int64)
+    lists = new_type(starts, ends, sources, undirected=False, keeps_ids=touched.has_properties)
     assert lists.sources is not None
-    columns = _patched({}, None, count, _relationship_values({}, touched, lists.sources, 0), whole=True)
-    return _Made(name, count, False, lists, columns, _numbered(_EMPTY, touched.fresh, lists.sources))
+    changed, added = _relationship_values({}, touched, lists.sources, 0)
+    columns = _patched({}, None, count, changed, added, whole=True)
+    return _Made(name, count, False, lists, columns, _numbered(_EMPTY, touched, lists.sources))
 
 
 def _change(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: _Touched, keeps_ids: bool) -> Change:
@@ -226,7 +277,7 @@ def _change(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: 
     gone = np.array(sorted(touched.gone), np.int64)
     again = _of_moved(base.adjacency(edge_type.index, Direction.OUT), layout.moved, base.vertex_count)
     again = again[~np.isin(again, gone)]
-    starts, ends = _ends(layout, touched.fresh)
+    starts, ends = _ends(layout, touched)
     if len(again):
         assert layout.new_ids is not None
         old_starts, old_ends = base.endpoints(again + edge_type.base)
@@ -234,7 +285,7 @@ def _change(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: 
         ends = np.concatenate((layout.new_ids[old_ends], ends))
         if NO_VERTEX in starts or NO_VERTEX in ends:
             raise InternalError("A deleted node still has relationships.")
-    sources = np.concatenate((again, edge_type.count + np.arange(len(touched.fresh))))
+    sources = np.concatenate((again, edge_type.count + np.arange(touched.new)))
     removed = np.sort(np.concatenate((gone, again)))
     return Change(removed, starts, ends, sources, layout.new_ids, keeps_ids)
 
@@ -250,32 +301,34 @@ def _of_moved(out: Adjacency, moved: Array, vertices: int) -> Array:
     return np.flatnonzero(marked[out.neighbours] | np.repeat(own, np.diff(offsets).astype(np.int64)))
 
 
-def _ends(layout: NodeLayout, fresh: Mapping[int, RelationshipState]) -> tuple[Array, Array]:
+def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
     """Return the starts and ends of new relationships (uint32)."""
-    ends = [layout.numbers.places([getattr(each, end) for each in fresh.values()]) for end in ("start", "end")]
-    if any((each < 0).any() for each in ends):
+    starts, ends = (layout.numbers.places(each) for each in touched.ends())
+    if (starts < 0).any() or (ends < 0).any():
         raise InternalError("A relationship has an end that is no node.")
-    return ends[0].astype(np.uint32), ends[1].astype(np.uint32)
+    return starts.astype(np.uint32), ends.astype(np.uint32)
 
 
 def _relationship_values(
     columns: Mapping[str, PropertyColumn], touched: _Touched, sources: Array | None, old_count: int
-) -> dict[str, dict[int, Any]]:
-    """Return by key and new local id the values that differ from those of the version before."""
+) -> tuple[dict[str, dict[int, Any]], _Added]:
+    """Return by key and new local id the values that differ from those of the version before, and those of blocks."""
     states = (*touched.kept.values(), *touched.fresh.values())
-    if not states:
-        return {}
-    own = np.concatenate((np.fromiter(touched.kept, np.int64), old_count + np.arange(len(touched.fresh))))
+    if not (states or touched.parts):
+        return {}, {}
+    own = np.concatenate((np.fromiter(touched.kept, np.int64, len(touched.kept)), old_count + np.arange(touched.new)))
     new = own
     if sources is not None:
-        places = np.empty(old_count + len(touched.fresh), np.int64)
+        places = np.empty(old_count + touched.new, np.int64)
         places[sources] = np.arange(len(sources))
         new = places[own]
-    old = np.where(own < old_count, own, NOTHING)
-    return _differing(columns, old, new, [state.properties for state in states])
+    one_by_one = slice(len(states))
+    old = np.where(own < old_count, own, NOTHING)[one_by_one]
+    changed = _differing(columns, old, new[one_by_one], [state.properties for state in states])
+    return changed, _placed(touched.parts, new[len(states) :])
 
 
-def _numbered(before: Array, fresh: Mapping[int, Any], sources: Array) -> NumberList:
+def _numbered(before: Array, touched: _Touched, sources: Array) -> NumberList:
     """Return the numbers of a type's relationships: those that they had, and of new ones."""
-    array = np.concatenate((before, np.fromiter(fresh, np.int64, len(fresh))))[sources]
+    array = np.concatenate((before, touched.numbers()))[sources]
     return NumberList(lambda: array, len(array))

@@ -43,6 +43,12 @@ def from_python(values: Sequence[Any], place: str) -> Any:
     StorageError
         For a value of another type or an integer of more than 64 bits.
     """
+    classes = set(map(type, values))
+    classes.discard(type(None))
+    if len(classes) == 1:  # the commonest case, without a look at each value
+        kind = next((index for index, (plain, _) in enumerate(_SCALARS) if plain in classes), None)
+        if kind is not None:
+            return _homogeneous(values, kind, place)
     kinds = np.fromiter((_kind(value, place) for value in values), np.int8, len(values))
     present = [int(kind) for kind in np.unique(kinds) if kind >= 0]
     if not present:

@@ -4,6 +4,10 @@
 ``[number, labels, properties]``, a relationship ``[number, type, start, end, properties]``; of a deleted one there is
 the number alone. Where rules have changed, a sixth part has all of them, as lists of strings.
 
+A commit with blocks of new elements is ``[2, …]``: the same parts, with null for rules that haven't changed, then
+blocks of nodes ``[first number, how many, labels, columns]`` and of relationships
+``[first number, how many, type, starts, ends, columns]``. Columns are an object of lists, with null for no value.
+
 What JSON has no value for is an object of one entry, as ``{"date": 20779}``; NaN and the infinities
 are written as Python does. A NaN's bits aren't kept. Text may hold single surrogates. Arrow IPC, which the project
 has too, takes ten times the bytes for a small commit; its columns pay for tables.
@@ -14,27 +18,34 @@ Decoding trusts nothing: what isn't exactly the above is a ``StorageError``.
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from qengine.catalog.rules import Rules
 from qengine.errors import ExecutionError, StorageError
 from qengine.spatial import Point
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal.fields import checked_days, checked_nanoseconds, within
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import parse_zone
 
 __all__ = ["DEEPEST", "VERSION", "decode", "encode"]
 
-VERSION = 1
+VERSION = 2
+"""The newest version of the encoding, of commits with blocks."""
+_WITHOUT_BLOCKS = 1
 DEEPEST = 100
 """How deep lists may be nested."""
 
 _T = TypeVar("_T")
+_B = TypeVar("_B", NodeBlock, RelationshipBlock)
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LARGEST_OFFSET = DAY // SECOND
 _PLAIN = frozenset((str, float, bool))
+_PLAIN_OR_NOTHING = frozenset((str, float, bool, int, type(None)))
 _TEMPORAL: dict[type, Callable[[Any], dict[str, Any]]] = {
     Date: lambda value: {"date": value.days},
     LocalTime: lambda value: {"localtime": value.nanoseconds},
@@ -72,9 +83,12 @@ def encode(commit: Commit) -> bytes:
         relationships.append((number, one.type, one.start, one.end, _written(one.properties)))
     for following in (commit.next_node, commit.next_relationship):
         _given(following, _MOST)
-    found = VERSION, commit.next_node, commit.next_relationship, nodes, relationships
+    found = commit.next_node, commit.next_relationship, nodes, relationships
+    if commit.node_blocks or commit.relationship_blocks:
+        blocks = _blocks_written(commit)
+        return _ENCODER.encode((VERSION, *found, commit.rules, *blocks)).encode("utf-8", "surrogatepass")
     rules = () if commit.rules is None else (commit.rules,)
-    return _ENCODER.encode((*found, *rules)).encode("utf-8", "surrogatepass")
+    return _ENCODER.encode((_WITHOUT_BLOCKS, *found, *rules)).encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes) -> Commit:
@@ -97,6 +111,43 @@ def decode(data: bytes) -> Commit:
 def _given(number: int, following: int) -> None:
     if not (type(number) is int and 0 <= number < following):
         raise StorageError(f"A commit can't be logged: the number {number!r} was never given.")
+
+
+def _blocks_written(commit: Commit) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    nodes = []
+    for block in commit.node_blocks:
+        _given(block.first + block.count - 1, commit.next_node)
+        nodes.append((block.first, block.count, block.labels, _columns_written(block.columns)))
+    relationships = []
+    for each in commit.relationship_blocks:
+        _given(each.first + each.count - 1, commit.next_relationship)
+        starts, ends = each.starts.tolist(), each.ends.tolist()
+        for number in (min(starts), min(ends), max(starts), max(ends)):
+            _given(number, commit.next_node)
+        relationships.append((each.first, each.count, each.type, starts, ends, _columns_written(each.columns)))
+    return nodes, relationships
+
+
+def _columns_written(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    return {
+        name: values
+        if _are_plain(values)
+        else [None if value is None else _value_written(value, DEEPEST) for value in values]
+        for name, values in columns.items()
+    }
+
+
+def _are_plain(values: list[Any]) -> bool:
+    """Tell whether values are null, strings, numbers or booleans, integers with 64 bits at most."""
+    classes = set(map(type, values))
+    if not classes <= _PLAIN_OR_NOTHING:
+        return False
+    if int in classes:
+        try:
+            array("q", values if classes == {int} else [value for value in values if type(value) is int])
+        except OverflowError:
+            return False
+    return True
 
 
 def _written(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,17 +179,20 @@ def _value_written(value: Any, deepest: int) -> Any:
 def _commit(found: Any) -> Commit:
     if type(found) is not list or not found or type(found[0]) is not int:
         raise ValueError("it isn't a list that begins with a version")
-    if found[0] != VERSION:
-        raise ValueError(f"it has version {found[0]} of the encoding; this version of qengine reads {VERSION}")
-    if len(found) not in (5, 6):
+    if found[0] not in (_WITHOUT_BLOCKS, VERSION):
+        raise ValueError(f"it has version {found[0]} of the encoding; this version of qengine reads up to {VERSION}")
+    if len(found) not in ((8,) if found[0] == VERSION else (5, 6)):
         raise ValueError(f"it has {len(found)} parts")
     next_node, next_relationship = _number(found[1], _MOST), _number(found[2], _MOST)
+    blocks: list[Any] = found[6:] or [[], []]
     return Commit(
         _by_number(found[3], next_node, _node),
         _by_number(found[4], next_relationship, lambda parts: _relationship(parts, next_node)),
         next_node,
         next_relationship,
-        _rules(found[5]) if len(found) == 6 else None,
+        _rules(found[5]) if len(found) == 6 or (len(found) == 8 and found[5] is not None) else None,
+        _blocks(blocks[0], next_node, _node_block),
+        _blocks(blocks[1], next_relationship, lambda parts: _relationship_block(parts, next_node)),
     )
 
 
@@ -163,16 +217,72 @@ def _by_number(found: Any, following: int, read: Callable[[list[Any]], _T]) -> d
 
 def _node(parts: list[Any]) -> NodeState:
     _, labels, properties = _parts(parts, 3)
-    if type(labels) is not list or not _are_names(labels) or len(set(labels)) != len(labels):
+    return NodeState(_labels(labels), _properties(properties))
+
+
+def _labels(found: Any) -> tuple[str, ...]:
+    if type(found) is not list or not _are_names(found) or len(set(found)) != len(found):
         raise ValueError("a node's labels aren't different names")
-    return NodeState(tuple(labels), _properties(properties))
+    return tuple(found)
 
 
 def _relationship(parts: list[Any], next_node: int) -> RelationshipState:
     _, name, start, end, properties = _parts(parts, 5)
-    if type(name) is not str:
+    return RelationshipState(_type(name), _number(start, next_node), _number(end, next_node), _properties(properties))
+
+
+def _type(found: Any) -> str:
+    if type(found) is not str:
         raise ValueError("a type isn't a name")
-    return RelationshipState(name, _number(start, next_node), _number(end, next_node), _properties(properties))
+    return found
+
+
+def _blocks(found: Any, following: int, read: Callable[[list[Any]], _B]) -> tuple[_B, ...]:
+    if type(found) is not list:
+        raise ValueError("its blocks aren't a list")
+    blocks = []
+    least = 0
+    for one in found:
+        if type(one) is not list or len(one) < 2:
+            raise ValueError("a block isn't a list that begins with two numbers")
+        first, count = _number(one[0], following), _number(one[1], _MOST)
+        if not count or first + count > following:
+            raise ValueError("a block has numbers that were never given")
+        if first < least:
+            raise ValueError("an element comes twice, or blocks aren't in order")
+        least = first + count
+        blocks.append(read(one))
+    return tuple(blocks)
+
+
+def _node_block(parts: list[Any]) -> NodeBlock:
+    first, count, labels, columns = _parts(parts, 4)
+    return NodeBlock(first, count, _labels(labels), _columns(columns, count))
+
+
+def _relationship_block(parts: list[Any], next_node: int) -> RelationshipBlock:
+    first, count, name, *ends, columns = _parts(parts, 6)
+    for each in ends:
+        numbers = _column(each, count)
+        if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) >= next_node:
+            raise ValueError("an end isn't a number that was given")
+    starts, stops = (np.array(each, np.int64) for each in ends)
+    return RelationshipBlock(first, count, _type(name), starts, stops, _columns(columns, count))
+
+
+def _columns(found: Any, count: int) -> dict[str, list[Any]]:
+    if type(found) is not dict:
+        raise ValueError("columns aren't an object")
+    for name, values in found.items():
+        if not _are_plain(_column(values, count)):
+            found[name] = [None if value is None else _value(value, DEEPEST) for value in values]
+    return found
+
+
+def _column(found: Any, count: int) -> list[Any]:
+    if type(found) is not list or len(found) != count:
+        raise ValueError("a column hasn't as many values as a block has elements")
+    return found
 
 
 def _parts(found: Any, count: int) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -20,11 +21,13 @@ from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.storage.store import GraphStore
 from qengine.write.execution import Execution
+from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
 from qengine.write.rules import check_touched
-from qengine.write.steps import Rows, StepCompiler
+from qengine.write.steps import Given, StepCompiler, enough
+from qengine.write.table import Rows, Table, as_rows
 
 __all__ = ["execute"]
 
@@ -32,6 +35,8 @@ _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
 _NONE: Any = None  # in place of an execution, between two of them
 _PROGRAMS = 256  # compiled statements that are kept for a version
+_CELL = 80  # of a row of a table, and of each value that is made for it
+_NEW = 160  # of a new element that was made with many others
 _LOOKS = 256  # rows or changes between two looks at the memory
 
 
@@ -86,7 +91,7 @@ class _Program:
         self._memory = MemoryAccount(None)
         self._graph = LiveGraph(overlay)
         self._compiler = _Compiler(self._graph, parts, self._memory, context)
-        self._source: Source | None = None
+        self._source: Callable[[], Rows] | None = None
 
     def run(self, execution: Execution) -> list[tuple[Any, ...]]:
         """Carry out the statement; errors as ``execute``."""
@@ -95,9 +100,9 @@ class _Program:
         graph.begin(context)
         self._compiler.begin(execution)
         if self._source is None:
-            self._source = self._compiler.rows(self._plan.root)
+            self._source = self._compiler.whole(self._plan.root, wanted=bool(self._plan.columns))
         mark = overlay.mark()
-        rows = list(self._source({}))
+        rows = self._source()
         _check_end(graph, min(mark, overlay.mark()))
         columns = self._plan.columns
         if not columns:
@@ -168,7 +173,7 @@ class _Held:
         """Hold nothing, for an execution."""
         self._check = context.check
         self._holding = context.memory.holding("Update")
-        self._rows = self._count = 0
+        self._rows = self._cells = self._count = 0
 
     def end(self) -> None:
         """Let go of the execution."""
@@ -180,7 +185,18 @@ class _Held:
         self._count += 1
         if self._count >= _LOOKS:
             self._count = 0
-            self._holding.set(self._rows * _ROW + self._overlay.mark() * _CHANGE)
+            self._hold()
+
+    def _hold(self) -> None:
+        blocks = self._overlay.node_blocks.size + self._overlay.relationship_blocks.size
+        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + blocks * _NEW)
+
+    def together(self, table: Table) -> Table:
+        """Return a table, which is held until the statement ends."""
+        self._cells += len(table) * (len(table.columns) + 1)
+        self._check()
+        self._hold()
+        return table
 
     def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
         """Return rows as a list, which is held until the statement ends."""
@@ -209,7 +225,8 @@ class _Compiler(Compiler):
         self._live, self._parts = graph, parts
         self._held = _Held(graph.overlay)
         self._check = self._held.check
-        self._steps = StepCompiler(graph, self._env, self._held.check, self._call)  # type: ignore[arg-type]
+        env: LiveEnvironment = self._env  # type: ignore[assignment]
+        self._steps = StepCompiler(graph, env, self._held.check, self._call, together=parts is not None)
 
     def _version_now(self) -> GraphStore:
         return self._execution.sealed()
@@ -259,9 +276,55 @@ class _Compiler(Compiler):
 
         return rows
 
+    def whole(self, root: op.Operator, *, wanted: bool) -> Callable[[], Rows]:
+        """Return what runs a whole plan and gives its rows, or none where they aren't ``wanted``."""
+        if isinstance(root, up.Update) and self._context.profile is None:
+            run = self._updated(root)
+
+            def found() -> Rows:
+                given = run({})
+                return as_rows(given) if wanted else []
+
+            return found
+        source = self.rows(root)
+        return lambda: list(source({}))
+
     def _update(self, operator: up.Update) -> Source:
-        source, run = self.rows(operator.input), self._steps.all(operator.steps)
-        return lambda outer: iter(run(self._held.gathered(source(outer))))
+        run = self._updated(operator)
+        return lambda outer: iter(as_rows(run(outer)))
+
+    def _updated(self, operator: up.Update) -> Callable[[Row], Given]:
+        """Return what carries out an update."""
+        together, run = self._together(operator.input), self._steps.all(operator.steps)
+        source = self.rows(operator.input)
+
+        def rows(outer: Row) -> Given:
+            given: Given | None = None
+            if together is not None:
+                with suppress(Unbatched):
+                    given = self._held.together(together())
+            return run(self._held.gathered(source(outer)) if given is None else given)
+
+        return rows
+
+    def _together(self, operator: op.Operator) -> Callable[[], Table] | None:
+        """Return what gives the rows of what is read as a table, None for what is read otherwise."""
+        batches = self._steps.batches
+        if self._parts is None or self._context.profile is not None:
+            return None
+        if isinstance(operator, op.Unwind) and isinstance(operator.input, op.Unit):
+
+            def unwound() -> Table:
+                table = batches.unwound(operator)
+                if not enough(table):
+                    raise Unbatched
+                return table
+
+            return unwound
+        if not isinstance(operator, op.Match):
+            return None
+        below, match = self._together(operator.input), batches.match(operator)
+        return None if below is None or match is None else lambda: match(self._held.together(below()))
 
     # ------------------------------------------------------------ CALL { … }
 

@@ -20,7 +20,7 @@ from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile, compile_predicate
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan.expr import Call, Comparison, Expr, Property, Variable
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.storage.arrays import Array
 from qengine.storage.numbers import Numbers
@@ -38,7 +38,10 @@ _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to fin
 
 
 class LiveGraph:
-    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``)."""
+    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``).
+
+    ``context``: the limits of the statement that it is for.
+    """
 
     def __init__(self, overlay: Overlay) -> None:
         self.overlay = overlay
@@ -52,22 +55,25 @@ class LiveGraph:
 
     def begin(self, context: ExecutionContext) -> None:
         """Begin an execution."""
-        self._context = context
+        self.context = context
         self.deleted.clear()
 
     def end(self) -> None:
         """Let go of the execution."""
-        self._context = _NONE
+        self.context = _NONE
 
     @property
     def vertex_count(self) -> int:
         """Number of vertices, or a little more."""
-        return self._base.store.vertex_count + len(self.overlay.touched_nodes())
+        overlay = self.overlay
+        return self._base.store.vertex_count + len(overlay.touched_nodes()) + overlay.node_blocks.size
 
     @property
     def edge_count(self) -> int:
         """Number of edges, or a little more."""
-        return self._base.store.relationship_count + len(self.overlay.touched_relationships())
+        overlay = self.overlay
+        touched = len(overlay.touched_relationships()) + overlay.relationship_blocks.size
+        return self._base.store.relationship_count + touched
 
     def type_index(self, name: str) -> int:
         """Return the index of a relationship type, which may be new."""
@@ -229,11 +235,9 @@ class LiveGraph:
             index = self._node_index(key)
             if index is None:
                 return None
-            places = index.few(value, self._context)
+            places = index.few(value, self.context)
             found = [number for number in base.numbers(places) if number not in touched]
-        if touched:
-            found += overlay.values.having(key, value, touched)
-        return found
+        return found + overlay.nodes_with(key, value)
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
@@ -242,13 +246,13 @@ class LiveGraph:
         if places is None:
             return self._by_labels(labels)
         found = [number for number in self._base.numbers(places) if number not in touched] if len(places) else []
-        return found + self.overlay.values.find(wanted, touched)
+        return found + self.overlay.nodes_having(wanted)
 
     def _has_column(self, key: str) -> bool:
         return self._base.store.node_property(key) is not None
 
     def _node_index(self, key: str) -> HashIndex | None:
-        return hash_index(self._base.store, key, self._context, now=True)
+        return hash_index(self._base.store, key, self.context, now=True)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
         """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
@@ -262,10 +266,10 @@ class LiveGraph:
                 places = np.arange(kind.count, dtype=np.int64)
             numbers = store.relationship_numbers.of(places + kind.base).tolist()
             found = [number for number in numbers if number not in touched]
-        return found + self.overlay.relationship_values.find(wanted, touched)
+        return found + self.overlay.relationships_having(wanted)
 
     def _relationship_index(self, type: int, key: str) -> HashIndex | None:
-        return relationship_index(self._base.store, type, key, self._context)
+        return relationship_index(self._base.store, type, key, self.context)
 
     def _places(
         self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], HashIndex | None]
@@ -282,7 +286,7 @@ class LiveGraph:
             index = index_of(key)
             if index is not None:
                 with suppress(Unanswered):
-                    answers.append(index.ids(value, self._context))
+                    answers.append(index.ids(value, self.context))
         answers.sort(key=len)
         for other in answers[1:]:
             at = np.minimum(np.searchsorted(other, answers[0]), max(0, len(other) - 1))
@@ -300,6 +304,7 @@ class LiveGraph:
         for number, state in tuple(touched.items()):
             if state is not None and (expr is None or expr.admits(frozenset(state.labels))):
                 yield number
+        yield from self.overlay.in_blocks(expr)
 
     # ------------------------------------------------------------ values
 
@@ -365,9 +370,9 @@ class _Types(frozenset[int]):
 
 
 def equalities(
-    node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]
+    node: PatternNode | PatternRelationship, predicates: Sequence[Expr], unknown: Set[str]
 ) -> Iterator[tuple[str, Expr, Comparison]]:
-    """Give the properties of a node that must equal what can be evaluated before it is known: to what, and by which
+    """Give the properties of an element that must equal what can be evaluated before it is known: to what, and by which
     predicate.
     """
     for each in (*node.predicates, *predicates):

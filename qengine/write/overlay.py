@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias, TypeVar
 
 from qengine._frozen import record
 from qengine.catalog.rules import Rules
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.plan.pattern import LabelExpr
+from qengine.storage.arrays import Array
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.write.base import Base
+from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]
@@ -49,6 +52,12 @@ def _told(name: str, count: int) -> str:
     return f"{count:,} {things if count != 1 else _ONE[things]} {done}"
 
 
+def _fewest(values: BlockValues[Any], wanted: Mapping[str, Any], touched: Mapping[int, object]) -> list[int]:
+    """Return the elements of blocks that have the rarest of some values, but for those touched one by one."""
+    found = min((values.places(key).all_of(place_of(value)) for key, value in wanted.items()), key=len)
+    return [number for number in found if number not in touched]
+
+
 _ONE = {
     "nodes": "node",
     "relationships": "relationship",
@@ -62,7 +71,8 @@ _ONE = {
 class Overlay:
     """The elements of a base that were touched, as they are now, and those that were added.
 
-    Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark.
+    Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark. New ones
+    that were made many at a time stay blocks; what is touched one by one goes before them.
 
     Attributes
     ----------
@@ -84,6 +94,11 @@ class Overlay:
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.values = TouchedValues(self._undo)
         self.relationship_values = TouchedValues(self._undo)
+        self.node_blocks: BlockTable[NodeBlock] = BlockTable()
+        self.relationship_blocks: BlockTable[RelationshipBlock] = BlockTable()
+        self.block_values = BlockValues(self.node_blocks)
+        self._block_relationship_values = BlockValues(self.relationship_blocks)
+        self._block_links = BlockLinks(self.relationship_blocks)
         self._rules = {"now": base.store.rules, "committed": base.store.rules}
         self._nodes: dict[int, NodeState | None] = {}
         self._relationships: dict[int, RelationshipState | None] = {}
@@ -93,30 +108,48 @@ class Overlay:
         self._labels: dict[str, dict[int, None]] = {}  # touched nodes that have a label
         self._own_nodes: dict[int, None] = {}
         self._own_relationships: dict[int, None] = {}
+        self._own_node_blocks: dict[int, None] = {}
+        self._own_relationship_blocks: dict[int, None] = {}
 
     # ------------------------------------------------------------ reading
 
     @property
     def touched(self) -> int:
         """How many elements are above the base."""
-        return len(self._nodes) + len(self._relationships)
+        return len(self._nodes) + len(self._relationships) + self.node_blocks.size + self.relationship_blocks.size
 
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
-        found = self._nodes.get(number, _ABSENT)
-        return self.base.node(number) if found is _ABSENT else found
+        found: NodeState | None = self._nodes.get(number, _ABSENT)
+        if found is not _ABSENT:
+            return found
+        return self.base.node(number) if number < self.base.next_node else self._of_node_block(number)
+
+    def _of_node_block(self, number: int) -> NodeState | None:
+        block = self.node_blocks.of(number)
+        return None if block is None else block.state(number)
 
     def read_ahead(self, nodes: Sequence[int], relationships: Sequence[int]) -> None:
         """Read elements that will be asked for together."""
-        if nodes := [number for number in nodes if number not in self._nodes]:
+        following = self.base.next_node
+        if nodes := [number for number in nodes if number < following and number not in self._nodes]:
             self.base.read_nodes(nodes)
-        if relationships := [number for number in relationships if number not in self._relationships]:
+        following, touched = self.base.next_relationship, self._relationships
+        if relationships := [number for number in relationships if number < following and number not in touched]:
             self.base.read_relationships(relationships)
 
     def relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, None where there is none."""
-        found = self._relationships.get(number, _ABSENT)
-        return self.base.relationship(number) if found is _ABSENT else found
+        found: RelationshipState | None = self._relationships.get(number, _ABSENT)
+        if found is not _ABSENT:
+            return found
+        if number < self.base.next_relationship:
+            return self.base.relationship(number)
+        return self._of_relationship_block(number)
+
+    def _of_relationship_block(self, number: int) -> RelationshipState | None:
+        block = self.relationship_blocks.of(number)
+        return None if block is None else block.state(number)
 
     def known_relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, also one that was deleted since the transaction began."""
@@ -124,34 +157,48 @@ class Overlay:
 
     def touched_node(self, number: int) -> NodeState | bool | None:
         """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""
-        return self._nodes.get(number, False)
+        found: NodeState | None = self._nodes.get(number, _ABSENT)
+        if found is not _ABSENT:
+            return found
+        return False if number < self.base.next_node else self._of_node_block(number) or False
 
     def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
-        return self._relationships.get(number, False)
+        found: RelationshipState | None = self._relationships.get(number, _ABSENT)
+        if found is not _ABSENT:
+            return found
+        return False if number < self.base.next_relationship else self._of_relationship_block(number) or False
 
     def touched_nodes(self) -> Mapping[int, NodeState | None]:
-        """Return all nodes that were touched."""
+        """Return all nodes that were touched one by one."""
         return self._nodes
 
     def touched_relationships(self) -> Mapping[int, RelationshipState | None]:
-        """Return all relationships that were touched."""
+        """Return all relationships that were touched one by one."""
         return self._relationships
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""
-        for number in tuple(self._added.get(node, ())):
-            state = self._relationships[number]
+        for number in (*self._added.get(node, ()), *self._block_links.of(node)):
+            state = self.relationship(number)
             if state is not None:
                 yield number, state
 
     def added_between(self, one: int, other: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships between two nodes that are not in the base, first those from ``one``."""
         for pair in ((one, other), (other, one)) if one != other else ((one, other),):
-            for number in tuple(self._pairs.get(pair, ())):
-                state = self._relationships[number]
+            for number in (*self._pairs.get(pair, ()), *self._block_links.between(*pair)):
+                state = self.relationship(number)
                 if state is not None:
                     yield number, state
+
+    def added_from(self, start: int, end: int, type: str) -> Iterator[int]:
+        """Give the numbers of the relationships of a type from one node to another that are not in the base."""
+        pair = start, end
+        for number in (*self._pairs.get(pair, ()), *self._block_links.between(*pair)):
+            state = self.relationship(number)
+            if state is not None and state.type == type:
+                yield number
 
     @property
     def rules(self) -> Rules:
@@ -159,7 +206,7 @@ class Overlay:
         return self._rules["now"]
 
     def touched_since(self, mark: int) -> tuple[dict[int, None], dict[int, None]]:
-        """Return the numbers of the nodes and the relationships that were touched since a mark."""
+        """Return the numbers of the nodes and the relationships that were touched one by one since a mark."""
         nodes: dict[int, None] = {}
         relationships: dict[int, None] = {}
         for table, key, _ in self._undo[mark:]:
@@ -169,9 +216,43 @@ class Overlay:
                 relationships[key] = None
         return nodes, relationships
 
+    def blocks_since(self, mark: int) -> tuple[list[NodeBlock], list[RelationshipBlock]]:
+        """Return the blocks that were made or changed since a mark."""
+        tables = self.node_blocks.by_first, self.relationship_blocks.by_first
+        nodes, relationships = (
+            dict.fromkeys(key for table, key, _ in self._undo[mark:] if table is own and key in own) for own in tables
+        )
+        return [tables[0][first] for first in nodes], [tables[1][first] for first in relationships]
+
     def labelled(self, label: str) -> list[int]:
         """Return the touched nodes that have a label."""
-        return list(self._labels.get(label, ()))
+        blocks = (block for block in self.node_blocks if label in block.labels)
+        return [*self._labels.get(label, ()), *self._untouched(blocks)]
+
+    def in_blocks(self, expr: LabelExpr | None) -> Iterator[int]:
+        """Give the nodes of blocks that satisfy a label expression, but for those that were touched one by one."""
+        return self._untouched(
+            block for block in self.node_blocks if expr is None or expr.admits(frozenset(block.labels))
+        )
+
+    def _untouched(self, blocks: Iterable[NodeBlock]) -> Iterator[int]:
+        for block in blocks:
+            yield from (n for n in range(block.first, block.first + block.count) if n not in self._nodes)
+
+    def nodes_with(self, key: str, value: Any) -> list[int]:
+        """Return the nodes above the base that have a value of a property."""
+        found = list(self.values.having(key, value, self._nodes)) if self._nodes else []
+        return found + _fewest(self.block_values, {key: value}, self._nodes) if self.node_blocks else found
+
+    def nodes_having(self, wanted: Mapping[str, Any]) -> list[int]:
+        """Return the nodes above the base whose properties equal some values; perhaps others."""
+        return self.values.find(wanted, self._nodes) + _fewest(self.block_values, wanted, self._nodes)
+
+    def relationships_having(self, wanted: Mapping[str, Any]) -> list[int]:
+        """Return the relationships above the base whose properties equal some values; perhaps others."""
+        touched = self._relationships
+        found = self.relationship_values.find(wanted, touched)
+        return found + _fewest(self._block_relationship_values, wanted, touched)
 
     def has_relationships(self, node: int) -> bool:
         """Tell whether a node, which may be deleted, is an end of a relationship."""
@@ -191,12 +272,16 @@ class Overlay:
             self.values.taken_back(mark)
             self.relationship_values.taken_back(mark)
             self.clock += 1
+        blocks = len(self.node_blocks.by_first), len(self.relationship_blocks.by_first)
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
             if old is _ABSENT:
                 table.pop(key, None)
             else:
                 table[key] = old
+        if any(blocks):
+            self.node_blocks.changed()
+            self.relationship_blocks.changed()
 
     def uncommitted(self) -> Commit:
         """Return what was changed since the last commit."""
@@ -206,12 +291,16 @@ class Overlay:
             self.next_node,
             self.next_relationship,
             self._rules_unlike(self._rules["committed"]),
+            tuple(self.node_blocks.by_first[first] for first in self._own_node_blocks),
+            tuple(self.relationship_blocks.by_first[first] for first in self._own_relationship_blocks),
         )
 
     def above(self) -> Commit:
         """Return all that is above the base."""
         rules = self._rules_unlike(self.base.store.rules)
-        return Commit(dict(self._nodes), dict(self._relationships), self.next_node, self.next_relationship, rules)
+        blocks = tuple(self.node_blocks), tuple(self.relationship_blocks)
+        nodes, relationships = dict(self._nodes), dict(self._relationships)
+        return Commit(nodes, relationships, self.next_node, self.next_relationship, rules, *blocks)
 
     def _rules_unlike(self, before: Rules) -> tuple[tuple[str, ...], ...] | None:
         return None if self.rules == before else self.rules.rows()
@@ -219,6 +308,7 @@ class Overlay:
     def committed(self) -> None:
         """Take note that what was changed stays; it can't be taken back any more."""
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
+        self._own_node_blocks, self._own_relationship_blocks = {}, {}
         self._rules["committed"] = self.rules
         self._undo.clear()
         self.values.committed()
@@ -245,6 +335,49 @@ class Overlay:
         self.changes.properties_set += len(properties)
         return number
 
+    def create_nodes(self, labels: tuple[str, ...], count: int, columns: Mapping[str, list[Any]]) -> int:
+        """Make nodes with the same labels; return the first one's number. ``columns``: as of ``NodeBlock``."""
+        block = NodeBlock(self.next_node, count, labels, columns)
+        self.next_node += count
+        self._put_node_block(block)
+        self._put(self._own_node_blocks, block.first, None)
+        self.changes.nodes_created += count
+        self.changes.labels_added += count * len(labels)
+        self.changes.properties_set += sum(count - column.count(None) for column in columns.values())
+        return block.first
+
+    def create_relationships(self, type: str, starts: Array, ends: Array, columns: Mapping[str, list[Any]]) -> int:
+        """Make relationships of a type between nodes that there are; return the first one's number.
+
+        ``starts``, ``ends`` (int64), ``columns``: as of ``RelationshipBlock``.
+        """
+        count = len(starts)
+        block = RelationshipBlock(self.next_relationship, count, type, starts, ends, columns)
+        self.next_relationship += count
+        self.clock += 1
+        self._put(self.relationship_blocks.by_first, block.first, block)
+        self.relationship_blocks.changed()
+        self._put(self._own_relationship_blocks, block.first, None)
+        self.changes.relationships_created += count
+        self.changes.properties_set += sum(count - column.count(None) for column in columns.values())
+        return block.first
+
+    def uncommitted_blocks(self) -> list[NodeBlock]:
+        """Return the blocks of nodes that were made since the last commit."""
+        return [self.node_blocks.by_first[first] for first in self._own_node_blocks]
+
+    def set_block_column(self, first: int, key: str, values: list[Any], count: int) -> None:
+        """Give the nodes of an uncommitted block other values of a property; ``count``: as ``set_node_properties``."""
+        block = self.node_blocks.by_first[first]
+        columns = {**block.columns, key: values}
+        self._put_node_block(NodeBlock(block.first, block.count, block.labels, columns))
+        self.changes.properties_set += count
+
+    def _put_node_block(self, block: NodeBlock) -> None:
+        self.clock += 1
+        self._put(self.node_blocks.by_first, block.first, block)
+        self.node_blocks.changed()
+
     def _link(self, number: int, state: RelationshipState) -> None:
         for end in (state.start, state.end):
             self._put(self._inner(self._added, end), number, None)
@@ -252,8 +385,8 @@ class Overlay:
 
     def delete_node(self, number: int) -> None:
         """Take a node away, if it is still there; its relationships stay."""
-        known = self._nodes.get(number, _ABSENT)
-        if known is not None and (known is not _ABSENT or self.base.node_place(number) >= 0):
+        known = self.touched_node(number)
+        if known is not None and (known is not False or self.base.node_place(number) >= 0):
             self._put_node(number, None)
             self.changes.nodes_deleted += 1
 

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from qengine.exec.scalar.compare import group_key
+from qengine.plan.pattern import LabelExpr
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 from qengine.write.base import Base
+from qengine.write.block_table import place_of
 
 __all__ = ["History", "PendingVersion"]
 
@@ -50,7 +51,7 @@ class History:
         """Return the version after so many commits; None where gathering them would take long."""
         if self._gathered < count:
             fresh = self._commits[self._gathered : count]
-            if sum(len(each.nodes) + len(each.relationships) for each in fresh) > _MOST_AT_ONCE:
+            if sum(map(_size, fresh)) > _MOST_AT_ONCE:
                 return None
             with self._gathering:
                 for place in range(self._gathered, count):
@@ -60,11 +61,11 @@ class History:
 
     def _gather(self, place: int, commit: Commit) -> None:
         known = self.base.has
-        for number, node in commit.nodes.items():
+        for number, node in _states(commit.node_blocks, commit.nodes):
             for label in () if node is None else node.labels:
                 self.labels.setdefault(label, {})[number] = None
             self.nodes.put(place, number, node)
-        for number, state in commit.relationships.items():
+        for number, state in _states(commit.relationship_blocks, commit.relationships):
             if state is not None and not known(number):
                 for end in (state.start, state.end):
                     self.added.setdefault(end, {})[number] = None
@@ -78,6 +79,18 @@ class History:
             with self._gathering:
                 found = touched.index(key)
         return found
+
+
+def _size(commit: Commit) -> int:
+    nodes = len(commit.nodes) + sum(block.count for block in commit.node_blocks)
+    return nodes + len(commit.relationships) + sum(block.count for block in commit.relationship_blocks)
+
+
+def _states(blocks: Sequence[Any], touched: Mapping[int, Any]) -> Iterator[tuple[int, Any]]:
+    """Give the states of a commit's elements, those of blocks too."""
+    for block in blocks:
+        yield from ((number, state) for number, state in block.states() if number not in touched)
+    yield from touched.items()
 
 
 class _Touched(Generic[_S]):
@@ -108,7 +121,7 @@ class _Touched(Generic[_S]):
         for key, found in values.items() if state is not None else ():
             assert state is not None
             if (value := state.properties.get(key)) is not None:
-                found.setdefault(group_key(value), {})[number] = None
+                found.setdefault(place_of(value), {})[number] = None
 
 
 class _AsOf(Mapping[int, _S | None]):
@@ -143,6 +156,11 @@ class _AsOf(Mapping[int, _S | None]):
 
 
 _ABSENT: Any = object()
+
+
+def _place(state: NodeState, key: str) -> Any:
+    value = state.properties.get(key)
+    return _ABSENT if value is None else place_of(value)
 
 
 class PendingVersion:
@@ -184,6 +202,24 @@ class PendingVersion:
         """Return all relationships that were touched."""
         return self._relationships
 
+    def in_blocks(self, expr: LabelExpr | None) -> Iterator[int]:
+        """Give nothing: the elements of blocks are among those that were touched one by one."""
+        return iter(())
+
+    def nodes_having(self, wanted: Mapping[str, Any]) -> list[int]:
+        """Return the nodes above the base whose properties equal some values; perhaps others."""
+        return self.values.find(wanted, self._nodes)
+
+    def relationships_having(self, wanted: Mapping[str, Any]) -> list[int]:
+        """Return the relationships above the base whose properties equal some values; perhaps others."""
+        return self.relationship_values.find(wanted, self._relationships)
+
+    def nodes_with(self, key: str, value: Any) -> list[int]:
+        """Return the nodes above the base that have a value of a property."""
+        place = place_of(value)
+        states = ((number, self._nodes.get(number)) for number in self.nodes_having({key: value}))
+        return [number for number, state in states if state is not None and _place(state, key) == place]
+
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""
         return self._there(self._history.added.get(node))
@@ -213,6 +249,6 @@ class _Values:
 
     def find(self, wanted: Mapping[str, Any], touched: Mapping[int, Any]) -> list[int]:
         """Return the ``touched`` elements whose properties equal some values; perhaps others."""
-        buckets = [self._of(key).get(group_key(value), {}) for key, value in wanted.items()]
+        buckets = [self._of(key).get(place_of(value), {}) for key, value in wanted.items()]
         fewest = min(buckets, key=len)
         return [number for number in list(fewest) if touched.get(number) is not None]

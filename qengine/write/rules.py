@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from qengine.catalog.rules import TYPE, Rule
@@ -10,13 +10,16 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.plan.pattern import LabelIs
 from qengine.plan.updates import AddRule, DropRule
-from qengine.storage.states import NodeState, RelationshipState
+from qengine.storage.states import Block, NodeState, RelationshipState
+from qengine.write.column_values import Unbatched
+from qengine.write.key_lookup import nodes_by_keys
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.violations import has_type, violation
 
 __all__ = ["add_rule", "check_touched", "drop_rule"]
 
+_MANY = 16  # elements that are checked together
 _State = NodeState | RelationshipState
 
 
@@ -113,15 +116,74 @@ def check_touched(graph: LiveGraph, mark: int) -> None:
     of_relationships: dict[str, list[Rule]] = {}
     for rule in constraints:
         (of_nodes if rule.of_nodes else of_relationships).setdefault(rule.label, []).append(rule)
+    node_blocks, relationship_blocks = overlay.blocks_since(mark)
+    checks = _Checks(graph)
     for number in nodes if of_nodes else ():
         node = overlay.node(number)
         for label in () if node is None else node.labels:
-            assert node is not None
-            _check(graph, number, node, of_nodes.get(label, ()))
+            for rule in of_nodes.get(label, ()):
+                checks.add(rule, number, node)
     for number in relationships if of_relationships else ():
         relationship = overlay.relationship(number)
-        if relationship is not None:
-            _check(graph, number, relationship, of_relationships.get(relationship.type, ()))
+        for rule in () if relationship is None else of_relationships.get(relationship.type, ()):
+            checks.add(rule, number, relationship)
+    checks.run()
+    for block in node_blocks:
+        for label in block.labels:
+            for rule in of_nodes.get(label, ()):
+                _check_block(graph, block, rule, overlay.touched_nodes())
+    for own in relationship_blocks:
+        for rule in of_relationships.get(own.type, ()):
+            _check_block(graph, own, rule, overlay.touched_relationships())
+
+
+class _Checks:
+    """The elements that each rule has to be checked for, in the order in which they were touched."""
+
+    def __init__(self, graph: LiveGraph) -> None:
+        self._graph = graph
+        self._by_rule: dict[Rule, dict[int, Any]] = {}
+
+    def add(self, rule: Rule, number: int, state: _State | None) -> None:
+        """Add an element."""
+        self._by_rule.setdefault(rule, {})[number] = state
+
+    def run(self) -> None:
+        """Check them all: many together, and one by one where that doesn't tell that all is well."""
+        for rule, states in self._by_rule.items():
+            if len(states) >= _MANY:
+                columns = [[state.properties.get(key) for state in states.values()] for key in rule.keys]
+                if _holds(self._graph, rule, columns):
+                    continue
+            for number, state in states.items():
+                _check(self._graph, number, state, (rule,))
+
+
+def _check_block(graph: LiveGraph, block: Block, rule: Rule, touched: Mapping[int, object]) -> None:
+    """Check the elements of a block, but for those ``touched`` one by one, which were checked."""
+    if not _holds(graph, rule, [block.columns.get(key) for key in rule.keys]):
+        for number, state in block.states():
+            if number not in touched:
+                _check(graph, number, state, (rule,))
+
+
+def _holds(graph: LiveGraph, rule: Rule, columns: Sequence[list[Any] | None]) -> bool:
+    """Tell whether different elements that a rule is about surely are as it requires; ``columns``: of its keys."""
+    given = [column for column in columns if column is not None]
+    if len(given) < len(columns):
+        return not rule.needs_values
+    if rule.needs_values and any(None in column for column in given):
+        return False
+    if rule.kind == TYPE and not all(value is None or has_type(value, rule.type) for value in given[0]):
+        return False
+    if not (rule.is_unique and rule.of_nodes):
+        return not rule.is_unique
+    keys = dict(zip(rule.keys, given, strict=True))
+    try:
+        rows, _ = nodes_by_keys(graph.overlay, LabelIs(rule.label), keys, graph.context)
+    except Unbatched:
+        return False
+    return len(rows) == sum(None not in values for values in zip(*given, strict=True))  # each finds itself
 
 
 def _check(graph: LiveGraph, number: int, state: _State, rules: Iterable[Rule]) -> None:

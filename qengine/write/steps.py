@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import singledispatchmethod
-from typing import Any
+from contextlib import suppress
+from functools import partial, singledispatchmethod
+from typing import Any, TypeAlias
 
 from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.reference.match import Matcher
@@ -15,22 +16,32 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.storage.states import NodeState
+from qengine.write.batch_steps import BatchSteps, ByRow
+from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
 from qengine.write.rules import add_rule, drop_rule
+from qengine.write.table import Rows, Table, as_rows
 from qengine.write.values import storable_properties, storable_value
 
-__all__ = ["Rows", "StepCompiler"]
+__all__ = ["Given", "Run", "StepCompiler", "enough"]
 
-Rows = list[dict[str, Any]]
+Given: TypeAlias = Rows | Table
+Run = Callable[[Given], Given]
 _Run = Callable[[Rows], Rows]
 _ForRow = Callable[[Row], None]
 _AT_ONCE = 4096  # rows whose elements are read together
+LEAST = 16  # rows that are carried out together
 _FEW = 4  # rows whose elements are read one by one
 _Entity = NodeHandle | RelationshipHandle
 
 
+def enough(rows: Given) -> bool:
+    """Tell whether rows are so many that they are carried out together."""
+    return len(rows) >= LEAST
+
+
 class StepCompiler:
-    """Turns steps into functions from rows to rows, once a statement.
+    """Turns steps into functions from rows to rows, once a statement: row by row, or as ``batches`` does it.
 
     Parameters
     ----------
@@ -40,6 +51,8 @@ class StepCompiler:
         Raises where the execution must stop.
     call
         Compiles ``CALL { … }``.
+    together
+        Carry out many rows at once where a step can be done so.
     """
 
     def __init__(
@@ -48,15 +61,42 @@ class StepCompiler:
         environment: LiveEnvironment,
         check: Callable[[], None],
         call: Callable[[up.CallSubquery], _Run],
+        *,
+        together: bool,
     ) -> None:
         self._graph = graph
         self._overlay = graph.overlay
         self._env = environment
         self._check = check
         self._call = call
+        self._together = together
+        assign = partial(self._assign, replace=False)
+        self.batches = BatchSteps(graph, environment, check, ByRow(assign, self._each_by_row))
 
-    def all(self, steps: Iterable[up.Step]) -> _Run:
-        """Return what carries out steps one after the other."""
+    def all(self, steps: Iterable[up.Step]) -> Run:
+        """Return what carries out steps one after the other: many rows together, where a step can be done so."""
+        runs = [self._either(each) for each in steps]
+
+        def run(rows: Given) -> Given:
+            for each in runs:
+                rows = each(rows)
+            return rows
+
+        return run
+
+    def _either(self, step: up.Step) -> Run:
+        together, by_row = self.batches.step(step) if self._together else None, self.step(step)
+
+        def run(rows: Given) -> Given:
+            if together is not None and enough(rows):
+                table = rows if isinstance(rows, Table) else Table.of(rows)
+                with suppress(Unbatched):
+                    return together(table)
+            return by_row(as_rows(rows))
+
+        return run
+
+    def _each_by_row(self, steps: Iterable[up.Step]) -> _Run:
         runs = [self.step(each) for each in steps]
 
         def run(rows: Rows) -> Rows:
@@ -208,7 +248,7 @@ class StepCompiler:
         matcher = Matcher(step.graph, self._graph, self._env, self._check)
         make = self._maker(step.elements)
         names = step.graph.variables()
-        created, matched = self.all(step.on_create), self.all(step.on_match)
+        created, matched = self._each_by_row(step.on_create), self._each_by_row(step.on_match)
         bound = [node.name for node in step.graph.nodes if node.bound]
         refuse = self._null_check(step)
 

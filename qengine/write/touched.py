@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from qengine.exec.scalar.compare import group_key
 from qengine.storage.states import NodeState, RelationshipState
+from qengine.write.block_table import place_of
 
 __all__ = ["TouchedValues"]
 
@@ -44,14 +44,18 @@ class TouchedValues:
 
     def having(self, key: str, value: Any, touched: _Touched) -> _Bucket:
         """Return the ``touched`` elements that have a value of one property."""
+        return self.by_value(key, touched).get(place_of(value), {})
+
+    def by_value(self, key: str, touched: _Touched) -> Mapping[Any, _Bucket]:
+        """Return by ``place_of`` each value of a key the ``touched`` elements that have it."""
         values = self._by_key.get(key)
         if values is None:
             values = self._by_key[key] = {}
             self._gathered[key] = len(self._changes)
             for number, state in touched.items():
                 if state is not None and key in state.properties:
-                    values.setdefault(_place(state.properties[key]), {})[number] = None
-        return values.get(_place(value), {})
+                    values.setdefault(place_of(state.properties[key]), {})[number] = None
+        return values
 
     def places(self, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[tuple[_Bucket, bool]]:
         """Give the sets that an element has to leave (False) or enter (True) where its properties change."""
@@ -60,12 +64,7 @@ class TouchedValues:
             before, after = old.get(key), new.get(key)
             if before is after:
                 continue
-            if before is not None and (bucket := values.get(_place(before))) is not None:
+            if before is not None and (bucket := values.get(place_of(before))) is not None:
                 yield bucket, False
             if after is not None:
-                yield values.setdefault(_place(after), {}), True
-
-
-def _place(value: Any) -> Any:
-    """Return what equal values have in common."""
-    return value if type(value) is str else group_key(value)
+                yield values.setdefault(place_of(after), {}), True

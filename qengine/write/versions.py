@@ -97,7 +97,15 @@ def merged(commits: Sequence[Commit]) -> Commit:
         relationships.update(each.relationships)
     rules = [each.rules for each in commits if each.rules is not None]
     last = commits[-1]
-    return Commit(nodes, relationships, last.next_node, last.next_relationship, rules[-1] if rules else None)
+    return Commit(
+        nodes,
+        relationships,
+        last.next_node,
+        last.next_relationship,
+        rules[-1] if rules else None,
+        tuple(block for each in commits for block in each.node_blocks),
+        tuple(block for each in commits for block in each.relationship_blocks),
+    )
 
 
 class Versions:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+import numpy as np
 from hypothesis import strategies as st
 
 from qengine.catalog.rules import EXISTENCE, INDEXES, KEY, TYPE, UNIQUE, Rule, Rules
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.fields import checked_days
 from qengine.temporal.native import from_native
@@ -64,7 +65,45 @@ def commits(draw):
         if next_relationship:
             states = st.none() | st.builds(RelationshipState, NAMES, numbers, numbers, PROPERTIES)
             relationships = draw(st.dictionaries(st.integers(0, next_relationship - 1), states, max_size=3))
-    return Commit(nodes, relationships, next_node, next_relationship, draw(st.none() | RULES))
+    blocks = draw(_node_blocks(next_node)), draw(_relationship_blocks(next_relationship, next_node))
+    return Commit(nodes, relationships, next_node, next_relationship, draw(st.none() | RULES), *blocks)
+
+
+@st.composite
+def _runs(draw, following):
+    """First numbers and lengths of blocks, ascending."""
+    found, least = [], 0
+    for _ in range(draw(st.integers(0, 2))):
+        if least >= following:
+            break
+        first = draw(st.integers(least, following - 1))
+        count = draw(st.integers(1, min(3, following - first)))
+        found.append((first, count))
+        least = first + count
+    return found
+
+
+def _columns(count):
+    values = st.lists(st.none() | VALUES, min_size=count, max_size=count)
+    whole = st.lists(_WIDE, min_size=count, max_size=count)
+    return st.dictionaries(st.text(CHARACTERS), values | whole, max_size=2)
+
+
+@st.composite
+def _node_blocks(draw, following):
+    labels = st.lists(NAMES, unique=True, max_size=2).map(tuple)
+    runs = draw(_runs(following))
+    return tuple(NodeBlock(first, count, draw(labels), draw(_columns(count))) for first, count in runs)
+
+
+@st.composite
+def _relationship_blocks(draw, following, next_node):
+    found = []
+    for first, count in draw(_runs(following)) if next_node else ():
+        numbers = st.lists(st.integers(0, next_node - 1), min_size=count, max_size=count)
+        ends = (np.array(draw(numbers), np.int64) for _ in range(2))
+        found.append(RelationshipBlock(first, count, draw(NAMES), *ends, draw(_columns(count))))
+    return tuple(found)
 
 
 def exact(value):
@@ -79,7 +118,13 @@ def exact(value):
     if isinstance(value, Commit):
         of_nodes = [(number, exact(each)) for number, each in value.nodes.items()]
         of_relationships = [(number, exact(each)) for number, each in value.relationships.items()]
-        return of_nodes, of_relationships, value.next_node, value.next_relationship, value.rules
+        blocks = [exact(each) for each in (*value.node_blocks, *value.relationship_blocks)]
+        return of_nodes, of_relationships, value.next_node, value.next_relationship, value.rules, blocks
+    if isinstance(value, NodeBlock | RelationshipBlock):
+        columns = [(name, exact(each)) for name, each in value.columns.items()]
+        if isinstance(value, NodeBlock):
+            return value.first, value.count, value.labels, columns
+        return value.first, value.count, value.type, value.starts.tolist(), value.ends.tolist(), columns
     if type(value) is str:
         return str, value
     return type(value), repr(value), getattr(value, "zone", None)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import StorageError
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.temporal import Date
 from qengine.write.encoding import DEEPEST, decode, encode
 from qengine.write.frames import frame
@@ -82,7 +83,8 @@ def changed(place, value):
 @pytest.mark.parametrize(
     ("place", "value", "why"),
     [
-        ((0,), 2, "it has version 2 of the encoding"),
+        ((0,), 2, "it has 5 parts"),
+        ((0,), 3, "it has version 3 of the encoding"),
         ((0,), True, "begins with a version"),
         ((1,), -1, "one that was given"),
         ((1,), 2**63, "one that was given"),
@@ -122,6 +124,44 @@ def changed(place, value):
 def test_what_is_no_commit_is_refused(place, value, why):
     with pytest.raises(StorageError, match=f"can't be understood: .*{why}"):
         decode(changed(place, value))
+
+
+def changed_block(place, value):
+    """The JSON of a commit with blocks, with another value at a place."""
+    nodes = NodeBlock(1, 2, ("A",), {"p": [1, None], "d": [Date.from_days(3), "x"]})
+    edges = RelationshipBlock(0, 2, "R", np.array([0, 2]), np.array([1, 2]), {"w": [0.5, [1]]})
+    commit = Commit({0: None}, {}, 3, 2, None, (nodes,), (edges,))
+    found = inside = json.loads(encode(commit))
+    for step in place[:-1]:
+        inside = inside[step]
+    inside[place[-1]] = value
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        ((0,), 1, "it has 8 parts"),
+        ((6,), {}, "blocks aren't a list"),
+        ((6, 0), [1], "begins with two numbers"),
+        ((6, 0, 0), 2, "were never given"),
+        ((6, 0, 1), 0, "were never given"),
+        ((6, 0, 1), 1, "as many values"),
+        ((6,), [[1, 1, [], {}], [1, 1, [], {}]], "comes twice"),
+        ((6, 0, 2), ["A", "A"], "aren't different names"),
+        ((6, 0, 3), [], "aren't an object"),
+        ((6, 0, 3, "p"), [1], "as many values"),
+        ((6, 0, 3, "p"), [1, 2**63], "of 64 bits"),
+        ((6, 0, 3, "d"), [{"day": 1}, 1], "of a kind that there isn't"),
+        ((7, 0, 2), 1, "a type isn't a name"),
+        ((7, 0, 3), [0, 3], "an end isn't a number"),
+        ((7, 0, 4), [0.5, 1], "an end isn't a number"),
+        ((7, 0, 4), [0], "as many values"),
+    ],
+)
+def test_what_is_no_block_is_refused(place, value, why):
+    with pytest.raises(StorageError, match=f"can't be understood: .*{why}"):
+        decode(changed_block(place, value))
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"\xff", b"1" * 5000, b"[" * 100_000, b"[1" + b",[" * 50_000, b"null"])

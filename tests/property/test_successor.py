@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from qengine.graph import Graph
 from qengine.plan.pattern import Direction
 from qengine.storage import GraphStore, node_layout, open_saved, save, spliced_type
 from qengine.storage.numbers import Identity, NumberList, Numbers
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
 from qengine.storage.successor import successor
 from qengine.temporal import Date, Duration, LocalDateTime
 from qengine.testing.compare import difference
@@ -171,6 +171,56 @@ def _numbers(states, elements):
     return np.array([by_key[element["k"]] for element in elements], np.int64)
 
 
+def in_blocks(commit, before, chance):
+    """The same commit, with some of its new elements in blocks, some of which it says more of."""
+    nodes, relationships = dict(commit.nodes), dict(commit.relationships)
+    blocks = {NodeState: [], RelationshipState: []}
+    for states, first in ((nodes, before.next_node), (relationships, before.next_relationship)):
+        for number, state in sorted(states.items()):
+            if state is None or number < first or chance.random() < 0.2:
+                continue
+            blocks[type(state)].append((number, state))
+            if chance.random() < 0.7:
+                del states[number]
+    return replace(
+        commit,
+        nodes=nodes,
+        relationships=relationships,
+        node_blocks=tuple(_node_block(run) for run in _runs(blocks[NodeState], lambda state: state.labels)),
+        relationship_blocks=tuple(
+            _relationship_block(run) for run in _runs(blocks[RelationshipState], lambda state: state.type)
+        ),
+    )
+
+
+def _runs(elements, kind):
+    """Consecutive elements of the same kind."""
+    runs = []
+    for number, state in elements:
+        last = runs[-1][-1] if runs else None
+        if last is not None and last[0] == number - 1 and kind(last[1]) == kind(state):
+            runs[-1].append((number, state))
+        else:
+            runs.append([(number, state)])
+    return runs
+
+
+def _values(states):
+    keys = dict.fromkeys(key for state in states for key in state.properties)
+    return {key: [state.properties.get(key) for state in states] for key in keys}
+
+
+def _node_block(run):
+    states = [state for _, state in run]
+    return NodeBlock(run[0][0], len(run), states[0].labels, _values(states))
+
+
+def _relationship_block(run):
+    states = [state for _, state in run]
+    ends = (np.array([getattr(state, end) for state in states], np.int64) for end in ("start", "end"))
+    return RelationshipBlock(run[0][0], len(run), states[0].type, *ends, _values(states))
+
+
 def exact(state):
     """Tell 1, 1.0 and True apart; labels have no order."""
     labels = frozenset(state.labels) if isinstance(state, NodeState) else (state.type, state.start, state.end)
@@ -277,6 +327,7 @@ def test_versions_are_what_the_model_says(ways, seed, chance):
         commit = model.commit(chance)
         store = successor(before, commit)
         check(store, model)
+        check(successor(before, in_blocks(commit, before, chance)), model)
         known = counted(store)
         del store.statistics
         assert known == counted(store)

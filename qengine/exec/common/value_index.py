@@ -34,6 +34,8 @@ _FEW = 7  # rows that are found quickly
 _Few: Any = ctypes.c_uint32 * (1 + _FEW)
 _NUMBERS = (ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_uint8)
 _OFFSETS = {4: ctypes.c_uint32, 5: ctypes.c_uint64}
+_PLAIN = frozenset((int, float, str, bool))  # classes of values that are always answered for
+_OWN_KEYS = frozenset((float, str, bool))  # and of those that arrays hold as they are
 _INT64 = range(-(2**63), 2**63)
 _INTEGERS, _FLOATS, _DAYS, _BITS, _TEXTS, _LARGE_TEXTS = range(6)
 _TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is_timestamp(kind) and kind.tz is None}
@@ -210,9 +212,7 @@ class _Index:
 
     def _check(self, value: Any) -> None:
         """Refuse a value that what isn't indexed may be equal to."""
-        if type(value) not in (int, float, str, bool) and not (
-            self._whole and type(value) in (Date, LocalTime, LocalDateTime)
-        ):
+        if type(value) not in _PLAIN and not (self._whole and type(value) in (Date, LocalTime, LocalDateTime)):
             raise Unanswered
 
 
@@ -304,11 +304,15 @@ class HashIndex(_Index):
         """
         rows: list[Array] = [np.empty(0, np.int64)]
         ids: list[Array] = [np.empty(0, np.int64)]
-        for value in values:
-            if value is not None:
-                self._check(value)
+        classes = set(map(type, values)) - {type(None)}
+        if not classes <= _PLAIN:
+            for value in values:
+                if value is not None:
+                    self._check(value)
         for place, part in enumerate(self._parts):
-            keys = [None if value is None else part.key(value) for value in values]
+            keys: Sequence[Any] = values
+            if not (classes == {part.of} and part.of in _OWN_KEYS):
+                keys = [None if value is None else part.key(value) for value in values]
             if any(key is not None for key in keys):
                 key_of, places = self._places(place, *_keys(part, keys), context)
                 rows.append(key_of.astype(np.int64))
@@ -353,8 +357,12 @@ def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
     if part.kind in (_INTEGERS, _DAYS):
         kind = pa.int64() if part.kind == _INTEGERS else pa.int32()
     if part.kind >= _TEXTS:
-        keys = [None if key is None or not _is_unicode(key) else key for key in keys]
-    array = pa.array(keys, kind)
+        try:
+            array = pa.array(keys, kind)
+        except UnicodeEncodeError:
+            array = pa.array([None if key is None or not _is_unicode(key) else key for key in keys], kind)
+    else:
+        array = pa.array(keys, kind)
     return _column(array, part.kind), array
 
 

@@ -22,7 +22,10 @@ which encoding?), generators (which can be read once), members of enumerations, 
 from __future__ import annotations
 
 import uuid
+from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,9 @@ _GIVE = (
     "Give None, bool, int, float, str, dates and times, lists (arrays and Series, too) or dicts of them, or nodes, "
     "relationships and paths of a result."
 )
+_PLAIN = frozenset((type(None), bool, int, float, str))
+_STRINGS = frozenset((str,))
+_MANY = 16  # items that are looked at together
 _BYTES = (bytes, bytearray, memoryview)
 
 
@@ -84,8 +90,8 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
         return value
     if isinstance(value, list | tuple):
         if len(value) <= CHECKED_ITEMS:
-            return [_converted(item, name, given) for item in value]
-        return [_converted(item, name, given) for part in in_parts(value, stop_if_due) for item in part]
+            return _items(value, name, given)
+        return [item for part in in_parts(value, stop_if_due) for item in _items(part, name, given)]
     if isinstance(value, Mapping):
         return _map(value, name, given)
     if isinstance(value, Node | Relationship):
@@ -112,6 +118,41 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if isinstance(value, Sequence | Set | ValuesView) and not isinstance(value, _BYTES):
         return [_converted(item, name, given) for item in value]
     raise _refused(value, name)
+
+
+def _items(items: Sequence[Any], name: str, given: list[Given]) -> list[Any]:
+    """Return the items of a list; looks at those that are plain, or maps of the same keys to such, all at once."""
+    if len(items) >= _MANY:
+        if _are_plain(items):
+            return list(items)
+        if _are_plain_maps(items):
+            return list(map(dict.copy, items))
+    return [_converted(item, name, given) for item in items]
+
+
+def _are_plain(items: Sequence[Any]) -> bool:
+    """Tell whether all items are values of the language as they are, none of them a list or a map."""
+    classes = set(map(type, items))
+    if not classes <= _PLAIN:
+        return False
+    if int in classes:
+        try:
+            array("q", items if classes == {int} else [item for item in items if type(item) is int])
+        except OverflowError:
+            return False
+    return True
+
+
+def _are_plain_maps(items: Sequence[Any]) -> bool:
+    """Tell whether all items are dictionaries of the same strings to such values."""
+    if set(map(type, items)) != {dict} or len(set(map(len, items))) != 1:
+        return False
+    if not _STRINGS.issuperset(map(type, chain.from_iterable(items))):
+        return False
+    try:
+        return all(_are_plain(list(map(itemgetter(key), items))) for key in items[0])
+    except KeyError:
+        return False
 
 
 def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, Any]:

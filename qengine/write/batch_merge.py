@@ -1,0 +1,156 @@
+"""MERGE for many rows at once: of a node by properties, or of a relationship between two nodes that are known.
+
+A row finds what the graph has, and what rows before it have made: those are the rows with equal keys, if nothing that
+the clause does touches the keys. So the graph is asked once for all rows, and a table of keys tells the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from qengine._frozen import frozen
+from qengine.plan import updates as up
+from qengine.plan.expr import Expr, MapOf, Variable
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, MatchMode
+from qengine.plan.traverse import free_variables
+from qengine.storage.arrays import Array
+from qengine.write.key_lookup import keyed_nodes
+from qengine.write.live import equalities
+
+__all__ = ["Merged", "Outcome", "merged"]
+
+_Settings = tuple[tuple[str, Expr], ...]
+
+
+@frozen
+class Merged:
+    """What is merged by its keys alone.
+
+    ``labels``: of a node to find. ``keys``: properties, each with what it must equal. ``created``, ``matched``: what
+    ON CREATE and ON MATCH set of the element: none of the keys. ``reads_own``: ``matched`` reads the element.
+    """
+
+    element: up.NewElement
+    labels: LabelExpr | None
+    keys: Mapping[str, Expr]
+    created: _Settings
+    matched: _Settings
+    reads_own: bool
+
+
+def merged(step: up.Merge) -> Merged | None:
+    """Return what a step merges, None where that has to be looked for row by row."""
+    if len(step.elements) != 1 or step.graph.paths or step.graph.mode is MatchMode.DIFFERENT_NODES:
+        return None
+    (element,) = step.elements
+    if element.properties is not None and not isinstance(element.properties, MapOf):
+        return None
+    entries = () if element.properties is None else element.properties.entries
+    found = _node(step, element) if isinstance(element, up.NewNode) else _relationship(step, element)
+    created, matched = _settings(step.on_create, element.name), _settings(step.on_match, element.name)
+    if found is None or created is None or matched is None:
+        return None
+    labels, keys = found
+    same = len(keys) == len(entries) == len(dict(keys)) and all(each in entries for each in keys)
+    touched = [key for key, _ in created]
+    if not same or len(set(touched)) < len(touched) or dict(keys).keys() & {*touched, *(key for key, _ in matched)}:
+        return None
+    if any(element.name in free_variables(value) for _, value in created):
+        return None
+    reads_own = any(element.name in free_variables(value) for _, value in matched)
+    return Merged(element, labels, dict(keys), created, matched, reads_own)
+
+
+def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, _Settings] | None:
+    nodes = keyed_nodes(step.graph)
+    if nodes is None or len(nodes) != 1:
+        return None
+    (node,) = nodes
+    alike = node.labels is None or node.labels.admits(frozenset(element.labels))
+    return (node.labels, node.keys) if alike else None
+
+
+def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, _Settings] | None:
+    graph = step.graph
+    if len(graph.relationships) != 1:
+        return None
+    (edge,) = graph.relationships
+    if (
+        edge.hops is not None
+        or edge.direction is not Direction.OUT
+        or edge.bound
+        or edge.types != LabelIs(element.type)
+    ):
+        return None
+    if not all(node.bound and node.labels is None and not node.predicates for node in graph.nodes):
+        return None
+    found = equalities(edge, graph.predicates, frozenset(graph.variables()))
+    keys = tuple((key, value) for key, value, _ in found)
+    ends = (edge.start, edge.end) == (element.start, element.end)
+    return (None, keys) if ends and len(keys) == len(graph.predicates) + len(edge.predicates) else None
+
+
+def _settings(steps: Iterable[up.Step], name: str) -> _Settings | None:
+    """Return the properties of the element that steps set, None where they do something else."""
+    found = []
+    for step in steps:
+        if not (isinstance(step, up.SetProperty) and isinstance(step.subject, Variable) and step.subject.name == name):
+            return None
+        found.append((step.key, step.value))
+    return tuple(found)
+
+
+class Outcome:
+    """Which rows find something, and which of the others look for the same.
+
+    Parameters
+    ----------
+    count
+        How many rows there are.
+    rows, numbers
+        int64: rows that find something, ascending, and what they find.
+    places
+        Of each row: equal for rows that look for the same.
+
+    Attributes
+    ----------
+    makers
+        int64: the rows for which something is made, ascending.
+    rows
+        int64: the rows of the result: each once for all that it finds.
+    matches
+        bool, of each row of the result: whether what it has was there.
+    """
+
+    def __init__(self, count: int, rows: Array, numbers: Array, places: Sequence[Any]) -> None:
+        missing = np.ones(count, np.bool_)
+        missing[rows] = False
+        lacking = np.flatnonzero(missing)
+        wanted = places if len(lacking) == count else [places[row] for row in lacking.tolist()]
+        self._which, firsts = _groups(wanted)
+        self.makers = lacking[firsts]
+        every = np.concatenate((rows, lacking))
+        matches = np.ones(len(every), np.bool_)
+        matches[len(rows) + firsts] = False
+        self._order = np.argsort(every, kind="stable")
+        self._numbers = numbers
+        self.rows, self.matches = every[self._order], matches[self._order]
+
+    def found(self, made: Array) -> Array:
+        """Return the numbers (int64) that the rows of the result have; ``made``: of what was made for ``makers``."""
+        numbers: Array = np.concatenate((self._numbers, made[self._which]))[self._order]
+        return numbers
+
+
+def _groups(places: Sequence[Any]) -> tuple[Array, Array]:
+    """Return the group of equal places that each is in, numbered as they come, and the first of each group."""
+    numbers = dict.fromkeys(places)
+    if len(numbers) == len(places):
+        every = np.arange(len(places), dtype=np.int64)
+        return every, every
+    numbers = dict(zip(numbers, range(len(numbers)), strict=True))
+    which = np.fromiter(map(numbers.__getitem__, places), np.int64, len(places))
+    return which, np.unique(which, return_index=True)[1]

@@ -1,0 +1,164 @@
+"""Expressions over the rows of a table, column by column, where they read nothing that a step may change.
+
+What can't be evaluated so, or fails for a row, is ``Unbatched``: nothing was changed by then, and whoever asked goes
+row by row, where the error, if there is one, comes at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from qengine.errors import ExecutionError, Span
+from qengine.exec.scalar.entities import ENTITIES
+from qengine.exec.scalar.environment import Environment
+from qengine.exec.scalar.evaluate import compile
+from qengine.plan import expr as x
+from qengine.plan.traverse import free_variables, preorder
+from qengine.write.table import Elements, Table, repeated
+from qengine.write.values import storable_value
+
+__all__ = ["ColumnValues", "Unbatched", "stored"]
+
+_NULL = type(None)
+_PLAIN = frozenset((bool, int, float, str, _NULL))
+_MAPS = frozenset((dict,))
+_MAPS_OR_NULLS = frozenset((dict, _NULL))
+_MOST_KEYS = 256  # different keys of maps that become columns
+_SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
+
+
+class Unbatched(Exception):
+    """Rows have to be carried out one by one."""
+
+
+class ColumnValues:
+    """Evaluates expressions over tables.
+
+    Parameters
+    ----------
+    env
+        What expressions read besides their rows.
+    check
+        Raises where the execution must stop.
+    """
+
+    def __init__(self, env: Environment, check: Callable[[], None]) -> None:
+        self._env = env
+        self._check = check
+
+    def of(self, expr: x.Expr, table: Table) -> list[Any]:
+        """Return an expression's value for each row.
+
+        Raises
+        ------
+        Unbatched
+            As the module says.
+        """
+        self._check()
+        match expr:
+            case x.Literal(value=value):
+                return repeated(value, len(table))
+            case x.Parameter(name=name):
+                return repeated(self._env.parameter(name), len(table))
+            case x.Variable(name=name):
+                return table.values(name)
+            case x.Property(subject=x.Variable(name=name), key=key):
+                return self._of_maps(table, name, key)
+        return self._one_by_one(expr, table)
+
+    def _of_maps(self, table: Table, name: str, key: str) -> list[Any]:
+        column = table.columns[name]
+        if isinstance(column, Elements):
+            raise Unbatched
+        classes = set(map(type, column))
+        if classes <= _MAPS:
+            try:
+                return list(map(itemgetter(key), column))
+            except KeyError:
+                return [value.get(key) for value in column]
+        if not classes <= _MAPS_OR_NULLS:
+            raise Unbatched
+        return [None if value is None else value.get(key) for value in column]
+
+    def _one_by_one(self, expr: x.Expr, table: Table) -> list[Any]:
+        names = tuple(free_variables(expr))
+        self.check_reads(expr, table)
+        columns = [table.values(name) for name in names]
+        found = []
+        try:
+            evaluate = compile(expr, self._env)
+            rows = zip(*columns, strict=True) if names else iter([()] * len(table))
+            for values in rows:
+                self._check()
+                found.append(evaluate(dict(zip(names, values, strict=True))))
+        except ExecutionError:
+            raise Unbatched from None
+        return found
+
+    def check_reads(self, expr: x.Expr, table: Table, own: str = "") -> None:
+        """Refuse an expression that reads more than its row's values and properties of ``own``, a column to come.
+
+        Raises
+        ------
+        Unbatched
+            As it says.
+        """
+        for each in preorder(expr):
+            if not isinstance(each, _SIMPLE) or (isinstance(each, x.Call) and each.name in ENTITIES):
+                raise Unbatched
+            if isinstance(each, x.Property):
+                name = each.subject.name if isinstance(each.subject, x.Variable) else ""
+                column = table.columns.get(name)
+                maps = isinstance(column, list) and _MAPS_OR_NULLS.issuperset(map(type, column))
+                if not (maps or (own and name == own)):
+                    raise Unbatched
+
+    def properties(self, expr: x.Expr | None, table: Table, span: Span | None) -> dict[str, list[Any]]:
+        """Return the properties that a map gives each row, by key, None for those that it doesn't give.
+
+        Raises
+        ------
+        Unbatched
+            Where the value isn't a map for each row, too.
+        """
+        if expr is None:
+            return {}
+        if isinstance(expr, x.MapOf):
+            given = {key: (value, value.span or span) for key, value in expr.entries}
+            columns = {key: stored(key, self.of(value, table), place) for key, (value, place) in given.items()}
+        else:
+            columns = {key: stored(key, each, span) for key, each in self.maps(self.of(expr, table)).items()}
+        return {key: column for key, column in columns.items() if column.count(None) < len(column)}
+
+    def maps(self, values: Sequence[Any]) -> Mapping[str, list[Any]]:
+        """Return maps as columns, None for what a map doesn't have.
+
+        Raises
+        ------
+        Unbatched
+            For values that are no maps, or have too many different keys.
+        """
+        if not _MAPS.issuperset(map(type, values)):
+            raise Unbatched
+        keys = dict.fromkeys(key for each in dict.fromkeys(map(tuple, values)) for key in each)
+        if len(keys) > _MOST_KEYS:
+            raise Unbatched
+        return {key: [value.get(key) for value in values] for key in keys}
+
+
+def stored(key: str, values: list[Any], span: Span | None) -> list[Any]:
+    """Return the values of a property as they are stored.
+
+    Raises
+    ------
+    Unbatched
+        For one that can't be a property's.
+    """
+    if _PLAIN.issuperset(map(type, values)):
+        return values
+    try:
+        return [None if value is None else storable_value(key, value, span) for value in values]
+    except ExecutionError:
+        raise Unbatched from None

@@ -1,0 +1,132 @@
+"""The rows between the steps of an update as columns, where many are carried out at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qengine._frozen import frozen
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.storage.arrays import Array
+
+__all__ = ["Column", "Elements", "Rows", "Table", "as_rows"]
+
+Rows: TypeAlias = list[dict[str, Any]]
+_NULL = type(None)
+
+
+@frozen
+class Elements:
+    """A column of nodes or of relationships: numbers (int64), -1 for null. ``handle``: the class of its values."""
+
+    numbers: Array
+    handle: type[NodeHandle] | type[RelationshipHandle]
+
+    def values(self) -> list[Any]:
+        """Return the column's values."""
+        handle = self.handle
+        if (self.numbers >= 0).all():
+            return list(map(handle, self.numbers.tolist()))
+        return [handle(number) if number >= 0 else None for number in self.numbers.tolist()]
+
+
+Column: TypeAlias = list[Any] | Elements
+
+
+class Table:
+    """Rows as columns of the same length, by name. Nobody changes its lists."""
+
+    def __init__(self, length: int, columns: dict[str, Column]) -> None:
+        self.length = length
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self.length
+
+    @classmethod
+    def of(cls, rows: Rows) -> Table:
+        """Return rows, all with the same names, as a table."""
+        names = rows[0] if rows else ()
+        return cls(len(rows), {name: _column([row[name] for row in rows]) for name in names})
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column's values."""
+        column = self.columns[name]
+        return column.values() if isinstance(column, Elements) else column
+
+    def with_column(self, name: str, column: Column) -> Table:
+        """Return the table with one more column."""
+        return Table(self.length, {**self.columns, name: column})
+
+    def take(self, places: Array) -> Table:
+        """Return the rows at some places (int64), in their order."""
+        if len(places) == self.length and (places == np.arange(self.length)).all():
+            return self
+        if len(places) < 2:
+            listed = places.tolist()
+            taken = {name: _few(column, listed) for name, column in self.columns.items()}
+            return Table(len(places), taken)
+        pick = itemgetter(*places.tolist())
+        columns: dict[str, Column] = {
+            name: Elements(column.numbers[places], column.handle)
+            if isinstance(column, Elements)
+            else list(pick(column))
+            for name, column in self.columns.items()
+        }
+        return Table(len(places), columns)
+
+    def rows(self) -> Rows:
+        """Return the table as rows."""
+        names = tuple(self.columns)
+        if not names:
+            return [{} for _ in range(self.length)]
+        columns = [self.values(name) for name in names]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    @classmethod
+    def joined(cls, tables: Sequence[Table]) -> Table:
+        """Return tables, of the same names, one after the other."""
+        if len(tables) == 1:
+            return tables[0]
+        if not tables:
+            return cls(0, {})
+        columns = {name: _joined([each.columns[name] for each in tables]) for name in tables[0].columns}
+        return cls(sum(map(len, tables)), columns)
+
+
+def as_rows(given: Rows | Table) -> Rows:
+    """Return rows, of which it isn't known how they are kept."""
+    return given.rows() if isinstance(given, Table) else given
+
+
+def _few(column: Column, places: list[int]) -> Column:
+    if isinstance(column, Elements):
+        return Elements(column.numbers[places], column.handle)
+    return [column[place] for place in places]
+
+
+def _column(values: list[Any]) -> Column:
+    classes = set(map(type, values))
+    for handle in (NodeHandle, RelationshipHandle):
+        if handle in classes and classes <= {handle, _NULL}:
+            numbers = (-1 if value is None else value.id for value in values)
+            return Elements(np.fromiter(numbers, np.int64, len(values)), handle)
+    return values
+
+
+def _joined(columns: Sequence[Column]) -> Column:
+    first = columns[0]
+    if isinstance(first, Elements) and all(isinstance(each, Elements) for each in columns):
+        parts = [each.numbers for each in columns if isinstance(each, Elements)]
+        return Elements(np.concatenate(parts), first.handle)
+    lists = (each.values() if isinstance(each, Elements) else each for each in columns)
+    return [value for each in lists for value in each]
+
+
+def repeated(value: Any, count: int) -> list[Any]:
+    """Return a column of one value."""
+    return list(repeat(value, count))

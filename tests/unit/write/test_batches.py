@@ -1,0 +1,225 @@
+"""Steps carried out for many rows at once do what they do row by row: graphs, rows, counts and errors are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qengine import Graph
+from qengine.errors import QengineError
+from qengine.temporal import Date
+from qengine.write import batch_steps, overlay, steps
+from qengine.write.column_values import Unbatched
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "name": "one", "tags": ["a", None], "x": 1.5, "props": {"p": 1, "q": "x"}},
+    {"id": 2, "name": None, "tags": [], "x": None, "props": {"p": 2, "q": "y"}},
+    {"id": 1, "name": "again", "tags": ["b"], "x": 2, "props": {"p": 3, "q": "z"}},
+    {"id": 1.0, "name": "as a float", "tags": None, "x": 3, "props": {"p": 4, "q": "x"}},
+    {"id": True, "name": "not one", "tags": ["c"], "x": -1, "props": {"p": 5, "q": "x"}},
+    {"id": "1", "name": "text", "tags": ["d"], "x": 0, "props": {"p": 6, "q": "x"}},
+    {"id": 7, "name": "seven", "tags": ["e"], "x": 9, "props": {"p": 7, "q": "x"}},
+    {"id": 5, "name": "new", "tags": ["e"], "x": 9, "props": {"p": 7, "q": "x"}},
+]
+LINKS = [{"a": a, "b": b, "w": w} for a, b, w in ((1, 2, 1), (1, 2, 2), (2, 1, 1), (1, 1, 1), (7, 1, 3), (1, 2, 1))]
+BEGIN = """
+CREATE (a:P {id: 1, name: 'first'}), (b:P {id: 1, name: 'second'}), (c:P:Q {id: 7}), (d:Q {id: 2}), (e:P {id: 2}),
+(a)-[:R {w: 1}]->(e), (a)-[:R {w: 1}]->(e), (b)-[:R {w: 2}]->(e), (e)-[:S]->(a)
+"""
+
+TOGETHER = [
+    "UNWIND $rows AS r CREATE (n:P {id: r.id, name: r.name, tags: r.tags})",
+    "UNWIND $rows AS r CREATE (n:A:B {id: r.id})-[k:T {x: r.x}]->(m:C {name: toUpper(r.name)}) RETURN n.id, k.x",
+    "UNWIND $rows AS r CREATE (n:A)-[:T]->(n)",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) CREATE (p)-[k:T {x: r.x + 1}]->(:New) RETURN p.name, k.x",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}), (q {id: 2}) CREATE (p)-[:T]->(q)",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id, name: r.name}) CREATE (p)-[:T]->(p)",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id})",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id}) RETURN r.name, p.name, p.id",
+    "UNWIND $rows AS r MERGE (p:Fresh {id: r.id}) ON CREATE SET p.name = r.name ON MATCH SET p.last = r.name",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id}) ON MATCH SET p.count = coalesce(p.count, 0) + 1, p.x = r.x",
+    "UNWIND $rows AS r MERGE (p:P:Q {id: r.id}) ON CREATE SET p.x = r.x, p.name = r.name",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id, x: coalesce(r.x, 1)}) ON CREATE SET p.name = r.name",
+    "UNWIND $rows AS r MERGE ({id: r.id})",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p.x = r.x",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p += r.props",
+    "UNWIND $rows AS r CREATE (p:P {id: 0}) SET p += r.props SET p.id = r.id",
+    "UNWIND $rows AS r CREATE (p:P) SET p.x = r.x SET p.x = null",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id}) WITH p MATCH (p) SET p.id = 12 RETURN p.id",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id}) DETACH DELETE p",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id})-[k:T]->(:End) SET k.x = r.x DELETE k",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id}) SET p:Marked REMOVE p:P",
+    "UNWIND $rows AS r CREATE (p:P {day: date('2020-01-01'), id: r.id}) RETURN p.day",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]->(b)",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R {w: r.w}]->(b) RETURN a.name, k.w",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:New]->(b) ON CREATE SET k.w = r.w "
+    "ON MATCH SET k.n = coalesce(k.n, 0) + r.w",
+    "UNWIND $links AS r MERGE (a:F {id: r.a}) MERGE (b:F {id: r.b}) MERGE (a)-[k:L]->(b) ON CREATE SET k.w = r.w "
+    "ON MATCH SET k.last = r.w",
+    "UNWIND $links AS r MERGE (a:F {id: r.a}) MERGE (b:F {id: r.b}) MERGE (a)-[k:L]->(b) WITH a, b MATCH (a)--(c) "
+    "RETURN a.id, c.id, count(*)",
+    "MATCH (p:P) WITH p ORDER BY p.id CREATE (p)-[:T]->(:New) SET p.seen = true",
+    "MATCH (p:P) SET p.id = 1 MERGE (q:P {id: 1}) RETURN q.name",
+]
+"""Statements with at least one step that can be carried out together."""
+
+FAILING = [
+    "UNWIND $rows AS r CREATE (n:P {id: r.props})",
+    "UNWIND $rows AS r CREATE (n:P {id: 1 / (r.id - 1)})",
+    "UNWIND $rows AS r CREATE (n:P {id: r.id}) CREATE (m:P {id: r.props + 1})",
+    "UNWIND $rows AS r CREATE (n:P {id: r.id.x})",
+    "UNWIND $rows AS r MERGE (n:P {name: r.name})",
+    "UNWIND $rows AS r MERGE (n:P {id: r.id}) ON CREATE SET n.x = r.props",
+    "UNWIND $rows AS r MERGE (n:P {id: r.id}) ON MATCH SET n.x = n.name + {}",
+    "UNWIND $rows AS r OPTIONAL MATCH (p:Gone {id: r.id}) CREATE (p)-[:T]->(:New)",
+    "UNWIND $rows AS r MATCH (p:P {id: 7}) DETACH DELETE p CREATE (p)-[:T]->(:New)",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.x = [{}]",
+    "UNWIND $rows AS r CREATE (p:Unique {id: r.id})",
+    "UNWIND $rows AS r CREATE (p:Given {name: r.name})",
+    "UNWIND $rows AS r CREATE (:New)-[k:Given {w: r.x}]->(:New)",
+    "UNWIND $rows AS r CREATE (p:Typed {id: r.x})",
+    "UNWIND $rows AS r MERGE (p:Unique {id: r.id}) SET p.id = 3",
+    "UNWIND $rows.id AS r CREATE (p:P)",
+]
+ROW_BY_ROW = [
+    "UNWIND $rows AS r CREATE (a:P {id: r.id}), (b:P {id: a.id})",
+    "UNWIND $rows AS r CREATE (a:P {id: COUNT { (:P) }})",
+    "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.id = 9",
+    "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a:Other",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]-(b) RETURN k.w",
+    "UNWIND $rows AS r MATCH (p:P) SET p.n = coalesce(p.n, 0) + 1",
+    "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
+    "UNWIND [] AS r CREATE (:P)",
+    "UNWIND null AS r CREATE (:P)",
+]
+RULES = (
+    "CREATE CONSTRAINT FOR (p:Unique) REQUIRE p.id IS UNIQUE",
+    "CREATE CONSTRAINT FOR (p:Given) REQUIRE p.name IS NOT NULL",
+    "CREATE CONSTRAINT FOR ()-[k:Given]-() REQUIRE k.w IS NOT NULL",
+    "CREATE CONSTRAINT FOR (p:Typed) REQUIRE p.id IS :: INTEGER",
+)
+PARAMS = {"rows": ROWS, "links": LINKS}
+NODES = "MATCH (n) RETURN labels(n) AS l, properties(n) AS p"
+RELATIONSHIPS = "MATCH (a)-[k]->(b) RETURN type(k) AS t, properties(k) AS p, properties(a) AS a, properties(b) AS b"
+
+
+def content(asked: Any) -> list[list[str]]:
+    """What is in a graph, or in what a transaction sees."""
+    return [sorted(repr(tuple(row)) for row in asked.query(text).fetchall()) for text in (NODES, RELATIONSHIPS)]
+
+
+def outcome(asked: Any, text: str) -> Any:
+    try:
+        result = asked.query(text, PARAMS)
+        return sorted(repr(tuple(row)) for row in result.fetchall()), result.stats.changes
+    except QengineError as error:
+        return type(error).__name__, error.code, error.message, error.span
+
+
+def begun() -> Graph:
+    graph = Graph()
+    graph.query(BEGIN)
+    for rule in RULES:
+        graph.query(rule)
+    return graph
+
+
+def results(patch: pytest.MonkeyPatch, least: int, text: str) -> Any:
+    """What a statement does to a graph, twice in one transaction and once more after it."""
+    patch.setattr(steps, "LEAST", least)
+    graph = begun()
+    found = []
+    with graph.transaction() as transaction:
+        found += [(outcome(transaction, text), content(transaction)) for _ in range(2)]
+    found.append((outcome(graph, text), content(graph)))
+    return found
+
+
+@pytest.mark.parametrize("text", TOGETHER + FAILING + ROW_BY_ROW)
+def test_both_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert results(monkeypatch, 1, text) == results(monkeypatch, 1_000_000, text)
+
+
+@pytest.mark.parametrize("text", FAILING)
+def test_these_fail(text: str) -> None:
+    assert isinstance(outcome(begun(), text)[0], str)
+
+
+@pytest.mark.parametrize("text", TOGETHER)
+def test_steps_are_carried_out_together(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    for name in ("create_nodes", "create_relationships"):
+        own = getattr(overlay.Overlay, name)
+        monkeypatch.setattr(overlay.Overlay, name, lambda *args, own=own: done.append(1) or own(*args))
+    assign = batch_steps.BatchSteps._assign_rows
+    monkeypatch.setattr(batch_steps.BatchSteps, "_assign_rows", lambda *args: done.append(1) or assign(*args))
+    monkeypatch.setattr(steps, "LEAST", 1)
+    outcome(begun(), text)
+    assert done
+
+
+@pytest.mark.parametrize("text", [each for each in TOGETHER if each.startswith("UNWIND")])
+def test_what_is_taken_back_leaves_nothing(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LEAST", 1)
+    graph = begun()
+    before = content(graph)
+    with graph.transaction() as transaction:
+        outcome(transaction, text)
+        seen = content(transaction)
+        failing = text.split(" RETURN")[0] + " WITH count(*) AS c CREATE (:A {x: 1 / (c - c)})"
+        with pytest.raises(QengineError):
+            transaction.query(failing, PARAMS)
+        assert content(transaction) == seen
+        transaction.rollback()
+    assert content(graph) == before
+    outcome(graph, text)
+    assert content(graph) == seen
+
+
+def test_statements_above_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(least: int) -> Any:
+        monkeypatch.setattr(steps, "LEAST", least)
+        graph = begun()
+        found = []
+        with graph.transaction() as transaction:
+            found += [(text, outcome(transaction, text), content(transaction)) for text in TOGETHER]
+        found += [(text, outcome(graph, text)) for text in TOGETHER]
+        return [*found, content(graph)]
+
+    assert run(1) == run(1_000_000)
+
+
+def test_batches_of_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "UNWIND $rows AS r CALL (r) { UNWIND [r, r] AS s CREATE (:Given {name: s.name}) } IN TRANSACTIONS OF 2 ROWS "
+        "ON ERROR CONTINUE REPORT STATUS AS s RETURN r.id, s.committed, s.errorMessage"
+    )
+    assert results(monkeypatch, 1, text) == results(monkeypatch, 1_000_000, text)
+
+
+def test_many_rows_in_a_folder_come_back(tmp_path: Any) -> None:
+    graph = Graph()
+    graph.save(tmp_path / "graph")
+    graph = Graph.open(tmp_path / "graph")
+    rows = [{"id": number, "day": Date.from_days(number), "x": None if number % 3 else number} for number in range(100)]
+    graph.query("UNWIND $rows AS r CREATE (:P {id: r.id, day: r.day, x: r.x})", {"rows": rows})
+    graph.query("UNWIND $rows AS r MATCH (a:P {id: r.id}) CREATE (a)-[:R {x: r.x}]->(a)", {"rows": rows})
+    graph.query("MATCH (p:P) WHERE p.id < 5 SET p.x = 'other' WITH p WHERE p.id = 2 DETACH DELETE p")
+    wanted = content(graph)
+    graph.close()
+    assert content(Graph.open(tmp_path / "graph")) == wanted
+
+
+def test_a_step_that_can_not_be_done_together_changes_nothing_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LEAST", 1)
+
+    def refused(self: Any, *args: Any) -> Any:
+        raise Unbatched
+
+    before = begun()
+    outcome(before, TOGETHER[1])
+    monkeypatch.setattr(batch_steps.ColumnValues, "properties", refused)
+    after = begun()
+    outcome(after, TOGETHER[1])
+    assert content(after) == content(before)
