@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,14 +12,17 @@ import pyarrow.compute as pc
 
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.edits import NOTHING, Edit, Order, Pieces, among, taken
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["NOTHING", "patched", "same_value"]
+__all__ = ["PatchedColumn", "patched", "same_value"]
 
-NOTHING = -1
-"""The origin of an element that the version before doesn't have."""
+_DEEPEST = 16  # columns that were never read, one made of the other
+_TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
+
+Origin = Edit | Order
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -29,7 +33,7 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 def patched(
-    column: PropertyColumn | None, origins: Array | None, count: int, values: Mapping[int, Any], *, whole: bool
+    column: PropertyColumn | None, origin: Origin | None, count: int, values: Mapping[int, Any], *, whole: bool
 ) -> PropertyColumn | None:
     """Return a column by the ids of the next version; None where no value is left.
 
@@ -37,8 +41,8 @@ def patched(
     ----------
     column
         That of the version before; None where it has none.
-    origins
-        int64[count]: each element's id in the version before, ``NOTHING`` for new ones; None where all ids stay.
+    origin
+        How elements have moved, of which new ones have no value unless it is among ``values``; None where all ids stay.
     count
         How many elements the next version has.
     values
@@ -51,53 +55,141 @@ def patched(
     StorageError
         For a value that can't be a property.
     """
-    if column is not None and origins is None and not values:
+    if column is not None and origin is None and not values:
         return column
     present = {id: value for id, value in values.items() if value is not None}
+    changed = np.sort(np.fromiter(values, np.int64, len(values)))
+    fresh = np.sort(np.fromiter(present, np.int64, len(present)))
+    pieces = Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
+    begin, end = (0, count) if whole else _covered(column, pieces, fresh)
+    if begin >= end:
+        return None
+    made = _rows(column, pieces, begin, end, changed, fresh)
+    added = from_python([present[id] for id in fresh.tolist()], "a property") if present else pa.nulls(0)
+    if column is not None and (not present or column.arrow_type == added.type) and not is_variant(column.arrow_type):
+        left = column.present - _lost(made, column.length) + len(present)
+        lazy = PatchedColumn(begin, column, made, added, max(left, 0))
+        if left > 0 and lazy.fits():
+            return lazy
     old = pa.nulls(0) if column is None else column.array
-    begin, rows = _rows(column, origins, count)
-    if whole:
-        begin, rows = _widened(begin, rows, 0, count)
-    fresh = np.fromiter(present, np.int64, len(present))
+    parts = _aligned(old, added) if present else (old, added)
+    array = _plain(taken(made, *parts))
+    if pa.types.is_null(array.type) or pc.all(pc.is_null(array)).as_py():
+        return None
+    return PropertyColumn(begin, array)
+
+
+def _covered(column: PropertyColumn | None, pieces: Pieces, fresh: Array) -> tuple[int, int]:
+    """Return the range of new ids that a column covers, with those of new values."""
+    lows, highs = [], []
+    if column is not None:
+        ends = np.append(pieces.begins[1:], pieces.count)
+        lengths = ends - pieces.begins
+        low = np.maximum(pieces.sources, column.begin)
+        high = np.minimum(pieces.sources + lengths, column.end)
+        own = np.flatnonzero(low < high)
+        if len(own):
+            shift = pieces.begins - pieces.sources
+            lows.append(int((low + shift)[own[0]]))
+            highs.append(int((high + shift)[own[-1]]))
     if len(fresh):
-        begin, rows = _widened(begin, rows, int(fresh.min()), int(fresh.max()) + 1)
-    if not len(rows):
-        return None
-    if values:
-        changed = np.fromiter(values, np.int64, len(values))
-        changed = changed[(changed >= begin) & (changed < begin + len(rows))]
-        rows[changed - begin] = -1
-    rows[fresh - begin] = len(old) + np.arange(len(fresh))
-    parts = _aligned(old, from_python(list(present.values()), "a property")) if present else (old,)
-    missing = rows < 0
-    if missing.any():
-        rows[missing] = sum(map(len, parts))
-        parts = (*parts, pa.nulls(1))
-    taken = _plain(concatenate(list(parts)).take(pa.array(rows)))
-    if pa.types.is_null(taken.type) or pc.all(pc.is_null(taken)).as_py():
-        return None
-    return PropertyColumn(begin, taken)
+        lows.append(int(fresh[0]))
+        highs.append(int(fresh[-1]) + 1)
+    return (min(lows), max(highs)) if lows else (0, 0)
 
 
-def _rows(column: PropertyColumn | None, origins: Array | None, count: int) -> tuple[int, Array]:
-    """Return the first new id that a column covers, and the row of each id from there on; -1 for none."""
-    if column is None:
-        return 0, np.empty(0, np.int64)
-    if origins is None:
-        return column.begin, np.arange(min(len(column.array), count - column.begin), dtype=np.int64)
-    covered = (origins >= column.begin) & (origins < column.end)
-    if not covered.any():
-        return 0, np.empty(0, np.int64)
-    begin, end = int(covered.argmax()), count - int(covered[::-1].argmax())
-    return begin, np.where(covered[begin:end], origins[begin:end] - column.begin, -1)
+def _rows(column: PropertyColumn | None, pieces: Pieces, begin: int, end: int, changed: Array, fresh: Array) -> Pieces:
+    """Return of which rows the ids ``[begin, end)`` get their values: of the column, and after them of new values."""
+    low, high = (0, 0) if column is None else (column.begin, column.end)
+    lengths = np.diff(pieces.begins, append=pieces.count)
+    crossings = [
+        (pieces.begins + at - pieces.sources)[(pieces.sources < at) & (at < pieces.sources + lengths)]
+        for at in (low, high)
+    ]
+    cut = pieces.cut(begin, end, np.concatenate((*crossings, changed, changed + 1)))
+    sources = np.where((cut.sources >= low) & (cut.sources < high), cut.sources - low, NOTHING)
+    ids = cut.begins + begin
+    sources[among(ids, changed)] = NOTHING
+    new = among(ids, fresh)
+    sources[new] = high - low + np.searchsorted(fresh, ids[new])
+    lengths = np.diff(cut.begins, append=cut.count)
+    return Pieces.joined((cut.begins, sources, np.where(sources == NOTHING, 0, lengths)), cut.count, high - low)
 
 
-def _widened(begin: int, rows: Array, low: int, high: int) -> tuple[int, Array]:
-    """Return the range ``[begin, …)`` with the ids ``[low, high)``, too."""
-    if not len(rows):
-        return low, np.full(high - low, -1, np.int64)
-    before, after = max(0, begin - low), max(0, high - begin - len(rows))
-    return begin - before, np.pad(rows, (before, after), constant_values=-1)
+def _lost(made: Pieces, before: int) -> int:
+    """Return how many of a column's rows are not taken over."""
+    lengths = np.diff(made.begins, append=made.count)
+    return before - int(lengths[(made.sources >= 0) & (made.sources < before)].sum())
+
+
+class _Gate:
+    """The attribute whose first reading makes the array; afterwards it is found in the object itself."""
+
+    def __get__(self, column: Any, owner: type) -> Any:
+        return self if column is None else column.make()
+
+
+class PatchedColumn(PropertyColumn):
+    """A column whose array is made when it is first read: rows of the column before, and new values of its type.
+
+    Parameters
+    ----------
+    begin
+        The first id.
+    before
+        The column before.
+    pieces
+        Whose rows are taken: of that, and after them of ``added``.
+    added
+        An Arrow array of the same type, or of nulls.
+    present
+        So many values are not null, at least.
+    """
+
+    _before: PropertyColumn | None
+    _pieces: Pieces
+    _added: Any
+    _type: Any
+    _bytes: int
+    _lock: threading.Lock
+
+    def __init__(self, begin: int, before: PropertyColumn, pieces: Pieces, added: Any, present: int) -> None:
+        self.__dict__.update(begin=begin, _type=before.arrow_type, present=present, length=pieces.count)
+        self.__dict__.update(_bytes=before.nbytes * pieces.count // max(before.length, 1) + added.nbytes)
+        self.__dict__.update(_pieces=pieces, _added=added, _lock=threading.Lock(), depth=before.depth + 1)
+        if before.depth >= _DEEPEST:
+            before = PropertyColumn(before.begin, before.array)
+            self.__dict__["depth"] = 1
+        self.__dict__["_before"] = before
+
+    array = _Gate()
+
+    @property
+    def end(self) -> int:
+        """One more than the last id that the array covers."""
+        return int(self.begin + self.length)
+
+    @property
+    def arrow_type(self) -> Any:
+        """The array's type."""
+        return self._type
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the array's buffers have."""
+        return int(self._bytes)
+
+    def fits(self) -> bool:
+        """Tell whether the array surely has the type of the one before."""
+        return not pa.types.is_string(self._type) or self._bytes < _TEXTS
+
+    def make(self) -> Any:
+        """Return the array; make it if that hasn't been done."""
+        with self._lock:
+            if self._before is not None:
+                array = taken(self._pieces, self._before.array, self._added)
+                self.__dict__.update(array=array, _before=None, _added=None, depth=0)
+        return self.__dict__["array"]
 
 
 def _aligned(old: Any, added: Any) -> tuple[Any, Any]:

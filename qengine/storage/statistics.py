@@ -26,7 +26,7 @@ from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
 
 if TYPE_CHECKING:
-    from qengine.storage.store import GraphStore
+    from qengine.storage.store import GraphStore, LabelGroup
 
 _MANY = 1 << 12  # relationships of a type that are worth counting beforehand
 _MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined both ways are counted
@@ -101,15 +101,16 @@ class Statistics:
                 self.values(entity, key, owner)
 
     def take_over(self, before: Statistics, types: Collection[str]) -> None:
-        """Take what holds still from the statistics of the version before, whose vertex ids and labels are the same.
+        """Take what holds still from the statistics of the version before, whose vertex ids are the same.
 
-        ``types``: those with the same relationships. There may be new vertices; then what depends on how many vertices
-        there are is left out.
+        ``types``: those with the same relationships. There may be new vertices, and some may have other labels; then
+        what depends on that is left out.
         """
         store, old = self._store, before._store
         same_nodes = store.groups == old.groups
+        same_labels = _keep_labels(old.groups, store.groups)
         indices = {old.type_index(name): store.type_index(name) for name in types}
-        for (index, way), counts in list(before._pairs.items()):
+        for (index, way), counts in list(before._pairs.items()) if same_labels else ():
             new = indices.get(index)
             if new is not None:
                 self._pairs[new, way] = counts
@@ -118,7 +119,10 @@ class Statistics:
         self._mutual.update(_of(types, before._mutual))
         if same_nodes:
             self._wedges.update(_of(types, before._wedges))
-        self._edges.update((key, found) for key, found in list(before._edges.items()) if key[1] in types)
+        for key, edges in list(before._edges.items()):
+            whole = (key[0], key[2]) == (None, None)  # counted in another way where there is one group
+            if key[1] in types and (len(old.groups) > 1 or same_nodes if whole else same_labels):
+                self._edges[key] = edges
         for (entity, key, owner), summary in list(before._values.items()):
             if entity == "node":
                 same = same_nodes and store.node_property(key) is old.node_property(key)
@@ -589,6 +593,14 @@ class _Moments:
         places = np.searchsorted(self._pairs, wanted)
         absent = len(self._pairs)
         return np.where(self._pairs[np.minimum(places, absent - 1)] == wanted, places, absent)
+
+
+def _keep_labels(before: Sequence[LabelGroup], after: Sequence[LabelGroup]) -> bool:
+    """Tell whether groups are those before, the last perhaps with more vertices, and others after them."""
+    same = [(group.labels, group.begin) for group in before] == [
+        (group.labels, group.begin) for group in after[: len(before)]
+    ]
+    return same and (not before or before[-1].end <= after[len(before) - 1].end)
 
 
 def _of(types: Collection[str], known: Mapping[str, _T]) -> dict[str, _T]:

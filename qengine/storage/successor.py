@@ -16,14 +16,13 @@ from qengine._frozen import frozen
 from qengine.catalog.rules import Rules
 from qengine.errors import InternalError, StorageError
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_RELATIONSHIPS
 from qengine.storage.columns import PropertyColumn, property_maps
-from qengine.storage.kernels import NO_VERTEX
+from qengine.storage.edits import NOTHING, Edit, Order
 from qengine.storage.node_layout import NodeLayout, lay_out
-from qengine.storage.numbers import Identity, NumberList, Numbers, Run
-from qengine.storage.patched_columns import NOTHING, patched, same_value
+from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
+from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
@@ -67,8 +66,8 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
-    if layout.new_ids is None:
-        same = [each.name for each in made if each.lists.sources is None]
+    if layout.moves is None:
+        same = [each.name for each in made if each.lists.origin is None]
         store.statistics.take_over(base.statistics, same)
     return store
 
@@ -88,9 +87,8 @@ def _node_columns(
     old = old_ids[[state is not None for state in states.values()]] if states else _EMPTY
     new = layout.numbers.places([number for number, _ in kept]) if kept else _EMPTY
     changed = _differing(columns, old, new, [properties for _, properties in kept])
-    # In a layout where ids stay, new nodes have no value unless it is among those that have changed.
-    origins = None if layout.new_ids is None else layout.origins
-    return _patched(columns, origins, layout.count, changed, whole=False)
+    # Where ids stay, new nodes have no value unless it is among those that have changed.
+    return _patched(columns, layout.moves, layout.count, changed, whole=False)
 
 
 def _differing(
@@ -117,7 +115,7 @@ def _differing(
 
 def _patched(
     columns: Mapping[str, PropertyColumn],
-    origins: Array | None,
+    origin: Edit | Order | None,
     count: int,
     changed: Mapping[str, Mapping[int, Any]],
     *,
@@ -125,7 +123,7 @@ def _patched(
 ) -> dict[str, PropertyColumn]:
     found = {}
     for key in dict.fromkeys((*columns, *changed)):
-        column = patched(columns.get(key), origins, count, changed.get(key, {}), whole=whole)
+        column = patched(columns.get(key), origin, count, changed.get(key, {}), whole=whole)
         if column is not None:
             found[key] = column
     return found
@@ -195,59 +193,29 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     numbers = base.relationship_numbers.runs[index]
     lists = SplicedType(adjacencies, None, edge_type.parallel, edge_type.loops)
     keeps_ids = bool(columns) or any(each.properties for each in (*touched.fresh.values(), *touched.kept.values()))
-    lacks_ids = keeps_ids and adjacencies[ways[1]].edge_ids is None
-    if touched.gone or touched.fresh or layout.new_ids is not None or lacks_ids:
-        change = _change(base, edge_type, layout, touched, keeps_ids)
-        lists = changed_type(adjacencies, change, edge_type.loops)
+    lacks_ids = keeps_ids and not adjacencies[ways[1]].has_ids
+    if touched.gone or touched.fresh or layout.moves is not None or lacks_ids:
+        starts, ends = _ends(layout, touched.fresh)
+        gone = np.array(sorted(touched.gone), np.int64)
+        lists = changed_type(lists, Change(gone, starts, ends, layout.moves, layout.count, keeps_ids))
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
-    changed = _relationship_values(columns, touched, lists.sources, edge_type.count)
-    origins = lists.sources
-    if origins is not None:
-        numbers = _numbered(numbers.of(np.arange(edge_type.count, dtype=np.int64)), touched.fresh, origins)
-        origins = np.where(origins < edge_type.count, origins, NOTHING)
-    own = _patched(columns, origins, count, changed, whole=True)
+    changed = _relationship_values(columns, touched, lists.origin, edge_type.count)
+    if lists.origin is not None:
+        numbers = lists.origin.numbers(numbers, np.fromiter(touched.fresh, np.int64, len(touched.fresh)))
+    own = _patched(columns, lists.origin, count, changed, whole=True)
     return _Made(name, count, edge_type.undirected, lists, own, numbers)
 
 
 def _new_type(name: str, layout: NodeLayout, touched: _Touched) -> _Made:
     starts, ends = _ends(layout, touched.fresh)
     count = len(starts)
-    keeps_ids = any(state.properties for state in touched.fresh.values())
-    lists = new_type(starts, ends, np.arange(count, dtype=np.int64), undirected=False, keeps_ids=keeps_ids)
-    assert lists.sources is not None
-    columns = _patched({}, None, count, _relationship_values({}, touched, lists.sources, 0), whole=True)
-    return _Made(name, count, False, lists, columns, _numbered(_EMPTY, touched.fresh, lists.sources))
-
-
-def _change(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: _Touched, keeps_ids: bool) -> Change:
-    """Return what changes in a type's lists: relationships of nodes that have moved leave, and come again."""
-    gone = np.array(sorted(touched.gone), np.int64)
-    again = _of_moved(base.adjacency(edge_type.index, Direction.OUT), layout.moved, base.vertex_count)
-    again = again[~np.isin(again, gone)]
-    starts, ends = _ends(layout, touched.fresh)
-    if len(again):
-        assert layout.new_ids is not None
-        old_starts, old_ends = base.endpoints(again + edge_type.base)
-        starts = np.concatenate((layout.new_ids[old_starts], starts))
-        ends = np.concatenate((layout.new_ids[old_ends], ends))
-        if NO_VERTEX in starts or NO_VERTEX in ends:
-            raise InternalError("A deleted node still has relationships.")
-    sources = np.concatenate((again, edge_type.count + np.arange(len(touched.fresh))))
-    removed = np.sort(np.concatenate((gone, again)))
-    return Change(removed, starts, ends, sources, layout.new_ids, keeps_ids)
-
-
-def _of_moved(out: Adjacency, moved: Array, vertices: int) -> Array:
-    """Return the local ids of the relationships that begin or end at some vertices, ascending."""
-    if not len(moved) or not len(out):
-        return _EMPTY
-    marked = np.zeros(vertices, np.bool_)
-    marked[moved] = True
-    owners, offsets = out.list_index()
-    own = marked[owners : owners + len(offsets) - 1] if isinstance(owners, int) else marked[owners]
-    return np.flatnonzero(marked[out.neighbours] | np.repeat(own, np.diff(offsets).astype(np.int64)))
+    lists = new_type(starts, ends, keeps_ids=any(state.properties for state in touched.fresh.values()))
+    assert lists.origin is not None
+    columns = _patched({}, None, count, _relationship_values({}, touched, lists.origin, 0), whole=True)
+    numbers = lists.origin.numbers(NumberRange(0, 0), np.fromiter(touched.fresh, np.int64, count))
+    return _Made(name, count, False, lists, columns, numbers)
 
 
 def _ends(layout: NodeLayout, fresh: Mapping[int, RelationshipState]) -> tuple[Array, Array]:
@@ -259,23 +227,13 @@ def _ends(layout: NodeLayout, fresh: Mapping[int, RelationshipState]) -> tuple[A
 
 
 def _relationship_values(
-    columns: Mapping[str, PropertyColumn], touched: _Touched, sources: Array | None, old_count: int
+    columns: Mapping[str, PropertyColumn], touched: _Touched, origin: Edit | Order | None, old_count: int
 ) -> dict[str, dict[int, Any]]:
     """Return by key and new local id the values that differ from those of the version before."""
     states = (*touched.kept.values(), *touched.fresh.values())
     if not states:
         return {}
     own = np.concatenate((np.fromiter(touched.kept, np.int64), old_count + np.arange(len(touched.fresh))))
-    new = own
-    if sources is not None:
-        places = np.empty(old_count + len(touched.fresh), np.int64)
-        places[sources] = np.arange(len(sources))
-        new = places[own]
+    new = own if origin is None else origin.find(own)
     old = np.where(own < old_count, own, NOTHING)
     return _differing(columns, old, new, [state.properties for state in states])
-
-
-def _numbered(before: Array, fresh: Mapping[int, Any], sources: Array) -> NumberList:
-    """Return the numbers of a type's relationships: those that they had, and of new ones."""
-    array = np.concatenate((before, np.fromiter(fresh, np.int64, len(fresh))))[sources]
-    return NumberList(lambda: array, len(array))
