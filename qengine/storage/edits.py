@@ -16,7 +16,7 @@ from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.numbers import NumberList, NumberPieces, NumberRange, Run
 from qengine.storage.variant import concatenate, is_variant
 
-__all__ = ["NOTHING", "Edit", "Order", "Pieces", "among", "taken"]
+__all__ = ["NOTHING", "Edit", "Order", "Pieces", "among", "ascending", "taken"]
 
 NOTHING = -1
 """The source of an element that has none."""
@@ -57,7 +57,7 @@ class Pieces:
     def cut(self, begin: int, end: int, more: Array) -> Pieces:
         """Return the part ``[begin, end)`` as pieces that begin at 0, cut at more places, too."""
         points = np.concatenate((np.array([begin], np.int64), self.begins, more))
-        points = np.unique(points[(points >= begin) & (points < end)])
+        points = ascending(points[(points >= begin) & (points < end)])
         return Pieces(points - begin, self.at(points), end - begin)
 
     def all(self) -> Array:
@@ -142,7 +142,7 @@ class Edit:
     @cached_property
     def stays(self) -> tuple[Array, Array]:
         """The runs of elements that stay (int64): their old places and lengths. None has one that comes in it."""
-        cuts = np.unique(np.concatenate((np.zeros(1, np.int64), self.removed, self.removed + 1, self.at)))
+        cuts = ascending(np.concatenate((np.zeros(1, np.int64), self.removed, self.removed + 1, self.at)))
         cuts = cuts[cuts < self.before]
         lengths = np.diff(cuts, append=self.before)
         kept = ~among(cuts, self.removed)
@@ -188,7 +188,7 @@ class Edit:
         if starts is None:
             return Order.of(self).numbers(before, fresh)
         starts = starts[~among(starts, self.removed)]
-        points = np.unique(np.concatenate((self.pieces.begins, self.added, self.follow(starts))))
+        points = ascending(np.concatenate((self.pieces.begins, self.added, self.follow(starts))))
         points = points[points < self.count]
         sources = self.pieces.at(points)
         numbers = np.empty(len(points), np.int64)
@@ -247,6 +247,15 @@ class Order:
             return found
 
         return NumberList(read, self.count)
+
+
+def ascending(places: Array) -> Array:
+    """Return places in order, each once; quick for some runs that ascend, one after the other."""
+    ordered = np.sort(places, kind="stable")
+    new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    found: Array = ordered[new]
+    return found
 
 
 def among(places: Array, ascending: Array) -> Array:

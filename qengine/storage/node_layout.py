@@ -11,7 +11,7 @@ from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_VERTICES
-from qengine.storage.edits import Edit, among
+from qengine.storage.edits import Edit, among, ascending
 from qengine.storage.numbers import NumberRange, Numbers, Run
 from qengine.storage.states import NodeState
 from qengine.storage.store import GraphStore, LabelGroup
@@ -99,17 +99,23 @@ def lay_out(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: A
 
 def _changes(base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array) -> _Changes:
     found = _Changes(labels=dict.fromkeys(base.labels))
-    for (number, state), old in zip(states.items(), old_ids.tolist(), strict=True):
+    before = [group.labels for group in base.groups]
+    ends = np.array([group.end for group in base.groups], np.int64)
+    sets: dict[tuple[str, ...], frozenset[str]] = {}
+    rows = zip(states.items(), old_ids.tolist(), np.searchsorted(ends, old_ids, side="right").tolist(), strict=True)
+    for (number, state), old, group in rows:
         if state is None:
             if old >= 0:
                 found.deleted.append(old)
             continue
-        labels = frozenset(state.labels)
+        labels = sets.get(state.labels)
+        if labels is None:
+            labels = sets[state.labels] = frozenset(state.labels)
+            found.labels.update(dict.fromkeys(state.labels))
         if old < 0:
             found.fresh.setdefault(labels, []).append(number)
-        elif labels != frozenset(base.labels_of(old)):
+        elif labels != before[group]:
             found.relabelled[old] = labels
-        found.labels.update(dict.fromkeys(state.labels))
     return found
 
 
@@ -176,7 +182,7 @@ def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
         first = base.vertex_count + len(added)
         arriving.setdefault(labels, []).append(np.arange(first, first + len(numbers), dtype=np.int64))
         added += numbers
-    removed = np.unique(np.concatenate(leaving))
+    removed = ascending(np.concatenate(leaving))
     groups: list[LabelGroup] = []
     at, sources = [_EMPTY], [_EMPTY]
     homes = [(group.labels, group.begin, group.end, index) for index, group in enumerate(base.groups)]

@@ -199,6 +199,8 @@ def _aligned(old: Any, added: Any) -> tuple[Any, Any]:
     if pa.types.is_null(old.type) or pa.types.is_null(added.type):
         return old, added
     if _is_list(old) and _is_list(added):
+        if is_variant(old.type.value_type) or is_variant(added.type.value_type):
+            return old, added
         if pa.types.is_null(added.type.value_type):
             return old, added.cast(old.type)
         return (old.cast(added.type), added) if pa.types.is_null(old.type.value_type) else (old, added)

@@ -16,7 +16,7 @@ from qengine.errors import InternalError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
-from qengine.storage.edits import Edit, Order, among
+from qengine.storage.edits import Edit, Order, among, ascending
 from qengine.storage.forms import Lists, choose, index
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
@@ -122,7 +122,7 @@ def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: 
             else:
                 places = turned.edge_ids[places].astype(np.int64)
         found.append(places)
-    again = np.unique(np.concatenate(found))
+    again = ascending(np.concatenate(found))
     again = again[~among(again, change.gone)]
     return None if len(again) > most else again
 
@@ -133,7 +133,7 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     out, turned, vertices = before.adjacencies[Direction.OUT], before.adjacencies[other], change.vertices
     if change.keeps_ids and not turned.has_ids:
         return None
-    removed = np.union1d(change.gone, again)
+    removed = ascending(np.concatenate((change.gone, again)))
     starts, ends, sources = _sorted(_added(out, change, again))
     at, same = key_places(out, vertices, starts, ends)
     edit = Edit(len(out), removed, at, sources)
@@ -160,13 +160,25 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     else:
         same = same & ~among(at - 1, removed)
     twice = bool(same.any() or ((firsts[1:] == firsts[:-1]) & (seconds[1:] == seconds[:-1])).any())
-    parallel = twice or (before.parallel and (not len(removed) or repeats(lists)))
+    parallel = twice or (before.parallel and (not _cuts_repeats(out, removed, both) or repeats(lists)))
     if parallel and not turned.has_ids:
         return None
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
     return SplicedType({Direction.OUT: made[0], other: made[1]}, edit if edit.size else None, parallel, has_loops)
+
+
+def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:
+    """Tell whether relationships that go may be parallel to others."""
+    if both:
+        return len(removed) > 0
+    near = np.concatenate((removed - 1, removed + 1))
+    gone = np.concatenate((removed, removed))
+    inside = (near >= 0) & (near < len(out))
+    near, gone = near[inside], gone[inside]
+    same = out.neighbours[near] == out.neighbours[gone]
+    return bool((out.owners(near[same]) == out.owners(gone[same])).any())
 
 
 def _added(out: Adjacency, change: Change, again: Array) -> Ends:
@@ -176,7 +188,7 @@ def _added(out: Adjacency, change: Change, again: Array) -> Ends:
         return change.starts, change.ends, sources
     assert change.vertices is not None
     ends = [out.owners(again).astype(np.int64), out.neighbours[again].astype(np.int64)]
-    deleted = np.setdiff1d(change.vertices.removed, change.vertices.sources)
+    deleted = change.vertices.removed[~among(change.vertices.removed, np.sort(change.vertices.sources))]
     if any(among(each, deleted).any() for each in ends):
         raise InternalError("A deleted node still has relationships.")
     starts, own_ends = (change.vertices.find(each).astype(np.uint32) for each in ends)

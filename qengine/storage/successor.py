@@ -18,7 +18,7 @@ from qengine.errors import InternalError, StorageError
 from qengine.plan.pattern import Direction
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_RELATIONSHIPS
-from qengine.storage.columns import PropertyColumn, property_maps
+from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import NOTHING, Edit, Order
 from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
@@ -30,6 +30,7 @@ from qengine.storage.store import EdgeType, GraphStore
 __all__ = ["successor"]
 
 _EMPTY = np.empty(0, np.int64)
+_PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 
 
 def successor(base: GraphStore, commit: Commit) -> GraphStore:
@@ -100,16 +101,23 @@ def _differing(
     """
     found: dict[str, dict[int, Any]] = {}
     known = np.flatnonzero(old_ids >= 0)
-    before: list[Mapping[str, Any]] = [{}] * len(old_ids)
-    for row, own in zip(known.tolist(), property_maps(columns, old_ids[known]), strict=True):
-        before[row] = own
-    for id, was, now in zip(new_ids.tolist(), before, properties, strict=True):
-        for key, value in now.items():
-            if key not in was or not same_value(was[key], value):
-                found.setdefault(key, {})[id] = value
-        for key in was:
-            if key not in now:
-                found.setdefault(key, {})[id] = None
+    rows = known.tolist()
+    for key in dict.fromkeys((*columns, *(key for own in properties for key in own))):
+        was: list[Any] = [None] * len(properties)
+        if key in columns and rows:
+            for row, value in zip(rows, columns[key].values(old_ids[known]), strict=True):
+                was[row] = value
+        now = [own.get(key) for own in properties]
+        differ = [
+            row
+            for row, (one, other) in enumerate(zip(was, now, strict=True))
+            if one is not other
+            and not (type(one) in _PLAIN and type(other) is type(one) and one == other)
+            and not same_value(one, other)
+        ]
+        if differ:
+            ids = new_ids[differ].tolist()
+            found[key] = {id: now[row] for id, row in zip(ids, differ, strict=True)}
     return found
 
 
