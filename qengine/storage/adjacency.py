@@ -139,6 +139,9 @@ class Adjacency:
 
     def owners(self, positions: Array) -> Array:
         """Return for each position in ``neighbours`` the vertex (uint32) whose list it is in."""
+        if self.form is Form.DENSE and self.offsets is not None:
+            rows = np.searchsorted(self.offsets, np.asarray(positions).astype(np.uint64), side="right")
+            return (rows + (self.lo - 1)).astype(np.uint32)
         vertices, begins = self._by_offset
         return vertices[np.searchsorted(begins, positions, side="right") - 1]
 

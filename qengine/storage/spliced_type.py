@@ -18,6 +18,7 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
 from qengine.storage.forms import Lists, choose, index
+from qengine.storage.list_changes import ListChange, list_change
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
@@ -50,12 +51,17 @@ class Change:
 
 @frozen
 class SplicedType:
-    """A type's adjacencies and facts. ``origin``: how its local ids follow from those before; None where they stay."""
+    """A type's adjacencies and facts.
+
+    ``origin``: how its local ids follow from those before; None where they stay. ``changes``: of its lists, by
+    direction, where they are small.
+    """
 
     adjacencies: Mapping[Direction, Adjacency]
     origin: Edit | Order | None
     parallel: bool
     loops: bool
+    changes: Mapping[Direction, ListChange] | None = None
 
 
 def changed_type(before: SplicedType, change: Change) -> SplicedType:
@@ -166,7 +172,15 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
-    return SplicedType({Direction.OUT: made[0], other: made[1]}, edit if edit.size else None, parallel, has_loops)
+    found = {
+        Direction.OUT: list_change(out, vertices, edit, starts, ends),
+        other: list_change(turned, vertices, back.edit, owners, entries),
+    }
+    changes = {way: each for way, each in found.items() if each is not None}
+    origin = edit if edit.size else None
+    return SplicedType(
+        {Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, changes if len(changes) == 2 else None
+    )
 
 
 def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:

@@ -20,6 +20,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
+from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -34,9 +35,6 @@ _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose 
 _MOST_PAIRS = 64  # of label groups that are looked up for two labels
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
-
-PairCounts = tuple[int, int, int, float, float, float, float]
-"""Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 
 _T = TypeVar("_T")
 _NONE: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
@@ -123,13 +121,44 @@ class Statistics:
             whole = (key[0], key[2]) == (None, None)  # counted in another way where there is one group
             if key[1] in types and (len(old.groups) > 1 or same_nodes if whole else same_labels):
                 self._edges[key] = edges
-        for (entity, key, owner), summary in list(before._values.items()):
+        for (entity, name, owner), summary in list(before._values.items()):
             if entity == "node":
-                same = same_nodes and store.node_property(key) is old.node_property(key)
+                same = same_nodes and store.node_property(name) is old.node_property(name)
             else:
-                same = self._column(key, owner) is before._column(key, owner) is not None
+                same = self._column(name, owner) is before._column(name, owner) is not None
             if same:
-                self._values[entity, key, owner] = summary
+                self._values[entity, name, owner] = summary
+
+    def follow(self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]]) -> None:
+        """Take what is known of types in the version before, and what small changes of their lists make of it."""
+        store, old = self._store, before._store
+        names = [group.labels for group in old.groups]
+        same_places = names == [group.labels for group in store.groups[: len(names)]]
+        ends = tuple(np.array([group.end for group in each.groups], np.uint32) for each in (old, store))
+        for name, by_way in changes.items():
+            index, was = store.type_index(name), old.type_index(name)
+            assert index is not None and was is not None
+            counted = {way: before._pairs.get((was, way)) for way in by_way} if same_places else {}
+            found = {
+                way: counts and changed_pairs(counts, by_way[way], (ends[0], ends[1]), way is not Direction.IN)
+                for way, counts in counted.items()
+            }
+            if all(found.values()):
+                self._pairs.update({(index, way): counts for way, counts in found.items() if counts})
+            self._follow_edges(before, index, by_way)
+
+    def _follow_edges(self, before: Statistics, index: int, by_way: Mapping[Direction, ListChange]) -> None:
+        out, into = (by_way[way] for way in self._directions(index))
+        for key, known in list(before._edges.items()):
+            source, type, target = key
+            if type != self._store.types[index].name or self._may_be_between_groups(source, index, target):
+                continue
+            old, new = (
+                (partial(each._inside, label=source), partial(each._inside, label=target)) for each in (before, self)
+            )
+            edges = changed_edges(known, out, into, old, new)
+            if edges is not None:
+                self._edges[key] = edges
 
     def _column(self, key: str, type: Any) -> PropertyColumn | None:
         index = self._store.type_index(type)
@@ -508,6 +537,14 @@ class Statistics:
             return None
         one, other = found[0]
         return _statistics(counts.get((one, other), _NONE), back.get((other, one), _NONE))
+
+    def _may_be_between_groups(self, source: str | None, index: int, target: str | None) -> bool:
+        """Tell whether ``_between_groups`` may answer; what isn't counted yet is not counted for it."""
+        first, second = (self._groups.get(label, []) for label in (source, target))
+        if not 1 <= len(first) * len(second) <= (_MOST_PAIRS if source or target else 1):
+            return False
+        counts = self._pairs.get((index, self._directions(index)[0]))
+        return counts is None or sum(pair in counts for pair in product(first, second)) < 2
 
     def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer for all relationships of a type by the lengths of its lists; None for others."""

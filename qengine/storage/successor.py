@@ -70,6 +70,9 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     if layout.moves is None:
         same = [each.name for each in made if each.lists.origin is None]
         store.statistics.take_over(base.statistics, same)
+    changes = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
+    if changes:
+        store.statistics.follow(base.statistics, changes)
     return store
 
 
