@@ -5,19 +5,20 @@ Statistics of the next version are those before, less what these lists counted b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from qengine._frozen import frozen
 from qengine.catalog.view import EdgeStatistics
+from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, among, ascending
 from qengine.storage.kernels import pair_statistics
 
-__all__ = ["ListChange", "PairCounts", "changed_edges", "changed_pairs", "list_change"]
+__all__ = ["ListChange", "PairCounts", "changed_edges", "changed_pairs", "list_change", "near"]
 
 PairCounts = tuple[int, int, int, float, float, float, float]
 """Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
@@ -49,11 +50,11 @@ class _Few:
             for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
         }
 
-    def degrees(self, near: Inside, far: Inside) -> Array:
+    def degrees(self, own: Inside, other: Inside) -> Array:
         """Return how many entries with one label each owner with another has (int64)."""
         counted = np.zeros(len(self.entries) + 1, np.int64)
-        np.cumsum(far(self.entries), out=counted[1:])
-        found: Array = (counted[self.ends] - counted[self.begins]) * near(self.owners)
+        np.cumsum(other(self.entries), out=counted[1:])
+        found: Array = (counted[self.ends] - counted[self.begins]) * own(self.owners)
         return found
 
 
@@ -65,8 +66,27 @@ class ListChange:
     after: _Few
 
 
+def near(adjacencies: Mapping[Direction, Adjacency], vertices: Array) -> dict[Direction, Array]:
+    """Return for each direction the vertices (int64) in whose lists some vertices are, and these themselves."""
+    ways = tuple(adjacencies)
+    turned = {ways[0]: ways[-1], ways[-1]: ways[0]} if Direction.BOTH not in adjacencies else {}
+    found = {}
+    for way in ways:
+        lists = adjacencies[turned.get(way, Direction.BOTH)]
+        found[way] = np.concatenate((vertices, lists.neighbours[_places(lists, vertices)[0]].astype(np.int64)))
+    return found
+
+
+def _places(lists: Adjacency, vertices: Array) -> tuple[Array, Array]:
+    """Return the places of all entries of some vertices' lists, and how long each list is (int64)."""
+    begins, ends = (each.astype(np.int64) for each in lists.locate_all(vertices.astype(np.uint32)))
+    lengths = ends - begins
+    firsts = np.cumsum(lengths) - lengths
+    return np.repeat(begins - firsts, lengths) + np.arange(int(lengths.sum())), lengths
+
+
 def list_change(
-    lists: Adjacency, vertices: Edit | None, edit: Edit, owners: Array, entries: Array
+    lists: Adjacency, vertices: Edit | None, edit: Edit, owners: Array, entries: Array, others: Array
 ) -> ListChange | None:
     """Return what an edit of dense lists changes; None where it touches long lists.
 
@@ -80,18 +100,18 @@ def list_change(
         Of the entries.
     owners, entries
         uint32: whose lists the entries that come belong to, and the neighbours; new ids.
+    others
+        int64: vertices that are touched for another reason, ids in the version before.
     """
     known = owners.astype(np.int64)
     if vertices is not None:
         old, stays = vertices.back(known)
         known = old[stays]
-    touched = ascending(np.concatenate((lists.owners(edit.removed).astype(np.int64), known)))
-    begins, ends = (each.astype(np.int64) for each in lists.locate_all(touched.astype(np.uint32)))
-    lengths = ends - begins
-    if int(lengths.sum()) > _MOST:
+    touched = ascending(np.concatenate((lists.owners(edit.removed).astype(np.int64), known, others)))
+    places, lengths = _places(lists, touched)
+    if len(places) > _MOST:
         return None
     firsts = np.cumsum(lengths) - lengths
-    places = np.repeat(begins - firsts, lengths) + np.arange(int(lengths.sum()))
     own = np.repeat(touched, lengths)
     neighbours = lists.neighbours[places]
     kept = ~among(places, edit.removed)
@@ -149,10 +169,9 @@ def changed_edges(
 ) -> EdgeStatistics | None:
     """Return the statistics of a type between two labels after a change; None where all lists must be read for it.
 
-    ``before``, ``after``: which vertices have the source's and the target's label, in both versions.
+    ``before``, ``after``: which vertices have the source's and the target's label, in both versions. Neighbours with
+    lesser ids aren't told from others.
     """
-    if found.lesser_squares or found.greater_squares:
-        return None
     old_out, new_out = out.before.degrees(*before), out.after.degrees(*after)
     old_in, new_in = into.before.degrees(*before[::-1]), into.after.degrees(*after[::-1])
     largest = []
@@ -172,6 +191,8 @@ def changed_edges(
         out_triples=found.out_triples + _falling(new_out, 3) - _falling(old_out, 3),
         in_pairs=found.in_pairs + _falling(new_in, 2) - _falling(old_in, 2),
         in_triples=found.in_triples + _falling(new_in, 3) - _falling(old_in, 3),
+        lesser_squares=0.0,
+        greater_squares=0.0,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,12 +36,15 @@ class NodeLayout:
         How nodes move; None where ids stay and no node is new.
     numbers
         The nodes' numbers.
+    relabelled
+        int64: the ids of nodes whose labels change where they stand.
     """
 
     groups: tuple[LabelGroup, ...]
     labels: tuple[str, ...]
     edit: Edit | None
     numbers: Numbers
+    relabelled: Array = field(default_factory=lambda: _EMPTY)
 
     @property
     def count(self) -> int:
@@ -131,7 +134,8 @@ def _stayed(base: GraphStore, changes: _Changes) -> NodeLayout:
     if added:
         count = base.vertex_count
         edit = Edit(count, _EMPTY, np.full(len(added), count, np.int64), count + np.arange(len(added)))
-    return _layout(base, changes, groups, edit, added)
+    found = _layout(base, changes, groups, edit, added)
+    return replace(found, relabelled=np.array(sorted(changes.relabelled), np.int64))
 
 
 def _split(groups: Sequence[LabelGroup], relabelled: Mapping[int, frozenset[str]]) -> list[LabelGroup]:

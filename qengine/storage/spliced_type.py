@@ -6,7 +6,7 @@ changes, and other forms, are made anew list by list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +18,12 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
 from qengine.storage.forms import Lists, choose, index
-from qengine.storage.list_changes import ListChange, list_change
+from qengine.storage.list_changes import ListChange, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type"]
+__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
@@ -38,7 +38,7 @@ class Change:
 
     ``gone``: local ids (int64, ascending). ``starts``, ``ends``: uint32, new vertex ids of new relationships.
     ``vertices``: how vertices move, None where ids stay; ``vertex_count``: how many there are now. ``keeps_ids``:
-    properties make relationship ids necessary.
+    properties make relationship ids necessary. ``relabelled``: vertices (int64) whose labels change and whose ids stay.
     """
 
     gone: Array
@@ -47,6 +47,7 @@ class Change:
     vertices: Edit | None
     vertex_count: int
     keeps_ids: bool
+    relabelled: Array
 
 
 @frozen
@@ -80,6 +81,23 @@ def changed_type(before: SplicedType, change: Change) -> SplicedType:
         if again is not None:
             found = _spliced(before, change, again)
     return found or _relisted(before, change)
+
+
+def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
+    """Return a type of whose vertices some (int64) have other labels, and which stays as it is."""
+    nothing = np.empty(0, np.uint32)
+    changes = []
+    for way, others in near(before.adjacencies, relabelled).items():
+        lists = before.adjacencies[way]
+        none = Edit(len(lists), *(np.empty(0, np.int64),) * 3)
+        changes.append(list_change(lists, None, none, nothing, nothing, others))
+    return replace(before, changes=_both(_other(before.adjacencies), changes))
+
+
+def _both(other: Direction, changes: Sequence[ListChange | None]) -> Mapping[Direction, ListChange] | None:
+    """Return the changes of OUT and of the other direction, if both are known."""
+    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=True) if each is not None}
+    return found if len(found) == 2 else None
 
 
 def new_type(starts: Array, ends: Array, *, keeps_ids: bool) -> SplicedType:
@@ -172,15 +190,13 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
-    found = {
-        Direction.OUT: list_change(out, vertices, edit, starts, ends),
-        other: list_change(turned, vertices, back.edit, owners, entries),
-    }
-    changes = {way: each for way, each in found.items() if each is not None}
-    origin = edit if edit.size else None
-    return SplicedType(
-        {Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, changes if len(changes) == 2 else None
+    touched = near(before.adjacencies, change.relabelled)
+    changes = (
+        list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
+        list_change(turned, vertices, back.edit, owners, entries, touched[other]),
     )
+    origin = edit if edit.size else None
+    return SplicedType({Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, _both(other, changes))
 
 
 def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:

@@ -33,6 +33,7 @@ _MANY = 1 << 12  # relationships of a type that are worth counting beforehand
 _MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined both ways are counted
 _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
 _MOST_PAIRS = 64  # of label groups that are looked up for two labels
+_FIRST = 16  # vertices of a group, and neighbours of each, among which pairs of groups are looked for
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
@@ -543,8 +544,23 @@ class Statistics:
         first, second = (self._groups.get(label, []) for label in (source, target))
         if not 1 <= len(first) * len(second) <= (_MOST_PAIRS if source or target else 1):
             return False
-        counts = self._pairs.get((index, self._directions(index)[0]))
-        return counts is None or sum(pair in counts for pair in product(first, second)) < 2
+        counts: Collection[tuple[int, int]] | None = self._pairs.get((index, self._directions(index)[0]))
+        if counts is None:
+            counts = self._some_pairs(index, first)
+        return sum(pair in counts for pair in product(first, second)) < 2
+
+    def _some_pairs(self, index: int, groups: Sequence[int]) -> set[tuple[int, int]]:
+        """Return pairs of groups that relationships join: those of the first vertices of some groups."""
+        lists = self._store.adjacency(index, self._directions(index)[0])
+        ends = np.array([group.end for group in self._store.groups], np.int64)
+        found = set()
+        for group in groups:
+            begin, end = self._store.groups[group].begin, self._store.groups[group].end
+            begins, stops = lists.locate_all(np.arange(begin, min(end, begin + _FIRST), dtype=np.uint32))
+            for low, high in zip(begins.tolist(), stops.tolist(), strict=True):
+                others = np.searchsorted(ends, lists.neighbours[low : min(high, low + _FIRST)], side="right")
+                found |= {(group, other) for other in others.tolist()}
+        return found
 
     def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer for all relationships of a type by the lengths of its lists; None for others."""

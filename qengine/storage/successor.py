@@ -23,7 +23,7 @@ from qengine.storage.edits import NOTHING, Edit, Order
 from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
-from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type
+from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
 
@@ -208,7 +208,11 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     if touched.gone or touched.fresh or layout.moves is not None or lacks_ids:
         starts, ends = _ends(layout, touched.fresh)
         gone = np.array(sorted(touched.gone), np.int64)
-        lists = changed_type(lists, Change(gone, starts, ends, layout.moves, layout.count, keeps_ids))
+        lists = changed_type(
+            lists, Change(gone, starts, ends, layout.moves, layout.count, keeps_ids, layout.relabelled)
+        )
+    elif len(layout.relabelled):
+        lists = relabelled_type(lists, layout.relabelled)
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
