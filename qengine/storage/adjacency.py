@@ -94,6 +94,18 @@ class Adjacency:
             return 0, 0
         return int(self.neighbours.min()), int(self.neighbours.max()) + 1
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether relationship ids stand beside the entries."""
+        return self.edge_ids is not None
+
+    @cached_property
+    def used(self) -> int:
+        """How many vertices have neighbours."""
+        if self.form is Form.DENSE and self.offsets is not None:
+            return int(np.count_nonzero(self.offsets[1:] > self.offsets[:-1]))
+        return len(self.rows()[0])
+
     def as_struct(self) -> PcsrStruct:
         """Return the ctypes mirror; it keeps the arrays alive."""
         struct = PcsrStruct(
@@ -127,6 +139,9 @@ class Adjacency:
 
     def owners(self, positions: Array) -> Array:
         """Return for each position in ``neighbours`` the vertex (uint32) whose list it is in."""
+        if self.form is Form.DENSE and self.offsets is not None:
+            rows = np.searchsorted(self.offsets, np.asarray(positions).astype(np.uint64), side="right")
+            return (rows + (self.lo - 1)).astype(np.uint32)
         vertices, begins = self._by_offset
         return vertices[np.searchsorted(begins, positions, side="right") - 1]
 

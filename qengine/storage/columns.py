@@ -44,6 +44,19 @@ class PropertyColumn:
         """The array's type."""
         return self.array.type
 
+    @property
+    def length(self) -> int:
+        """How many ids the array covers."""
+        return len(self.array)
+
+    @property
+    def present(self) -> int:
+        """How many values are not null, at least; of a union all."""
+        return int(len(self.array) - self.array.null_count)
+
+    depth = 0
+    """Of how many columns that were never read this one is to be made."""
+
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the array's buffers."""

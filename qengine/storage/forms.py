@@ -52,10 +52,13 @@ def group_hash(vertices: Array, groups: int) -> Array:
     return ((vertices * _HASH).astype(np.uint64) * np.uint64(groups) >> np.uint64(32)).astype(np.int64)
 
 
-def costs(keys: Array) -> dict[Form, Cost]:
-    """Return what each form would cost for these vertices (uint32, ascending)."""
-    count = len(keys)
-    span = int(keys[-1]) - int(keys[0]) + 1 if count else 0
+def span_of(keys: Array) -> int:
+    """Return how many ids the range of some vertices (ascending) has."""
+    return int(keys[-1]) - int(keys[0]) + 1 if len(keys) else 0
+
+
+def costs(count: int, span: int) -> dict[Form, Cost]:
+    """Return what each form would cost for so many vertices in a range of ``span`` ids."""
     homes = home_groups(count)
     # Expected overflow of a group whose load is Poisson distributed.
     overflow, chance, load = 0.0, float(np.exp(-count / homes)), count / homes
@@ -76,19 +79,24 @@ def choose(keys: Array, entries: int) -> tuple[Form, str]:
 
     Of the forms that take at most twice the bytes of the smallest, the one with the fewest transactions.
     """
-    found = costs(keys)
+    return choose_of(len(keys), span_of(keys), entries)
+
+
+def choose_of(count: int, span: int, entries: int) -> tuple[Form, str]:
+    """Do as ``choose`` for so many vertices in a range of ``span`` ids."""
+    found = costs(count, span)
     if entries > _MAX_GROUP_ENTRIES:
         del found[Form.GROUPS]
     limit = _SPACE * min(cost.bytes for cost in found.values())
     allowed = {form: cost for form, cost in found.items() if cost.bytes <= max(limit, 2 * _LINE)}
     best = min(allowed, key=lambda form: (round(allowed[form].transactions, 2), allowed[form].bytes))
-    count = max(len(keys), 1)
+    vertices = max(count, 1)
     shown = ", ".join(
-        f"{form.name.lower()} {cost.bytes / count:.1f} B and {cost.transactions:.2f} transactions a vertex"
+        f"{form.name.lower()} {cost.bytes / vertices:.1f} B and {cost.transactions:.2f} transactions a vertex"
         + ("" if form in allowed else " (too large)")
         for form, cost in sorted(found.items(), key=lambda item: item[0] is not best)
     )
-    return best, f"{len(keys):,} vertices with lists: {shown}"
+    return best, f"{count:,} vertices with lists: {shown}"
 
 
 def index(lists: Lists, form: Form, reason: str = "") -> tuple[Adjacency, Array | None]:
@@ -112,7 +120,7 @@ def transactions(adjacency: Adjacency) -> float:
     """Return the mean number of transactions that looking up a vertex with a list takes, as built."""
     vertices = adjacency.rows()[0]
     if adjacency.form is not Form.GROUPS or not len(vertices):
-        return costs(vertices)[adjacency.form].transactions
+        return costs(len(vertices), span_of(vertices))[adjacency.form].transactions
     assert adjacency.groups is not None
     depth = np.ones(len(adjacency.groups))
     at = np.arange(adjacency.home_groups)

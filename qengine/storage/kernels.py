@@ -76,7 +76,14 @@ def trim_heap() -> None:
 
 def count_vertices(vertices: Array, counts: Array) -> None:
     """Add to ``counts[v]`` (uint32) how often ``v`` occurs in ``vertices`` (uint32)."""
-    _call("qe_count_vertices", _in(vertices, np.uint32), len(vertices), _in(counts, np.uint32), len(counts), threads())
+    _call(
+        "qe_count_vertices",
+        address(vertices, np.uint32),
+        len(vertices),
+        address(counts, np.uint32),
+        len(counts),
+        threads(),
+    )
 
 
 def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
@@ -93,34 +100,48 @@ def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
     """
     found = np.empty(len(keys), np.uint32)
     missing = ctypes.c_uint64()
-    where = KeyTable(_in(table, np.uint32), len(table), low, NO_VERTEX)
-    out = _in(found, np.uint32), ctypes.byref(missing)
-    _call("qe_look_up", _in(keys, np.int64), len(keys), ctypes.byref(where), *out, threads())
+    where = KeyTable(address(table, np.uint32), len(table), low, NO_VERTEX)
+    out = address(found, np.uint32), ctypes.byref(missing)
+    _call("qe_look_up", address(keys, np.int64), len(keys), ctypes.byref(where), *out, threads())
     return found, missing.value if missing.value < len(keys) else None
 
 
 def mark(keys: Array, low: int, seen: Array) -> None:
     """Set ``seen[keys - low]`` (uint8) to 1; ``keys`` are int64."""
-    _call("qe_mark", _in(keys, np.int64), len(keys), low, _in(seen, np.uint8), threads())
+    _call("qe_mark", address(keys, np.int64), len(keys), low, address(seen, np.uint8), threads())
 
 
 def owners(keys: Array, offsets: Array) -> Array:
     """Return for each entry of the lists ``offsets`` (uint64[k + 1]) its list's key (uint32)."""
     found = np.empty(int(offsets[-1]), np.uint32)
-    _call("qe_owners", _in(keys, np.uint32), _in(offsets, np.uint64), len(keys), _in(found, np.uint32), threads())
+    _call(
+        "qe_owners",
+        address(keys, np.uint32),
+        address(offsets, np.uint64),
+        len(keys),
+        address(found, np.uint32),
+        threads(),
+    )
     return found
 
 
 def renumber(index: Array, table: Array) -> Array:
     """Return ``table[index]``, all uint32."""
     out = np.empty(len(index), np.uint32)
-    _call("qe_renumber", _in(index, np.uint32), len(index), _in(table, np.uint32), _in(out, np.uint32), threads())
+    _call(
+        "qe_renumber",
+        address(index, np.uint32),
+        len(index),
+        address(table, np.uint32),
+        address(out, np.uint32),
+        threads(),
+    )
     return out
 
 
 def order_by_degree(degrees: Array, vertices: Array) -> None:
     """Sort ``vertices`` (uint32) in place by descending ``degrees[vertex]`` (uint32), stable."""
-    _call("qe_order_by_degree", _in(degrees, np.uint32), _in(vertices, np.uint32), len(vertices))
+    _call("qe_order_by_degree", address(degrees, np.uint32), address(vertices, np.uint32), len(vertices))
 
 
 def sort_lists(
@@ -152,20 +173,20 @@ def sort_lists(
     neighbours = np.empty(len(lists), np.uint32)
     rows = np.empty(len(lists), np.uint32) if order else None
     control = Control(threads=workers or threads())
-    given = ListEntries(_in(lists, np.uint32), _in(entries, np.uint32), len(lists), lo, count)
+    given = ListEntries(address(lists, np.uint32), address(entries, np.uint32), len(lists), lo, count)
 
     def sort() -> int:
         return int(
             _library().qe_pcsr_sort(
                 ctypes.byref(given),
-                _in(offsets, np.uint64),
-                _in(neighbours, np.uint32),
-                None if rows is None else _in(rows, np.uint32),
+                address(offsets, np.uint64),
+                address(neighbours, np.uint32),
+                None if rows is None else address(rows, np.uint32),
                 ctypes.addressof(control),
             )
         )
 
-    _check("qe_pcsr_sort", sort() if len(lists) < _SHORT else call(control, sort))
+    check_status("qe_pcsr_sort", sort() if len(lists) < _SHORT else call(control, sort))
     return offsets, neighbours, rows
 
 
@@ -193,10 +214,10 @@ def merge_lists(
     size = len(out[2]) + len(into[2])
     offsets = np.empty(len(keys) + 1, np.uint64)
     neighbours, merged = np.empty(size, np.uint32), np.empty(size, np.uint32)
-    places = _in(offsets, np.uint64), _in(neighbours, np.uint32), _in(merged, np.uint32)
-    to = MergedLists(_in(keys, np.uint32), *places, len(keys))
-    sides = [KeyedLists(*map(_in, side, _LISTS), len(side[0])) for side in (out, into)]
-    _call("qe_pcsr_merge", *map(ctypes.byref, sides), _in(ids, np.uint32), ctypes.byref(to), threads())
+    places = address(offsets, np.uint64), address(neighbours, np.uint32), address(merged, np.uint32)
+    to = MergedLists(address(keys, np.uint32), *places, len(keys))
+    sides = [KeyedLists(*map(address, side, _LISTS), len(side[0])) for side in (out, into)]
+    _call("qe_pcsr_merge", *map(ctypes.byref, sides), address(ids, np.uint32), ctypes.byref(to), threads())
     total = int(offsets[-1])
     for array in (neighbours, merged):
         array.resize(total, refcheck=False)
@@ -209,17 +230,17 @@ def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     _call(
         "qe_pcsr_locate",
         ctypes.addressof(pcsr),
-        _in(vertices, np.uint32),
+        address(vertices, np.uint32),
         len(vertices),
-        _in(begins, np.uint64),
-        _in(ends, np.uint64),
+        address(begins, np.uint64),
+        address(ends, np.uint64),
     )
     return begins, ends
 
 
 def add_degrees(pcsr: ctypes.Structure, vertices: Array, low: int, high: int, degrees: Array) -> None:
     """Add to ``degrees`` (float64) how many neighbours in ``[low, high)`` each vertex (uint32) has."""
-    where = _in(vertices, np.uint32), len(vertices), low, high, _in(degrees, np.float64)
+    where = address(vertices, np.uint32), len(vertices), low, high, address(degrees, np.float64)
     _call("qe_pcsr_degrees", ctypes.addressof(pcsr), *where)
 
 
@@ -246,14 +267,14 @@ def wedge_sample(
     """
     vertices, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
     samples, wedges = ctypes.c_uint64(), ctypes.c_uint64()
-    lists = WedgeLists(_row_index(rows), _in(neighbours, np.uint32), ctypes.addressof(out), undirected)
+    lists = WedgeLists(_row_index(rows), address(neighbours, np.uint32), ctypes.addressof(out), undirected)
     _call(
         "qe_wedge_sample",
         ctypes.byref(lists),
         seed,
         most,
-        _in(vertices, np.uint32),
-        _in(closed, np.uint8),
+        address(vertices, np.uint32),
+        address(closed, np.uint8),
         ctypes.byref(samples),
         ctypes.byref(wedges),
     )
@@ -316,10 +337,10 @@ def pair_statistics(
     counts = np.empty((3, capacity), np.uint64)
     moments = np.empty((capacity, 4), np.float64)
     found = ctypes.c_uint64()
-    arrays = _in(neighbours, np.uint32), _in(group_ends, np.uint32)
+    arrays = address(neighbours, np.uint32), address(group_ends, np.uint32)
     lists = GroupedLists(_row_index(rows), *arrays, len(group_ends), *reach, sides)
-    columns = (_in(column, np.uint64) for column in counts)
-    table = PairTable(_in(pairs, np.uint32), *columns, _in(moments, np.float64), capacity)
+    columns = (address(column, np.uint64) for column in counts)
+    table = PairTable(address(pairs, np.uint32), *columns, address(moments, np.float64), capacity)
     _call("qe_pair_statistics", ctypes.byref(lists), ctypes.byref(table), ctypes.byref(found))
     numbers = np.concatenate((pairs.astype(np.uint64), counts.T), axis=1)
     return numbers[: found.value], moments[: found.value]
@@ -342,7 +363,7 @@ def text_ends(array: Any) -> tuple[int, int]:
     """Return where the least and the greatest of an Arrow array's texts are, without nulls and at least one."""
     ends = np.empty(2, np.uint64)
     offsets, width, texts = _texts(array)
-    _call("qe_text_ends", offsets, width, texts, len(array), _in(ends, np.uint64))
+    _call("qe_text_ends", offsets, width, texts, len(array), address(ends, np.uint64))
     return int(ends[0]), int(ends[1])
 
 
@@ -356,7 +377,7 @@ def scan_numerals(data: Array, wanted: int) -> int:
     ``wanted``: kinds, added up; the scan ends where all are found.
     """
     found = ctypes.c_uint32()
-    _call("qe_numerals_scan", _in(data, np.uint8), len(data), wanted, ctypes.byref(found), threads())
+    _call("qe_numerals_scan", address(data, np.uint8), len(data), wanted, ctypes.byref(found), threads())
     return found.value
 
 
@@ -377,19 +398,19 @@ def changed_numeral(texts: Any, numbers: Any) -> int | None:
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:
     """Fill ``table`` (uint32[16, vertices]) with the signatures made from a ``qe::SignatureInput``."""
-    _call("qe_signature_build", ctypes.addressof(given), _in(table, np.uint32), threads())
+    _call("qe_signature_build", ctypes.addressof(given), address(table, np.uint32), threads())
 
 
 def filter_by_signature(table: Array, wanted: Array, begin: int, end: int, admitted: Array) -> None:
     """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that lacks a bit of ``wanted``."""
     _call(
         "qe_signature_filter",
-        _in(table, np.uint32),
+        address(table, np.uint32),
         table.shape[1],
         begin,
         end,
-        _in(wanted, np.uint32),
-        _in(admitted, np.bool_),
+        address(wanted, np.uint32),
+        address(admitted, np.bool_),
     )
 
 
@@ -420,7 +441,7 @@ def edge_list(data: bytearray, size: int, letter: str = "\0", *, third: bool = F
     ``letter``: read only the lines of a graph file that start with it.
     """
     columns = [np.empty(size // 4 + 1, np.int64) for _ in range(3 if third else 2)]
-    to, found = EdgeColumns(*(_in(column, np.int64) for column in columns)), EdgeLines()
+    to, found = EdgeColumns(*(address(column, np.int64) for column in columns)), EdgeLines()
     text = (ctypes.c_char * size).from_buffer(data) if size else None
     _library().qe_edge_list(text, size, letter.encode(), ctypes.byref(to), ctypes.byref(found), threads())
     for column in columns:
@@ -441,7 +462,7 @@ class Checksum:
         """Add bytes; return the checksum of all so far."""
         array = np.frombuffer(data, np.uint8)
         self._total += len(array)
-        self.value = int(_library().qe_checksum(self._state, _in(array, np.uint8), len(array), self._total))
+        self.value = int(_library().qe_checksum(self._state, address(array, np.uint8), len(array), self._total))
         return self.value
 
 
@@ -467,10 +488,11 @@ def _library() -> ctypes.CDLL:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    _check(name, getattr(_library(), name)(*arguments))
+    check_status(name, getattr(_library(), name)(*arguments))
 
 
-def _check(name: str, status: int) -> None:
+def check_status(name: str, status: int) -> None:
+    """Raise the error that a kernel's status stands for."""
     if status == Status.INTERRUPTED:
         raise KeyboardInterrupt
     if status == Status.OUT_OF_MEMORY:
@@ -488,11 +510,12 @@ def _texts(array: Any) -> tuple[int, int, int | None]:
 
 def _row_index(rows: Rows) -> RowIndex:
     owners, first, begins, ends = rows
-    keys = None if owners is None else _in(owners, np.uint32)
-    return RowIndex(keys, _in(begins, np.uint64), _in(ends, np.uint64), len(begins), first)
+    keys = None if owners is None else address(owners, np.uint32)
+    return RowIndex(keys, address(begins, np.uint64), address(ends, np.uint64), len(begins), first)
 
 
-def _in(array: Array, kind: Any) -> int | None:
+def address(array: Array, kind: Any) -> int | None:
+    """Return where an array's elements of dtype ``kind`` are, for a kernel; None where it has none."""
     if array.dtype != kind or not array.flags.c_contiguous:
         raise InternalError(f"a kernel got {array.dtype} (contiguous: {array.flags.c_contiguous}) for {np.dtype(kind)}")
     return array.ctypes.data if array.size else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,16 +11,15 @@ from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_VERTICES
-from qengine.storage.kernels import NO_VERTEX
-from qengine.storage.numbers import NumberList, NumberRange, Numbers
-from qengine.storage.patched_columns import NOTHING
+from qengine.storage.edits import Edit, among, ascending
+from qengine.storage.numbers import NumberRange, Numbers, Run
 from qengine.storage.state_blocks import Part
 from qengine.storage.states import NodeState
 from qengine.storage.store import GraphStore, LabelGroup
 
-__all__ = ["NodeLayout", "lay_out", "lay_out_new"]
+__all__ = ["NodeLayout", "lay_out"]
 
-_NONE = np.empty(0, np.int64)
+_EMPTY = np.empty(0, np.int64)
 _MOST_REPEATS = 16  # label groups beyond one a label set, before they are merged
 
 
@@ -34,27 +33,31 @@ class NodeLayout:
         Label groups.
     labels
         All labels.
-    origins
-        int64, by new id: the old id, ``NOTHING`` for new nodes; None where ids stay and no node is new.
-    new_ids
-        uint32, by old id: the new id, ``NO_VERTEX`` for deleted nodes; None where ids stay.
-    moved
-        int64, ascending: the old ids of nodes whose new ids don't ascend with the others', and of deleted ones.
+    edit
+        How nodes move; None where ids stay and no node is new.
     numbers
         The nodes' numbers.
+    relabelled
+        int64: the ids of nodes whose labels change where they stand.
     """
 
     groups: tuple[LabelGroup, ...]
     labels: tuple[str, ...]
-    origins: Array | None
-    new_ids: Array | None
-    moved: Array
+    edit: Edit | None
     numbers: Numbers
+    relabelled: Array = field(default_factory=lambda: _EMPTY)
 
     @property
     def count(self) -> int:
         """How many nodes there are."""
         return self.groups[-1].end if self.groups else 0
+
+    @property
+    def moves(self) -> Edit | None:
+        """How nodes move, None where ids stay: new nodes have come after all others at most."""
+        if self.edit is None or not (len(self.edit.removed) or (self.edit.at < self.edit.before).any()):
+            return None
+        return self.edit
 
 
 @dataclass
@@ -72,8 +75,9 @@ def lay_out(
 ) -> NodeLayout:
     """Lay out the nodes of the next version.
 
-    New nodes form groups of their own after all others, so that nothing moves. Where a node is deleted or its labels
-    change, or there are too many groups, nodes are renumbered, most of them in their old order.
+    New nodes form groups of their own after all others, and few nodes whose labels change do so where they stand, so
+    that no id moves. Where a node is deleted, the labels of many change, or there are too many groups, nodes are
+    renumbered, most of them in their old order.
 
     Parameters
     ----------
@@ -91,80 +95,85 @@ def lay_out(
     StorageError
         If the graph is too large for 32-bit ids.
     """
-    return _laid_out(base, _changes(base, states, old_ids, parts))
-
-
-def lay_out_new(base: GraphStore, fresh: Mapping[frozenset[str], Sequence[int]], labels: Iterable[str]) -> NodeLayout:
-    """Lay out the nodes of the next version where nodes are only added; errors as for ``lay_out``.
-
-    ``fresh``: the numbers of the new nodes, by their labels. ``labels``: these labels in the order in which they come.
-    """
-    added = {names: np.array(numbers, np.int64) for names, numbers in fresh.items()}
-    return _laid_out(base, _Changes(fresh=added, labels=dict.fromkeys((*base.labels, *labels))))
-
-
-def _laid_out(base: GraphStore, changes: _Changes) -> NodeLayout:
+    changes = _changes(base, states, old_ids, parts)
     count = base.vertex_count - len(changes.deleted) + sum(map(len, changes.fresh.values()))
     if count > MAX_VERTICES:
         raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
     many = len(base.groups) + len(changes.fresh) - len({group.labels for group in base.groups} | changes.fresh.keys())
-    if changes.deleted or changes.relabelled or many > _MOST_REPEATS:
-        return _renumbered(base, changes, merge=many > _MOST_REPEATS)
-    return _appended(base, changes)
+    if not changes.deleted and many + 2 * len(changes.relabelled) <= _MOST_REPEATS:
+        return _stayed(base, changes)
+    return _renumbered(base, changes, merge=many > _MOST_REPEATS)
 
 
 def _changes(
     base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array, parts: Iterable[Part]
 ) -> _Changes:
     found = _Changes(labels=dict.fromkeys(base.labels))
+    before = [group.labels for group in base.groups]
+    ends = np.array([group.end for group in base.groups], np.int64)
+    sets: dict[tuple[str, ...], frozenset[str]] = {}
     fresh: dict[frozenset[str], list[int]] = {}
-    for (number, state), old in zip(states.items(), old_ids.tolist(), strict=True):
+    rows = zip(states.items(), old_ids.tolist(), np.searchsorted(ends, old_ids, side="right").tolist(), strict=True)
+    for (number, state), old, group in rows:
         if state is None:
             if old >= 0:
                 found.deleted.append(old)
             continue
-        labels = frozenset(state.labels)
+        labels = sets.get(state.labels)
+        if labels is None:
+            labels = sets[state.labels] = frozenset(state.labels)
+            found.labels.update(dict.fromkeys(state.labels))
         if old < 0:
             fresh.setdefault(labels, []).append(number)
-        elif labels != frozenset(base.labels_of(old)):
+        elif labels != before[group]:
             found.relabelled[old] = labels
-        found.labels.update(dict.fromkeys(state.labels))
     found.fresh = {labels: np.array(numbers, np.int64) for labels, numbers in fresh.items()}
     for part in parts:
         labels = frozenset(part.block.labels)
-        found.fresh[labels] = np.concatenate((found.fresh.get(labels, _NONE), part.numbers))
+        found.fresh[labels] = np.concatenate((found.fresh.get(labels, _EMPTY), part.numbers))
         found.labels.update(dict.fromkeys(part.block.labels))
     return found
 
 
-def _appended(base: GraphStore, changes: _Changes) -> NodeLayout:
-    """Add new nodes after all others."""
-    groups = list(base.groups)
+def _stayed(base: GraphStore, changes: _Changes) -> NodeLayout:
+    """Split groups where labels change, and add new nodes after all others: no id moves."""
+    groups = _split(base.groups, changes.relabelled)
     parts: list[Array] = []
     for labels in sorted(changes.fresh, key=lambda labels: not groups or labels != groups[-1].labels):
-        last = groups[-1] if groups else LabelGroup(labels, 0, 0)
-        if last.labels == labels:
-            groups[-1:] = [LabelGroup(labels, last.begin, last.end + len(changes.fresh[labels]))]
-        else:
-            groups.append(LabelGroup(labels, last.end, last.end + len(changes.fresh[labels])))
+        last = groups[-1].end if groups else 0
+        _append(groups, LabelGroup(labels, last, last + len(changes.fresh[labels])))
         parts.append(changes.fresh[labels])
-    numbers = base.node_numbers
-    origins = None
-    if parts:
-        added = np.concatenate(parts)
-        old = np.arange(base.vertex_count, dtype=np.int64)
-        origins = np.concatenate((old, np.full(len(added), NOTHING, np.int64)))
-        numbers = _with(base, added)
-    return NodeLayout(tuple(groups), _used(changes.labels, groups), origins, None, np.empty(0, np.int64), numbers)
+    added = np.concatenate((_EMPTY, *parts))
+    edit = None
+    if len(added):
+        count = base.vertex_count
+        edit = Edit(count, _EMPTY, np.full(len(added), count, np.int64), count + np.arange(len(added)))
+    found = _layout(base, changes, groups, edit, added)
+    return replace(found, relabelled=np.array(sorted(changes.relabelled), np.int64))
 
 
-def _with(base: GraphStore, added: Array) -> Numbers:
-    """Return the numbers of the nodes with those of new ones after them."""
-    first, last = base.vertex_count, base.vertex_count + len(added)
-    if base.node_numbers.equal_ids and (added == np.arange(first, last)).all():
-        return Numbers([NumberRange(0, last)])
-    array = np.concatenate((base.node_numbers.of(np.arange(first, dtype=np.int64)), added))
-    return Numbers([NumberList(lambda: array, last)])
+def _split(groups: Sequence[LabelGroup], relabelled: Mapping[int, frozenset[str]]) -> list[LabelGroup]:
+    """Return the label groups with some nodes in groups of their own, where they stand."""
+    found: list[LabelGroup] = []
+    waiting = sorted(relabelled)
+    at = 0
+    for group in groups:
+        begin = group.begin
+        while at < len(waiting) and waiting[at] < group.end:
+            id = waiting[at]
+            _append(found, LabelGroup(group.labels, begin, id))
+            _append(found, LabelGroup(relabelled[id], id, id + 1))
+            begin, at = id + 1, at + 1
+        _append(found, LabelGroup(group.labels, begin, group.end))
+    return found
+
+
+def _append(groups: list[LabelGroup], group: LabelGroup) -> None:
+    """Add a group after others: to the last where that has the same labels; none that is empty."""
+    if groups and groups[-1].labels == group.labels:
+        groups[-1] = LabelGroup(group.labels, groups[-1].begin, group.end)
+    elif group.begin < group.end:
+        groups.append(group)
 
 
 def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
@@ -172,51 +181,58 @@ def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
 
     ``merge``: nodes of later groups with the same label set, too.
     """
-    stays = np.ones(base.vertex_count, np.bool_)
-    stays[changes.deleted] = False
-    stays[list(changes.relabelled)] = False
+    home: dict[frozenset[str], int] = {}
+    leaving = [np.array(sorted((*changes.deleted, *changes.relabelled)), np.int64)]
     arriving: dict[frozenset[str], list[Array]] = {}
-    kept: dict[tuple[frozenset[str], int], Array] = {}
-    first: dict[frozenset[str], int] = {}
     for index, group in enumerate(base.groups):
-        members = group.begin + np.flatnonzero(stays[group.begin : group.end])
-        if first.setdefault(group.labels, index) == index or not merge:
-            kept[group.labels, index] = members
-        else:
-            stays[members] = False
+        if home.setdefault(group.labels, index) != index and merge:
+            members = np.arange(group.begin, group.end, dtype=np.int64)
+            members = members[~among(members, leaving[0])]
+            leaving.append(members)
             arriving.setdefault(group.labels, []).append(members)
     by_labels: dict[frozenset[str], list[int]] = {}
     for old, labels in sorted(changes.relabelled.items()):
         by_labels.setdefault(labels, []).append(old)
     for labels, olds in by_labels.items():
         arriving.setdefault(labels, []).append(np.array(olds, np.int64))
-    for labels in (*arriving, *changes.fresh):
-        index = first.setdefault(labels, len(base.groups))
-        kept.setdefault((labels, index), np.empty(0, np.int64))
+    first = base.vertex_count
+    for labels, numbers in changes.fresh.items():
+        arriving.setdefault(labels, []).append(np.arange(first, first + len(numbers), dtype=np.int64))
+        first += len(numbers)
+    added = np.concatenate((_EMPTY, *changes.fresh.values()))
+    removed = ascending(np.concatenate(leaving))
     groups: list[LabelGroup] = []
-    origins, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    end = 0
-    for (labels, index), members in kept.items():
-        added = _NONE
-        if first[labels] == index:
-            members = np.concatenate((members, *arriving.get(labels, ())))
-            added = changes.fresh.get(labels, _NONE)
-        if len(members) or len(added):
-            origins += [members, np.full(len(added), NOTHING, np.int64)]
-            numbers += [base.node_numbers.of(members), added]
-            groups.append(LabelGroup(labels, end, end + len(members) + len(added)))
-            end = groups[-1].end
-    return _layout(base, changes, groups, np.concatenate(origins), np.concatenate(numbers), np.flatnonzero(~stays))
+    at, sources = [_EMPTY], [_EMPTY]
+    homes = [(group.labels, group.begin, group.end, index) for index, group in enumerate(base.groups)]
+    end = base.vertex_count
+    homes += [(labels, end, end, home.setdefault(labels, -1)) for labels in arriving if labels not in home]
+    for labels, low, high, index in homes:
+        size = high - low - int(np.searchsorted(removed, high) - np.searchsorted(removed, low))
+        if home[labels] == index:
+            for each in arriving.get(labels, ()):
+                at.append(np.full(len(each), high, np.int64))
+                sources.append(each)
+                size += len(each)
+        last = groups[-1].end if groups else 0
+        if size:
+            groups.append(LabelGroup(labels, last, last + size))
+    edit = Edit(base.vertex_count, removed, np.concatenate(at), np.concatenate(sources))
+    return _layout(base, changes, groups, edit, added)
 
 
 def _layout(
-    base: GraphStore, changes: _Changes, groups: list[LabelGroup], origins: Array, numbers: Array, moved: Array
+    base: GraphStore, changes: _Changes, groups: Sequence[LabelGroup], edit: Edit | None, added: Array
 ) -> NodeLayout:
-    new_ids = np.full(base.vertex_count, NO_VERTEX, np.uint32)
-    known = np.flatnonzero(origins >= 0)
-    new_ids[origins[known]] = known
-    listed = Numbers([NumberList(lambda: numbers, len(numbers))])
-    return NodeLayout(tuple(groups), _used(changes.labels, groups), origins, new_ids, moved, listed)
+    numbers = base.node_numbers
+    if edit is not None:
+        numbers = Numbers([edit.numbers(_one_run(base), added)])
+    return NodeLayout(tuple(groups), _used(changes.labels, groups), edit, numbers)
+
+
+def _one_run(base: GraphStore) -> Run:
+    """Return the numbers of all nodes."""
+    runs = base.node_numbers.runs
+    return runs[0] if len(runs) == 1 else NumberRange(0, 0)
 
 
 def _used(labels: Mapping[str, None], groups: Sequence[LabelGroup]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
 
-__all__ = ["Identity", "NumberList", "NumberRange", "Numbers", "Run"]
+__all__ = ["Identity", "NumberList", "NumberPieces", "NumberRange", "Numbers", "Run"]
 
 _TABLE = 4  # a table of places may have so many entries for each number; else numbers are sorted
 
@@ -117,7 +117,56 @@ class NumberList:
         return low, self.array[order], order
 
 
-Run = NumberRange | NumberList
+class NumberPieces:
+    """Few runs of consecutive numbers: the elements from place ``begins[k]`` on have the numbers from ``firsts[k]`` on.
+
+    ``begins``, ``firsts``: int64; ``begins`` ascends from 0. ``count``: how many numbers there are.
+    """
+
+    def __init__(self, begins: Array, firsts: Array, count: int) -> None:
+        self.begins = begins
+        self.firsts = firsts
+        self.count = count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays."""
+        return int(self.begins.nbytes + self.firsts.nbytes)
+
+    @property
+    def array(self) -> Array:
+        """int64: the numbers by place, made anew."""
+        return self.of(np.arange(self.count, dtype=np.int64))
+
+    def of(self, places: Array) -> Array:
+        """Return the numbers at places (int64)."""
+        run = np.searchsorted(self.begins, places, side="right") - 1
+        found: Array = self.firsts[run] + (places - self.begins[run])
+        return found
+
+    def places(self, numbers: Array) -> Array:
+        """Return the places of numbers (int64), -1 where there is none."""
+        firsts, begins, lengths = self._by_number
+        run = np.maximum(np.searchsorted(firsts, numbers, side="right") - 1, 0)
+        within = numbers - firsts[run]
+        return np.where((within >= 0) & (within < lengths[run]), begins[run] + within, -1)
+
+    def number(self, place: int) -> int:
+        """Return the number at one place."""
+        return int(self.of(np.array([place]))[0])
+
+    def place(self, number: int) -> int:
+        """Return the place of one number, -1 where there is none."""
+        return int(self.places(np.array([number]))[0])
+
+    @cached_property
+    def _by_number(self) -> tuple[Array, Array, Array]:
+        """By number: the first of each run, its place, and its length."""
+        order = np.argsort(self.firsts)
+        return self.firsts[order], self.begins[order], np.diff(self.begins, append=self.count)[order]
+
+
+Run = NumberRange | NumberPieces | NumberList
 """The numbers of consecutive internal ids."""
 
 

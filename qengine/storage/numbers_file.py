@@ -27,7 +27,7 @@ _NODES = "nodes"
 def write_numbers(store: GraphStore, file: BinaryIO) -> None:
     """Write the numbers that aren't consecutive."""
     runs = (*store.node_numbers.runs, *store.relationship_numbers.runs)
-    arrays = [pa.array(run.array if isinstance(run, NumberList) else [], pa.int64()) for run in runs]
+    arrays = [pa.array([] if isinstance(run, NumberRange) else run.array, pa.int64()) for run in runs]
     fields = [pa.field(str(place), pa.large_list(pa.int64())) for place in range(len(runs))]
     with pa.ipc.new_file(file, pa.schema(fields)) as writer:
         columns = [listed(array, array.type) for array in arrays]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,14 +12,17 @@ import pyarrow.compute as pc
 
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.edits import NOTHING, Edit, Order, Pieces, among, taken
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["NOTHING", "extended_column", "patched", "same_value"]
+__all__ = ["PatchedColumn", "patched", "same_value"]
 
-NOTHING = -1
-"""The origin of an element that the version before doesn't have."""
+_DEEPEST = 16  # columns that were never read, one made of the other
+_TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
+
+Origin = Edit | Order
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -30,7 +34,7 @@ def same_value(one: Any, other: Any) -> bool:
 
 def patched(
     column: PropertyColumn | None,
-    origins: Array | None,
+    origin: Origin | None,
     count: int,
     values: Mapping[int, Any],
     *,
@@ -43,8 +47,8 @@ def patched(
     ----------
     column
         That of the version before; None where it has none.
-    origins
-        int64[count]: each element's id in the version before, ``NOTHING`` for new ones; None where all ids stay.
+    origin
+        How elements have moved, of which new ones have no value unless it is given; None where all ids stay.
     count
         How many elements the next version has.
     values
@@ -59,97 +63,168 @@ def patched(
     StorageError
         For a value that can't be a property.
     """
-    if column is not None and origins is None and not values and not added:
+    if column is not None and origin is None and not values and not added:
         return column
-    present = {id: value for id, value in values.items() if value is not None}
+    changed = np.sort(np.concatenate([np.fromiter(values, np.int64, len(values)), *(ids for ids, _ in added)]))
+    fresh, new = _fresh(values, added)
+    pieces = Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
+    begin, end = (0, count) if whole else _covered(column, pieces, fresh)
+    if begin >= end:
+        return None
+    made = _rows(column, pieces, begin, end, changed, fresh)
+    if column is not None and (not len(fresh) or column.arrow_type == new.type) and not is_variant(column.arrow_type):
+        left = column.present - _lost(made, column.length) + len(new) - new.null_count
+        lazy = PatchedColumn(begin, column, made, new, max(left, 0))
+        if left > 0 and lazy.fits():
+            return lazy
     old = pa.nulls(0) if column is None else column.array
-    begin, rows = _rows(column, origins, count)
-    if whole:
-        begin, rows = _widened(begin, rows, 0, count)
-    fresh = np.concatenate([np.fromiter(present, np.int64, len(present)), *(ids for ids, _ in added)])
+    parts = _aligned(old, new) if len(fresh) else (old, new)
+    array = _plain(taken(made, *parts))
+    if pa.types.is_null(array.type) or pc.all(pc.is_null(array)).as_py():
+        return None
+    return PropertyColumn(begin, array)
+
+
+def _fresh(values: Mapping[int, Any], added: Sequence[tuple[Array, Any]]) -> tuple[Array, Any]:
+    """Return the ids that get a value (int64, ascending), and the values as an Arrow array."""
+    present = {id: value for id, value in values.items() if value is not None}
+    ids, arrays = [ids for ids, _ in added], [array for _, array in added]
+    if present:
+        ids.append(np.fromiter(present, np.int64, len(present)))
+        arrays.append(from_python(list(present.values()), "a property"))
+    if not ids:
+        return np.empty(0, np.int64), pa.nulls(0)
+    fresh, parts = np.concatenate(ids), _all_aligned(arrays)
+    whole = parts[0] if len(parts) == 1 else concatenate(parts)
+    if (fresh[1:] > fresh[:-1]).all():
+        return fresh, whole
+    order = np.argsort(fresh, kind="stable")
+    return fresh[order], whole.take(pa.array(order))
+
+
+def _covered(column: PropertyColumn | None, pieces: Pieces, fresh: Array) -> tuple[int, int]:
+    """Return the range of new ids that a column covers, with those of new values."""
+    lows, highs = [], []
+    if column is not None:
+        ends = np.append(pieces.begins[1:], pieces.count)
+        lengths = ends - pieces.begins
+        low = np.maximum(pieces.sources, column.begin)
+        high = np.minimum(pieces.sources + lengths, column.end)
+        own = np.flatnonzero(low < high)
+        if len(own):
+            shift = pieces.begins - pieces.sources
+            lows.append(int((low + shift)[own[0]]))
+            highs.append(int((high + shift)[own[-1]]))
     if len(fresh):
-        begin, rows = _widened(begin, rows, int(fresh.min()), int(fresh.max()) + 1)
-    if not len(rows):
-        return None
-    if values:
-        changed = np.fromiter(values, np.int64, len(values))
-        changed = changed[(changed >= begin) & (changed < begin + len(rows))]
-        rows[changed - begin] = -1
-    rows[fresh - begin] = len(old) + np.arange(len(fresh))
-    arrays = [from_python(list(present.values()), "a property")] if present else []
-    return _taken(begin, rows, _all_aligned(old, [*arrays, *(array for _, array in added)]))
+        lows.append(int(fresh[0]))
+        highs.append(int(fresh[-1]) + 1)
+    return (min(lows), max(highs)) if lows else (0, 0)
 
 
-def extended_column(
-    column: PropertyColumn | None,
-    origins: Array | None,
-    count: int,
-    parts: Sequence[tuple[Array, Any]],
-    *,
-    whole: bool,
-) -> PropertyColumn | None:
-    """Return a column by the ids of the next version, as ``patched``, where what differs comes as arrays.
+def _rows(column: PropertyColumn | None, pieces: Pieces, begin: int, end: int, changed: Array, fresh: Array) -> Pieces:
+    """Return of which rows the ids ``[begin, end)`` get their values: of the column, and after them of new values."""
+    low, high = (0, 0) if column is None else (column.begin, column.end)
+    lengths = np.diff(pieces.begins, append=pieces.count)
+    crossings = [
+        (pieces.begins + at - pieces.sources)[(pieces.sources < at) & (at < pieces.sources + lengths)]
+        for at in (low, high)
+    ]
+    cut = pieces.cut(begin, end, np.concatenate((*crossings, *_bounds(changed), *_bounds(fresh))))
+    sources = np.where((cut.sources >= low) & (cut.sources < high), cut.sources - low, NOTHING)
+    ids = cut.begins + begin
+    sources[among(ids, changed)] = NOTHING
+    new = among(ids, fresh)
+    sources[new] = high - low + np.searchsorted(fresh, ids[new])
+    lengths = np.diff(cut.begins, append=cut.count)
+    return Pieces.joined((cut.begins, sources, np.where(sources == NOTHING, 0, lengths)), cut.count, high - low)
 
-    ``parts``: new ids (int64), each once, and a normal array with the value of each, null for those that have none
-    any more. Of an id that several parts have, the last one counts.
+
+def _bounds(ids: Array) -> tuple[Array, Array]:
+    """Return where runs of ids that ascend begin, and the ids behind them."""
+    return ids[np.diff(ids, prepend=NOTHING - 1) != 1], ids[np.diff(ids, append=NOTHING - 1) != 1] + 1
+
+
+def _lost(made: Pieces, before: int) -> int:
+    """Return how many of a column's rows are not taken over."""
+    lengths = np.diff(made.begins, append=made.count)
+    return before - int(lengths[(made.sources >= 0) & (made.sources < before)].sum())
+
+
+class _Gate:
+    """The attribute whose first reading makes the array; afterwards it is found in the object itself."""
+
+    def __get__(self, column: Any, owner: type) -> Any:
+        return self if column is None else column.make()
+
+
+class PatchedColumn(PropertyColumn):
+    """A column whose array is made when it is first read: rows of the column before, and new values of its type.
+
+    Parameters
+    ----------
+    begin
+        The first id.
+    before
+        The column before.
+    pieces
+        Whose rows are taken: of that, and after them of ``added``.
+    added
+        An Arrow array of the same type, or of nulls.
+    present
+        So many values are not null, at least.
     """
-    own: Any = pa.nulls(0) if column is None else column.array
-    begin, rows = _rows(column, origins, count)
-    if whole:
-        begin, rows = _widened(begin, rows, 0, count)
-    parts = [(ids, array) for ids, array in parts if len(ids)]
-    for ids, _ in parts:
-        begin, rows = _widened(begin, rows, int(ids.min()), int(ids.max()) + 1)
-    if not len(rows):
-        return None
-    for ids, array in parts:
-        rows[ids - begin] = np.arange(len(own), len(own) + len(array))
-        own = concatenate(_aligned(own, array)) if len(own) else array
-    return _taken(begin, rows, (own,))
+
+    _before: PropertyColumn | None
+    _pieces: Pieces
+    _added: Any
+    _type: Any
+    _bytes: int
+    _lock: threading.Lock
+
+    def __init__(self, begin: int, before: PropertyColumn, pieces: Pieces, added: Any, present: int) -> None:
+        self.__dict__.update(begin=begin, _type=before.arrow_type, present=present, length=pieces.count)
+        self.__dict__.update(_bytes=before.nbytes * pieces.count // max(before.length, 1) + added.nbytes)
+        self.__dict__.update(_pieces=pieces, _added=added, _lock=threading.Lock(), depth=before.depth + 1)
+        if before.depth >= _DEEPEST:
+            before = PropertyColumn(before.begin, before.array)
+            self.__dict__["depth"] = 1
+        self.__dict__["_before"] = before
+
+    array = _Gate()
+
+    @property
+    def end(self) -> int:
+        """One more than the last id that the array covers."""
+        return int(self.begin + self.length)
+
+    @property
+    def arrow_type(self) -> Any:
+        """The array's type."""
+        return self._type
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the array's buffers have."""
+        return int(self._bytes)
+
+    def fits(self) -> bool:
+        """Tell whether the array surely has the type of the one before."""
+        return not pa.types.is_string(self._type) or self._bytes < _TEXTS
+
+    def make(self) -> Any:
+        """Return the array; make it if that hasn't been done."""
+        with self._lock:
+            if self._before is not None:
+                array = taken(self._pieces, self._before.array, self._added)
+                self.__dict__.update(array=array, _before=None, _added=None, depth=0)
+        return self.__dict__["array"]
 
 
-def _taken(begin: int, rows: Array, parts: Sequence[Any]) -> PropertyColumn | None:
-    """Return the column of some rows of arrays that stand one after the other, -1 for none."""
-    missing = rows < 0
-    if missing.any():
-        rows[missing] = sum(map(len, parts))
-        parts = (*parts, pa.nulls(1))
-    whole = concatenate(list(parts))
-    in_place = len(rows) == len(whole) and bool((rows == np.arange(len(rows))).all())
-    taken = _plain(whole if in_place else whole.take(pa.array(rows)))
-    if pa.types.is_null(taken.type) or pc.all(pc.is_null(taken)).as_py():
-        return None
-    return PropertyColumn(begin, taken)
-
-
-def _rows(column: PropertyColumn | None, origins: Array | None, count: int) -> tuple[int, Array]:
-    """Return the first new id that a column covers, and the row of each id from there on; -1 for none."""
-    if column is None:
-        return 0, np.empty(0, np.int64)
-    if origins is None:
-        return column.begin, np.arange(min(len(column.array), count - column.begin), dtype=np.int64)
-    covered = (origins >= column.begin) & (origins < column.end)
-    if not covered.any():
-        return 0, np.empty(0, np.int64)
-    begin, end = int(covered.argmax()), count - int(covered[::-1].argmax())
-    return begin, np.where(covered[begin:end], origins[begin:end] - column.begin, -1)
-
-
-def _widened(begin: int, rows: Array, low: int, high: int) -> tuple[int, Array]:
-    """Return the range ``[begin, …)`` with the ids ``[low, high)``, too."""
-    if not len(rows):
-        return low, np.full(high - low, -1, np.int64)
-    before, after = max(0, begin - low), max(0, high - begin - len(rows))
-    if not before and not after:
-        return begin, rows
-    return begin - before, np.pad(rows, (before, after), constant_values=-1)
-
-
-def _all_aligned(old: Any, added: Iterable[Any]) -> list[Any]:
+def _all_aligned(arrays: Iterable[Any]) -> list[Any]:
     """Return arrays that follow each other with one Arrow type, as ``_aligned`` does two of them."""
-    parts = [old]
-    for array in added:
-        if array.type == parts[-1].type and not is_variant(array.type):
+    parts: list[Any] = []
+    for array in arrays:
+        if not parts or (array.type == parts[-1].type and not is_variant(array.type)):
             parts.append(array)
         else:
             parts = list(_aligned(concatenate(parts), array))
@@ -163,6 +238,8 @@ def _aligned(old: Any, added: Any) -> tuple[Any, Any]:
     if pa.types.is_null(old.type) or pa.types.is_null(added.type):
         return old, added
     if _is_list(old) and _is_list(added):
+        if is_variant(old.type.value_type) or is_variant(added.type.value_type):
+            return old, added
         if pa.types.is_null(added.type.value_type):
             return old, added.cast(old.type)
         return (old.cast(added.type), added) if pa.types.is_null(old.type.value_type) else (old, added)

@@ -58,21 +58,26 @@ def build_type(
         placed = np.empty_like(order)
         placed[moved] = order
         order = placed
-    turned, ids = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), True, workers)
-    if undirected:
-        keys = np.union1d(lists.keys, turned.keys)
-        assert ids is not None
-        offsets, neighbours, ids = merge_lists(lists[:3], turned[:3], ids, keys)
-        turned = Lists(keys, offsets, neighbours, None)
+    turned = turned_lists(lists, undirected=undirected, workers=workers)
     parallel = _repeats(turned)
     if not (properties or parallel):
-        ids = None
-    elif moved is not None and ids is not None:
-        ids = moved[ids]
-    other, _ = _indexed(turned._replace(ids=ids), form)
+        turned = turned._replace(ids=None)
+    elif moved is not None:
+        turned = turned._replace(ids=moved[turned.ids])
+    other, _ = _indexed(turned, form)
     return BuiltType(
         {Direction.OUT: out, Direction.BOTH if undirected else Direction.IN: other}, order, parallel, loops
     )
+
+
+def turned_lists(lists: Lists, *, undirected: bool = False, workers: int | None = None) -> Lists:
+    """Return the lists of the other direction (undirected: of both) with the position in ``lists`` of each entry."""
+    turned, ids = _sorted(lists.neighbours, owners(lists.keys, lists.offsets), True, workers)
+    if not undirected:
+        return turned._replace(ids=ids)
+    keys = np.union1d(lists.keys, turned.keys)
+    assert ids is not None
+    return Lists(keys, *merge_lists(lists[:3], turned[:3], ids, keys))
 
 
 def _sorted(lists: Array, entries: Array, order: bool, workers: int | None) -> tuple[Lists, Array | None]:

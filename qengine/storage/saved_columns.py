@@ -66,6 +66,11 @@ class SavedColumn(PropertyColumn):
         return self.begin + self._length
 
     @property
+    def length(self) -> int:
+        """How many ids the array covers."""
+        return self._length
+
+    @property
     def arrow_type(self) -> Any:
         """The array's type."""
         return self._unchecked.type

@@ -1,259 +1,331 @@
-"""A relationship type of the next version of a graph: lists without some relationships, renumbered, with new ones.
+"""A relationship type of the next version of a graph: lists that lack some relationships and have new ones.
 
-Few changes are spliced into the sorted lists of the dense form, which takes about as long as copying them. Many
-changes, and other forms, are sorted anew.
+Few changes are spliced into lists of the dense form, when these are first read, in about the time of copying them. Many
+changes, and other forms, are made anew list by list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from qengine._frozen import frozen
+from qengine.errors import InternalError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
-from qengine.storage.forms import choose
-from qengine.storage.kernels import renumber
-from qengine.storage.pcsr_build import build_type
+from qengine.storage.edits import Edit, Order, among, ascending
+from qengine.storage.forms import Lists, choose, index
+from qengine.storage.list_changes import ListChange, list_change, near
+from qengine.storage.pcsr_build import build_type, turned_lists
+from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
+from qengine.storage.splicing import entry_places, relist, repeats
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type", "sorted_type"]
+__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
+_SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
+
+Ends = tuple[Array, Array, Array]
+"""Starts, ends (uint32, vertex ids) and sources of relationships: local ids, from the type's count on new ones."""
 
 
 @frozen
 class Change:
     """What changes of a type.
 
-    ``removed``: local ids, ascending. ``starts``, ``ends`` (uint32, new vertex ids), ``sources`` (int64) of those that
-    are added: ``sources`` say what each was: a local id that is also removed, or from the type's count on a new one.
-    ``new_ids``: uint32, by old vertex id, ``NO_VERTEX`` for vertices that lose all relationships here, otherwise
-    ascending; None where ids stay. ``keeps_ids``: properties make relationship ids necessary.
+    ``gone``: local ids (int64, ascending). ``starts``, ``ends``: uint32, new vertex ids of new relationships.
+    ``vertices``: how vertices move, None where ids stay; ``vertex_count``: how many there are now. ``keeps_ids``:
+    properties make relationship ids necessary. ``relabelled``: vertices (int64) whose labels change and whose ids stay.
     """
 
-    removed: Array
+    gone: Array
     starts: Array
     ends: Array
-    sources: Array
-    new_ids: Array | None
+    vertices: Edit | None
+    vertex_count: int
     keeps_ids: bool
-
-    @property
-    def edits(self) -> int:
-        """How many relationships go or come."""
-        return len(self.removed) + len(self.starts)
+    relabelled: Array
 
 
 @frozen
 class SplicedType:
-    """A type's adjacencies and facts. ``sources``: int64, of each local id, as in ``Change``; None where they stay."""
+    """A type's adjacencies and facts.
+
+    ``origin``: how its local ids follow from those before; None where they stay. ``changes``: of its lists, by
+    direction, where they are small.
+    """
 
     adjacencies: Mapping[Direction, Adjacency]
-    sources: Array | None
+    origin: Edit | Order | None
     parallel: bool
     loops: bool
+    changes: Mapping[Direction, ListChange] | None = None
 
 
-def changed_type(adjacencies: Mapping[Direction, Adjacency], change: Change, loops: bool) -> SplicedType:
-    """Return a type with a change; ``loops``: whether there were self-loops before."""
-    out = adjacencies[Direction.OUT]
-    if change.edits * _FEW <= len(out) and all(one.form is Form.DENSE for one in adjacencies.values()):
-        found = _spliced(adjacencies, change, loops)
-        if found is not None:
-            return found
-    return sorted_type(adjacencies, change)
+def changed_type(before: SplicedType, change: Change) -> SplicedType:
+    """Return a type with a change.
+
+    Raises
+    ------
+    InternalError
+        If a vertex that goes has relationships that don't.
+    """
+    out = before.adjacencies[Direction.OUT]
+    edits = len(change.gone) + len(change.starts)
+    found = None
+    if edits * _FEW <= len(out) and all(one.form is Form.DENSE for one in before.adjacencies.values()):
+        again = _of_moved(before.adjacencies, change, len(out) // max(_FEW, 1) - edits)
+        if again is not None:
+            found = _spliced(before, change, again)
+    return found or _relisted(before, change)
 
 
-def sorted_type(adjacencies: Mapping[Direction, Adjacency], change: Change) -> SplicedType:
-    """Return a type with a change, all its relationships sorted anew; ``new_ids`` may be in any order then."""
-    out = adjacencies[Direction.OUT]
-    kept = np.arange(len(out), dtype=np.int64)
-    if len(change.removed):
-        kept = np.delete(kept, change.removed)
-    ends = [out.owners(kept), out.neighbours[kept]] if len(kept) else [np.empty(0, np.uint32)] * 2
-    if change.new_ids is not None:
-        ends = [renumber(np.ascontiguousarray(each), change.new_ids) for each in ends]
-    starts, own_ends = np.concatenate((ends[0], change.starts)), np.concatenate((ends[1], change.ends))
-    sources = np.concatenate((kept, change.sources))
-    return new_type(starts, own_ends, sources, undirected=Direction.BOTH in adjacencies, keeps_ids=change.keeps_ids)
+def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
+    """Return a type of whose vertices some (int64) have other labels, and which stays as it is."""
+    nothing = np.empty(0, np.uint32)
+    changes = []
+    for way, others in near(before.adjacencies, relabelled).items():
+        lists = before.adjacencies[way]
+        none = Edit(len(lists), *(np.empty(0, np.int64),) * 3)
+        changes.append(list_change(lists, None, none, nothing, nothing, others))
+    return replace(before, changes=_both(_other(before.adjacencies), changes))
 
 
-def new_type(starts: Array, ends: Array, sources: Array, *, undirected: bool, keeps_ids: bool) -> SplicedType:
-    """Return the type of relationships in any order; arguments as in ``Change``."""
+def _both(other: Direction, changes: Sequence[ListChange | None]) -> Mapping[Direction, ListChange] | None:
+    """Return the changes of OUT and of the other direction, if both are known."""
+    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=True) if each is not None}
+    return found if len(found) == 2 else None
+
+
+def new_type(starts: Array, ends: Array, *, keeps_ids: bool, undirected: bool = False) -> SplicedType:
+    """Return a type of relationships in any order; arguments as in ``Change``."""
     built = build_type(starts, ends, undirected=undirected, properties=True)
     found = dict(built.adjacencies)
     if not (keeps_ids or built.parallel):
         other = _other(found)
         found[other] = replace(found[other], edge_ids=None)
-    return SplicedType(found, sources[built.order], built.parallel, built.loops)
-
-
-def _spliced(adjacencies: Mapping[Direction, Adjacency], change: Change, loops: bool) -> SplicedType | None:
-    """Splice; None where another form or relationship ids would be needed."""
-    other = _other(adjacencies)
-    out, turned = adjacencies[Direction.OUT], adjacencies[other]
-    if change.keeps_ids and turned.edge_ids is None:
-        return None
-    found = _Spliced(_Dense.of(out), _Dense.of(turned), np.arange(len(out), dtype=np.int64))
-    if len(change.removed):
-        found = found.without(change.removed, _turned_places(out, turned, change.removed, other))
-    if change.new_ids is not None:
-        out_lists, back = found.out.renumbered(change.new_ids), found.turned.renumbered(change.new_ids)
-        found = _Spliced(out_lists, back, found.sources)
-    if len(change.starts):
-        found = found.with_new(change, both=other is Direction.BOTH)
-    repeats = found.turned.repeats()
-    made = found.out.adjacency(), found.turned.adjacency()
-    if (repeats and found.turned.ids is None) or made[0] is None or made[1] is None:
-        return None
-    if (change.starts == change.ends).any():
-        loops = True
-    elif loops and len(change.removed):
-        loops = found.out.has_loops()
-    return SplicedType(
-        {Direction.OUT: made[0], other: made[1]}, found.sources if change.edits else None, repeats, loops
-    )
-
-
-@frozen
-class _Spliced:
-    """A type's lists in both directions, and ``sources`` as in ``SplicedType``."""
-
-    out: _Dense
-    turned: _Dense
-    sources: Array
-
-    def without(self, removed: Array, turned_places: Array) -> _Spliced:
-        """Return the type without relationships, given where they stand in both directions, ascending."""
-        back = self.turned.without(turned_places)
-        if back.ids is not None:
-            back = replace(back, ids=back.ids - _up_to(removed, len(self.sources))[back.ids])
-        return _Spliced(self.out.without(removed), back, np.delete(self.sources, removed))
-
-    def with_new(self, change: Change, both: bool) -> _Spliced:
-        """Return the type with the relationships that a change adds; ``both``: it is undirected."""
-        order = np.lexsort((change.ends, change.starts))
-        starts, ends = change.starts[order], change.ends[order]
-        at = self.out.places(starts, ends)
-        ids = (at + np.arange(len(at))).astype(np.uint32)
-        sources = np.insert(self.sources, at, change.sources[order])
-        out, back = self.out.with_entries(starts, ends, at, None), self.turned
-        if back.ids is not None:
-            back = replace(back, ids=back.ids + _up_to(at, len(self.sources) + 1)[back.ids])
-        if both:
-            twice = starts != ends
-            owners, others = np.concatenate((starts, ends[twice])), np.concatenate((ends, starts[twice]))
-            ids = np.concatenate((ids, ids[twice]))
-        else:
-            owners, others = ends, starts
-        order = np.lexsort((ids, others, owners))
-        owners, others = owners[order], others[order]
-        return _Spliced(out, back.with_entries(owners, others, back.places(owners, others), ids[order]), sources)
-
-
-def _up_to(places: Array, length: int) -> Array:
-    """Return how many of some places are at most each of ``0..length - 1``: uint32."""
-    counts = np.zeros(length, np.uint32)
-    np.add.at(counts, places, np.uint32(1))
-    return np.cumsum(counts, dtype=np.uint32)
+    assert built.order is not None
+    return SplicedType(found, Order(0, built.order), built.parallel, built.loops)
 
 
 def _other(adjacencies: Mapping[Direction, Adjacency]) -> Direction:
     return Direction.BOTH if Direction.BOTH in adjacencies else Direction.IN
 
 
-def _turned_places(out: Adjacency, turned: Adjacency, removed: Array, other: Direction) -> Array:
-    """Return where relationships stand in the lists of the other direction, ascending."""
-    if turned.edge_ids is not None:
-        gone = np.zeros(len(out), np.bool_)
-        gone[removed] = True
-        return np.flatnonzero(gone[turned.edge_ids])
-    starts, ends = out.owners(removed), out.neighbours[removed]
-    dense = _Dense.of(turned)
-    places = dense.places(ends, starts) - 1
-    if other is Direction.BOTH:
-        places = np.concatenate((places, dense.places(starts, ends) - 1))
-    return np.unique(places)
+# ---------------------------------------------------------------- few changes
 
 
-@frozen
-class _Dense:
-    """Lists of the dense form: those of the vertices from ``lo`` on, with ``offsets`` int64."""
+def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: int) -> Array | None:
+    """Return the local ids, ascending, of relationships that stay and whose vertices move on their own.
 
-    lo: int
-    offsets: Array
-    neighbours: Array
-    ids: Array | None
-
-    @classmethod
-    def of(cls, lists: Adjacency) -> _Dense:
-        assert lists.offsets is not None
-        return cls(lists.lo, lists.offsets.astype(np.int64), lists.neighbours, lists.edge_ids)
-
-    def places(self, owners: Array, neighbours: Array) -> Array:
-        """Return for each owner and neighbour the place after the last such entry, where one more belongs."""
-        own = np.clip(owners.astype(np.int64) - self.lo, 0, len(self.offsets) - 1)
-        begins = self.offsets[own]
-        ends = np.where(owners >= self.lo, self.offsets[np.minimum(own + 1, len(self.offsets) - 1)], begins)
-        found = [
-            begin + np.searchsorted(self.neighbours[begin:end], neighbour, side="right")
-            for begin, end, neighbour in zip(begins.tolist(), ends.tolist(), neighbours, strict=True)
-        ]
-        return np.array(found, np.int64)
-
-    def without(self, places: Array) -> _Dense:
-        """Return the lists without the entries at some places, ascending."""
-        after = np.searchsorted(self.offsets, places, side="right")  # the first offset that comes after each entry
-        offsets = self.offsets - _up_to(after, len(self.offsets))
-        ids = None if self.ids is None else np.delete(self.ids, places)
-        return _Dense(self.lo, offsets, np.delete(self.neighbours, places), ids)
-
-    def renumbered(self, new_ids: Array) -> _Dense:
-        """Return the lists of other vertex ids, in the same order; what has none has no list either."""
-        own = new_ids[self.lo : self.lo + len(self.offsets) - 1]
-        lengths = np.diff(self.offsets)
-        kept = lengths > 0
-        if not kept.any():
-            return _Dense(0, np.zeros(1, np.int64), self.neighbours, self.ids)
-        own = own[kept].astype(np.int64)
-        offsets = np.zeros(int(own[-1] - own[0]) + 2, np.int64)
-        offsets[own - own[0] + 1] = lengths[kept]
-        return _Dense(int(own[0]), np.cumsum(offsets), renumber(self.neighbours, new_ids), self.ids)
-
-    def with_entries(self, owners: Array, neighbours: Array, at: Array, ids: Array | None) -> _Dense:
-        """Return the lists with more entries, sorted by owner and neighbour, which come before the places ``at``."""
-        lo, hi = self.lo, self.lo + len(self.offsets) - 1
-        if lo == hi:
-            lo = hi = int(owners[0])
-        low, high = min(lo, int(owners[0])), max(hi, int(owners[-1]) + 1)
-        offsets = np.pad(self.offsets, (lo - low, high - hi), constant_values=(0, len(self.neighbours)))
-        offsets[1:] += np.cumsum(np.bincount(owners.astype(np.int64) - low, minlength=high - low))
-        own = None if self.ids is None or ids is None else np.insert(self.ids, at, ids)
-        return _Dense(low, offsets, np.insert(self.neighbours, at, neighbours), own)
-
-    def repeats(self) -> bool:
-        """Tell whether a list holds a neighbour twice."""
-        same = self.neighbours[1:] == self.neighbours[:-1]
-        borders = self.offsets[(self.offsets > 0) & (self.offsets < len(self.neighbours))]
-        same[borders - 1] = False
-        return bool(same.any())
-
-    def has_loops(self) -> bool:
-        """Tell whether a vertex is in its own list."""
-        owners = np.repeat(np.arange(self.lo, self.lo + len(self.offsets) - 1), np.diff(self.offsets))
-        return bool((owners == self.neighbours).any())
-
-    def adjacency(self) -> Adjacency | None:
-        """Return the lists as an adjacency; None where the dense form is no longer the one to take."""
-        used = np.flatnonzero(self.offsets[1:] > self.offsets[:-1])
-        if not len(used):
+    None where there are more than ``most``.
+    """
+    if change.vertices is None or not len(change.vertices.removed):
+        return np.empty(0, np.int64)
+    moved = change.vertices.removed.astype(np.uint32)
+    other = _other(adjacencies)
+    out, turned = adjacencies[Direction.OUT], adjacencies[other]
+    found = []
+    for lists in (out, turned):
+        begins, ends = (each.astype(np.int64) for each in lists.locate_all(moved))
+        lengths = ends - begins
+        if int(lengths.sum()) > most + len(change.gone):
             return None
-        form, reason = choose((used + self.lo).astype(np.uint32), len(self.neighbours))
-        if form is not Form.DENSE:
-            return None
-        first, last = int(used[0]), int(used[-1]) + 1
-        offsets = self.offsets[first : last + 1].astype(np.uint64)
-        return Adjacency(form, self.lo + first, self.lo + last, self.neighbours, self.ids, offsets, reason=reason)
+        firsts = np.cumsum(lengths) - lengths
+        places = np.repeat(begins - firsts, lengths) + np.arange(int(lengths.sum()))
+        if lists is turned:
+            if turned.edge_ids is None:
+                owners, neighbours = np.repeat(moved, lengths), turned.neighbours[places]
+                places = entry_places(out, neighbours, owners)
+                if other is Direction.BOTH:
+                    same = out.neighbours[np.minimum(places, len(out) - 1)] == owners
+                    same[same] = out.owners(places[same]) == neighbours[same]
+                    places = places[same]
+            else:
+                places = turned.edge_ids[places].astype(np.int64)
+        found.append(places)
+    again = ascending(np.concatenate(found))
+    again = again[~among(again, change.gone)]
+    return None if len(again) > most else again
+
+
+def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType | None:
+    """Splice; None where another form or relationship ids would be needed."""
+    other = _other(before.adjacencies)
+    out, turned, vertices = before.adjacencies[Direction.OUT], before.adjacencies[other], change.vertices
+    if change.keeps_ids and not turned.has_ids:
+        return None
+    removed = ascending(np.concatenate((change.gone, again)))
+    starts, ends, sources = _sorted(_added(out, change, again))
+    at, same = key_places(out, vertices, starts, ends)
+    edit = Edit(len(out), removed, at, sources)
+    both = other is Direction.BOTH
+    owners, entries, ids = _turned(starts, ends, edit.added.astype(np.uint32), both)
+    old_ends = out.owners(removed), out.neighbours[removed]
+
+    def find() -> Edit:
+        gone = _turned_places(turned, removed, old_ends, both)
+        return Edit(
+            len(turned), gone, key_places(turned, vertices, owners, entries)[0], np.zeros(len(owners), np.int64)
+        )
+
+    back = Splice(turned, vertices, find, owners, entries, (edit, ids) if turned.has_ids else None)
+    forth = Splice(out, vertices, lambda: edit, starts, ends, None)
+    loops = old_ends[0] == old_ends[1]
+    size = len(turned) + (len(owners) - len(removed)) - (int((~loops).sum()) if both else 0)
+    made = SplicedAdjacency.of(forth, edit.count), SplicedAdjacency.of(back, size)
+    if made[0] is None or made[1] is None:
+        return None
+    lists, firsts, seconds = (made[1], owners, entries) if both else (made[0], starts, ends)
+    if both:
+        same = key_places(turned, vertices, owners, entries)[1] & ~among(back.edit.at - 1, back.edit.removed)
+    else:
+        same = same & ~among(at - 1, removed)
+    twice = bool(same.any() or ((firsts[1:] == firsts[:-1]) & (seconds[1:] == seconds[:-1])).any())
+    parallel = twice or (before.parallel and (not _cuts_repeats(out, removed, both) or repeats(lists)))
+    if parallel and not turned.has_ids:
+        return None
+    has_loops = bool((starts == ends).any())
+    if before.loops and not has_loops:
+        has_loops = not loops.any() or repeats(made[0], loops=True)
+    touched = near(before.adjacencies, change.relabelled)
+    changes = (
+        list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
+        list_change(turned, vertices, back.edit, owners, entries, touched[other]),
+    )
+    origin = edit if edit.size else None
+    return SplicedType({Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, _both(other, changes))
+
+
+def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:
+    """Tell whether relationships that go may be parallel to others."""
+    if both:
+        return len(removed) > 0
+    near = np.concatenate((removed - 1, removed + 1))
+    gone = np.concatenate((removed, removed))
+    inside = (near >= 0) & (near < len(out))
+    near, gone = near[inside], gone[inside]
+    same = out.neighbours[near] == out.neighbours[gone]
+    return bool((out.owners(near[same]) == out.owners(gone[same])).any())
+
+
+def _added(out: Adjacency, change: Change, again: Array) -> Ends:
+    """Return what comes: the relationships of vertices that move on their own, and new ones."""
+    sources = np.concatenate((again, len(out) + np.arange(len(change.starts))))
+    if not len(again):
+        return change.starts, change.ends, sources
+    assert change.vertices is not None
+    ends = [out.owners(again).astype(np.int64), out.neighbours[again].astype(np.int64)]
+    deleted = change.vertices.removed[~among(change.vertices.removed, np.sort(change.vertices.sources))]
+    if any(among(each, deleted).any() for each in ends):
+        raise InternalError("A deleted node still has relationships.")
+    starts, own_ends = (change.vertices.find(each).astype(np.uint32) for each in ends)
+    return np.concatenate((starts, change.starts)), np.concatenate((own_ends, change.ends)), sources
+
+
+def _sorted(ends: Ends) -> Ends:
+    """Sort relationships by start and end, equal ones by source."""
+    order = np.lexsort((ends[2], ends[1], ends[0]))
+    return ends[0][order], ends[1][order], ends[2][order]
+
+
+def _turned(starts: Array, ends: Array, ids: Array, both: bool) -> Ends:
+    """Return owners, entries and ids of relationships in the other direction, sorted."""
+    owners, entries = ends, starts
+    if both:
+        twice = starts != ends
+        owners, entries = np.concatenate((starts, ends[twice])), np.concatenate((ends, starts[twice]))
+        ids = np.concatenate((ids, ids[twice]))
+    return _sorted((owners, entries, ids))
+
+
+def _turned_places(turned: Adjacency, removed: Array, ends: tuple[Array, Array], both: bool) -> Array:
+    """Return where relationships stand in the dense lists of the other direction, ascending."""
+    if turned.edge_ids is not None and len(removed) * _SCANNED > len(turned):
+        return np.flatnonzero(_marked(removed, int(turned.edge_ids.max()) + 1)[turned.edge_ids])
+    starts, own_ends = ends
+    ids = removed.astype(np.uint32)
+    if both:
+        twice = starts != own_ends
+        starts, own_ends = np.concatenate((starts, own_ends[twice])), np.concatenate((own_ends, starts[twice]))
+        ids = np.concatenate((ids, ids[twice]))
+    return np.sort(entry_places(turned, own_ends, starts, None if turned.edge_ids is None else ids))
+
+
+def _marked(places: Array, length: int) -> Array:
+    """Return uint8: 1 at some places."""
+    marks = np.zeros(length, np.uint8)
+    marks[places] = 1
+    return marks
+
+
+# ---------------------------------------------------------------- many changes
+
+
+def _relisted(before: SplicedType, change: Change) -> SplicedType:
+    """Make all lists anew."""
+    other = _other(before.adjacencies)
+    out = before.adjacencies[Direction.OUT]
+    fresh = len(out) + np.arange(len(change.starts), dtype=np.int64)
+    starts, ends, sources = _sorted((change.starts, change.ends, fresh))
+    gone = _marked(change.gone, len(out)) if len(change.gone) else None
+    places = np.empty(len(out) + len(fresh), np.uint32)
+    added = starts, ends, sources.astype(np.uint32)
+    made = relist(out, change.vertices, change.vertex_count, gone, added, None, beside=True, inverse=places)
+    plain, order = _lists(made[0], made[1], None), made[2]
+    assert order is not None
+    lists, moved = _indexed(plain)
+    if moved is not None:
+        placed = np.empty_like(order)
+        placed[moved] = order
+        order = placed
+        places[order] = np.arange(len(order), dtype=np.uint32)
+    back = _relisted_back(before, change, added, places)
+    parallel = back is not None and _repeats(back)
+    if back is None or (back.ids is None and (parallel or change.keeps_ids)):
+        back = turned_lists(plain, undirected=other is Direction.BOTH)
+        parallel = _repeats(back)
+        if moved is not None:
+            back = back._replace(ids=moved[back.ids])
+    if not (change.keeps_ids or parallel):
+        back = back._replace(ids=None)
+    loops = (before.loops or bool((starts == ends).any())) and repeats(lists, loops=True)
+    made_both = {Direction.OUT: lists, other: _indexed(back)[0]}
+    return SplicedType(made_both, Order(len(out), order), parallel, loops)
+
+
+def _relisted_back(before: SplicedType, change: Change, added: Ends, places: Array) -> Lists | None:
+    """Return the lists of the other direction, made from those before; None where they lack ids that are needed."""
+    other = _other(before.adjacencies)
+    both = other is Direction.BOTH
+    out, turned = before.adjacencies[Direction.OUT], before.adjacencies[other]
+    if change.keeps_ids and not turned.has_ids:
+        return None
+    gone = None
+    if len(change.gone) and turned.edge_ids is not None:
+        gone = _marked(change.gone, len(out))[turned.edge_ids]
+    elif len(change.gone):
+        ends = out.owners(change.gone), out.neighbours[change.gone]
+        gone = _marked(_turned_places(turned, change.gone, ends, both), len(turned))
+    given = _turned(*added, both)
+    offsets, neighbours, ids = relist(
+        turned, change.vertices, change.vertex_count, gone, given, places, beside=turned.has_ids
+    )
+    return _lists(offsets, neighbours, ids)
+
+
+def _lists(offsets: Array, neighbours: Array, ids: Array | None) -> Lists:
+    """Return lists of all vertices without the empty ones."""
+    used = np.flatnonzero(offsets[1:] > offsets[:-1])
+    return Lists(used.astype(np.uint32), np.append(offsets[used], offsets[-1]), neighbours, ids)
+
+
+def _indexed(lists: Lists) -> tuple[Adjacency, Array | None]:
+    return index(lists, *choose(lists.keys, len(lists.neighbours)))
+
+
+def _repeats(lists: Lists) -> bool:
+    return repeats(Adjacency(Form.SORTED, 0, 0, lists.neighbours, None, lists.offsets, lists.keys))

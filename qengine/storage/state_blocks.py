@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
@@ -65,8 +66,8 @@ def values_of(parts: Sequence[Part]) -> dict[str, list[tuple[Array, Any]]]:
     begin = 0
     for part in parts:
         for key, values in part.block.columns.items():
-            array = from_python(values, "a property")
-            array = array if part.rows is None else array.take(part.rows)
+            array = from_python(values, "a property") if isinstance(values, list) else values
+            array = array if part.rows is None else array.take(pa.array(part.rows))
             if array.null_count < len(array):
                 found.setdefault(key, []).append((np.arange(begin, begin + part.count, dtype=np.int64), array))
         begin += part.count

@@ -38,14 +38,15 @@ class RelationshipState:
     properties: Mapping[str, Any]
 
 
-Columns: TypeAlias = Mapping[str, list[Any]]
+Columns: TypeAlias = Mapping[str, Any]
 
 
 @frozen
 class NodeBlock:
     """Many new nodes, with the same labels and the numbers from ``first`` on.
 
-    ``columns``: by property the value of each of them, None for those that have none. Nobody changes these lists.
+    ``columns``: by property a list with the value of each of them, None for those that have none; nobody changes it. In
+    a commit that is made a version at once they may be normal Arrow arrays, too.
     """
 
     first: int

@@ -20,23 +20,22 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
+from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
 
 if TYPE_CHECKING:
-    from qengine.storage.store import GraphStore
+    from qengine.storage.store import GraphStore, LabelGroup
 
 _MANY = 1 << 12  # relationships of a type that are worth counting beforehand
 _MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined both ways are counted
 _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
 _MOST_PAIRS = 64  # of label groups that are looked up for two labels
+_FIRST = 16  # vertices of a group, and neighbours of each, among which pairs of groups are looked for
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
-
-PairCounts = tuple[int, int, int, float, float, float, float]
-"""Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 
 _T = TypeVar("_T")
 _NONE: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
@@ -101,15 +100,16 @@ class Statistics:
                 self.values(entity, key, owner)
 
     def take_over(self, before: Statistics, types: Collection[str]) -> None:
-        """Take what holds still from the statistics of the version before, whose vertex ids and labels are the same.
+        """Take what holds still from the statistics of the version before, whose vertex ids are the same.
 
-        ``types``: those with the same relationships. There may be new vertices; then what depends on how many vertices
-        there are is left out.
+        ``types``: those with the same relationships. There may be new vertices, and some may have other labels; then
+        what depends on that is left out.
         """
         store, old = self._store, before._store
         same_nodes = store.groups == old.groups
+        same_labels = _keep_labels(old.groups, store.groups)
         indices = {old.type_index(name): store.type_index(name) for name in types}
-        for (index, way), counts in list(before._pairs.items()):
+        for (index, way), counts in list(before._pairs.items()) if same_labels else ():
             new = indices.get(index)
             if new is not None:
                 self._pairs[new, way] = counts
@@ -118,14 +118,48 @@ class Statistics:
         self._mutual.update(_of(types, before._mutual))
         if same_nodes:
             self._wedges.update(_of(types, before._wedges))
-        self._edges.update((key, found) for key, found in list(before._edges.items()) if key[1] in types)
-        for (entity, key, owner), summary in list(before._values.items()):
+        for key, edges in list(before._edges.items()):
+            whole = (key[0], key[2]) == (None, None)  # counted in another way where there is one group
+            if key[1] in types and (len(old.groups) > 1 or same_nodes if whole else same_labels):
+                self._edges[key] = edges
+        for (entity, name, owner), summary in list(before._values.items()):
             if entity == "node":
-                same = same_nodes and store.node_property(key) is old.node_property(key)
+                same = same_nodes and store.node_property(name) is old.node_property(name)
             else:
-                same = self._column(key, owner) is before._column(key, owner) is not None
+                same = self._column(name, owner) is before._column(name, owner) is not None
             if same:
-                self._values[entity, key, owner] = summary
+                self._values[entity, name, owner] = summary
+
+    def follow(self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]]) -> None:
+        """Take what is known of types in the version before, and what small changes of their lists make of it."""
+        store, old = self._store, before._store
+        names = [group.labels for group in old.groups]
+        same_places = names == [group.labels for group in store.groups[: len(names)]]
+        ends = tuple(np.array([group.end for group in each.groups], np.uint32) for each in (old, store))
+        for name, by_way in changes.items():
+            index, was = store.type_index(name), old.type_index(name)
+            assert index is not None and was is not None
+            counted = {way: before._pairs.get((was, way)) for way in by_way} if same_places else {}
+            found = {
+                way: counts and changed_pairs(counts, by_way[way], (ends[0], ends[1]), way is not Direction.IN)
+                for way, counts in counted.items()
+            }
+            if all(found.values()):
+                self._pairs.update({(index, way): counts for way, counts in found.items() if counts})
+            self._follow_edges(before, index, by_way)
+
+    def _follow_edges(self, before: Statistics, index: int, by_way: Mapping[Direction, ListChange]) -> None:
+        out, into = (by_way[way] for way in self._directions(index))
+        for key, known in list(before._edges.items()):
+            source, type, target = key
+            if type != self._store.types[index].name or self._may_be_between_groups(source, index, target):
+                continue
+            old, new = (
+                (partial(each._inside, label=source), partial(each._inside, label=target)) for each in (before, self)
+            )
+            edges = changed_edges(known, out, into, old, new)
+            if edges is not None:
+                self._edges[key] = edges
 
     def _column(self, key: str, type: Any) -> PropertyColumn | None:
         index = self._store.type_index(type)
@@ -505,6 +539,29 @@ class Statistics:
         one, other = found[0]
         return _statistics(counts.get((one, other), _NONE), back.get((other, one), _NONE))
 
+    def _may_be_between_groups(self, source: str | None, index: int, target: str | None) -> bool:
+        """Tell whether ``_between_groups`` may answer; what isn't counted yet is not counted for it."""
+        first, second = (self._groups.get(label, []) for label in (source, target))
+        if not 1 <= len(first) * len(second) <= (_MOST_PAIRS if source or target else 1):
+            return False
+        counts: Collection[tuple[int, int]] | None = self._pairs.get((index, self._directions(index)[0]))
+        if counts is None:
+            counts = self._some_pairs(index, first)
+        return sum(pair in counts for pair in product(first, second)) < 2
+
+    def _some_pairs(self, index: int, groups: Sequence[int]) -> set[tuple[int, int]]:
+        """Return pairs of groups that relationships join: those of the first vertices of some groups."""
+        lists = self._store.adjacency(index, self._directions(index)[0])
+        ends = np.array([group.end for group in self._store.groups], np.int64)
+        found = set()
+        for group in groups:
+            begin, end = self._store.groups[group].begin, self._store.groups[group].end
+            begins, stops = lists.locate_all(np.arange(begin, min(end, begin + _FIRST), dtype=np.uint32))
+            for low, high in zip(begins.tolist(), stops.tolist(), strict=True):
+                others = np.searchsorted(ends, lists.neighbours[low : min(high, low + _FIRST)], side="right")
+                found |= {(group, other) for other in others.tolist()}
+        return found
+
     def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
         """Answer for all relationships of a type by the lengths of its lists; None for others."""
         index = None if type is None else self._store.type_index(type)
@@ -589,6 +646,14 @@ class _Moments:
         places = np.searchsorted(self._pairs, wanted)
         absent = len(self._pairs)
         return np.where(self._pairs[np.minimum(places, absent - 1)] == wanted, places, absent)
+
+
+def _keep_labels(before: Sequence[LabelGroup], after: Sequence[LabelGroup]) -> bool:
+    """Tell whether groups are those before, the last perhaps with more vertices, and others after them."""
+    same = [(group.labels, group.begin) for group in before] == [
+        (group.labels, group.begin) for group in after[: len(before)]
+    ]
+    return same and (not before or before[-1].end <= after[len(before) - 1].end)
 
 
 def _of(types: Collection[str], known: Mapping[str, _T]) -> dict[str, _T]:

@@ -22,8 +22,9 @@ from qengine.plan.pattern import Direction
 from qengine.storage.arrowfiles import open_batches
 from qengine.storage.blocks import BlockFile
 from qengine.storage.json_schema import parse, schema, violations
+from qengine.storage.list_changes import PairCounts
 from qengine.storage.normal import is_normal, language_type
-from qengine.storage.statistics import PairCounts, Statistics
+from qengine.storage.statistics import Statistics
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 from qengine.storage.wedges import Kind, WedgeSummary

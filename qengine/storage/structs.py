@@ -13,8 +13,12 @@ __all__ = [
     "KeyedLists",
     "ListEntries",
     "MergedLists",
+    "Moves",
     "PairTable",
+    "Relisting",
     "RowIndex",
+    "Runs",
+    "SplicedRows",
     "WedgeLists",
 ]
 
@@ -125,6 +129,49 @@ class EdgeLines(ctypes.Structure):
     bad_line: int
 
 
+class Runs(ctypes.Structure):
+    """Mirror of ``qe::Runs``."""
+
+    _fields_ = (("begins", _POINTER), ("sources", _POINTER), ("n", _U64), ("n_old", _U64))
+
+
+class Moves(ctypes.Structure):
+    """Mirror of ``qe::Moves``."""
+
+    _fields_ = (("points", _POINTER), ("shifts", _POINTER), ("n", _U64))
+
+
+class SplicedRows(ctypes.Structure):
+    """Mirror of ``qe::SplicedRows``."""
+
+    _fields_ = (
+        ("runs", Runs),
+        ("fresh", _POINTER),
+        ("offsets", _POINTER),
+        ("n_old", _U64),
+        ("old_low", _U64),
+        ("low", _U64),
+        ("n_rows", _U64),
+    )
+
+
+class Relisting(ctypes.Structure):
+    """Mirror of ``qe::Relisting``."""
+
+    _fields_ = (
+        ("old", _POINTER),
+        ("origins", _POINTER),
+        ("new_ids", _POINTER),
+        ("gone", _POINTER),
+        ("owners", _POINTER),
+        ("entries", _POINTER),
+        ("sources", _POINTER),
+        ("n_added", _U64),
+        ("places", _POINTER),
+        ("n_vertices", _U64),
+    )
+
+
 STRUCTS: tuple[type[ctypes.Structure], ...] = (
     RowIndex,
     ListEntries,
@@ -136,5 +183,9 @@ STRUCTS: tuple[type[ctypes.Structure], ...] = (
     WedgeLists,
     EdgeColumns,
     EdgeLines,
+    Runs,
+    Moves,
+    SplicedRows,
+    Relisting,
 )
 """In the order of ``qe_loading_layout``."""

@@ -16,15 +16,14 @@ from qengine._frozen import frozen
 from qengine.catalog.rules import Rules
 from qengine.errors import InternalError, StorageError
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_RELATIONSHIPS
-from qengine.storage.columns import PropertyColumn, property_maps
-from qengine.storage.kernels import NO_VERTEX
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.edits import NOTHING, Edit, Order
 from qengine.storage.node_layout import NodeLayout, lay_out
-from qengine.storage.numbers import Identity, NumberList, Numbers, Run
-from qengine.storage.patched_columns import NOTHING, patched, same_value
-from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type
+from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
+from qengine.storage.patched_columns import patched, same_value
+from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
 from qengine.storage.states import Commit, NodeState, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
@@ -32,13 +31,14 @@ from qengine.storage.store import EdgeType, GraphStore
 __all__ = ["successor"]
 
 _EMPTY = np.empty(0, np.int64)
+_PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 
 
-def successor(base: GraphStore, commit: Commit) -> GraphStore:
+def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset()) -> GraphStore:
     """Return the next version of a graph.
 
-    Labels, types and property keys that no element of those made anew has any more are gone. New types are directed;
-    so that it stays undirected, a type which is that is kept without relationships too.
+    Labels, types and property keys that no element of those made anew has any more are gone. So that it stays
+    undirected, a type which is that is kept without relationships too.
 
     Parameters
     ----------
@@ -46,6 +46,8 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
         The version before; it stays as it is.
     commit
         What has changed. Deleted nodes have no relationships left.
+    undirected
+        Names of new types that have no direction.
 
     Raises
     ------
@@ -56,7 +58,7 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     parts = parts_of(commit.node_blocks, commit.nodes)
     layout = lay_out(base, commit.nodes, old_nodes, parts)
     nodes = _node_columns(base, layout, commit.nodes, old_nodes, parts)
-    made = [each for each in _types(base, layout, commit) if each.count or each.undirected]
+    made = [each for each in _types(base, layout, commit, undirected) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
         facts = each.undirected, each.lists.parallel, each.lists.loops
@@ -69,9 +71,12 @@ def successor(base: GraphStore, commit: Commit) -> GraphStore:
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
-    if layout.new_ids is None:
-        same = [each.name for each in made if each.lists.sources is None]
+    if layout.moves is None:
+        same = [each.name for each in made if each.lists.origin is None]
         store.statistics.take_over(base.statistics, same)
+    changes = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
+    if changes:
+        store.statistics.follow(base.statistics, changes)
     return store
 
 
@@ -94,10 +99,9 @@ def _node_columns(
     old = old_ids[[state is not None for state in states.values()]] if states else _EMPTY
     new = layout.numbers.places([number for number, _ in kept]) if kept else _EMPTY
     changed = _differing(columns, old, new, [properties for _, properties in kept])
-    # In a layout where ids stay, new nodes have no value unless it is among those that have changed.
-    origins = None if layout.new_ids is None else layout.origins
+    # Where ids stay, new nodes have no value unless it is among those that have changed.
     ids = np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)])
-    return _patched(columns, origins, layout.count, changed, _placed(parts, ids), whole=False)
+    return _patched(columns, layout.moves, layout.count, changed, _placed(parts, ids), whole=False)
 
 
 _Added: TypeAlias = Mapping[str, Sequence[tuple[Array, Any]]]
@@ -118,22 +122,29 @@ def _differing(
     """
     found: dict[str, dict[int, Any]] = {}
     known = np.flatnonzero(old_ids >= 0)
-    before: list[Mapping[str, Any]] = [{}] * len(old_ids)
-    for row, own in zip(known.tolist(), property_maps(columns, old_ids[known]), strict=True):
-        before[row] = own
-    for id, was, now in zip(new_ids.tolist(), before, properties, strict=True):
-        for key, value in now.items():
-            if key not in was or not same_value(was[key], value):
-                found.setdefault(key, {})[id] = value
-        for key in was:
-            if key not in now:
-                found.setdefault(key, {})[id] = None
+    rows = known.tolist()
+    for key in dict.fromkeys((*columns, *(key for own in properties for key in own))):
+        was: list[Any] = [None] * len(properties)
+        if key in columns and rows:
+            for row, value in zip(rows, columns[key].values(old_ids[known]), strict=True):
+                was[row] = value
+        now = [own.get(key) for own in properties]
+        differ = [
+            row
+            for row, (one, other) in enumerate(zip(was, now, strict=True))
+            if one is not other
+            and not (type(one) in _PLAIN and type(other) is type(one) and one == other)
+            and not same_value(one, other)
+        ]
+        if differ:
+            ids = new_ids[differ].tolist()
+            found[key] = {id: now[row] for id, row in zip(ids, differ, strict=True)}
     return found
 
 
 def _patched(
     columns: Mapping[str, PropertyColumn],
-    origins: Array | None,
+    origin: Edit | Order | None,
     count: int,
     changed: Mapping[str, Mapping[int, Any]],
     added: _Added,
@@ -143,7 +154,7 @@ def _patched(
     found = {}
     for key in dict.fromkeys((*columns, *changed, *added)):
         values, own = changed.get(key, {}), added.get(key, ())
-        column = patched(columns.get(key), origins, count, values, whole=whole, added=own)
+        column = patched(columns.get(key), origin, count, values, whole=whole, added=own)
         if column is not None:
             found[key] = column
     return found
@@ -203,12 +214,12 @@ class _Touched:
         )
 
 
-def _types(base: GraphStore, layout: NodeLayout, commit: Commit) -> Iterator[_Made]:
+def _types(base: GraphStore, layout: NodeLayout, commit: Commit, undirected: frozenset[str]) -> Iterator[_Made]:
     touched = _touched(base, commit)
     for edge_type in base.types:
         yield _next_type(base, edge_type, layout, touched.pop(edge_type.name, _Touched()))
     for name, own in touched.items():
-        yield _new_type(name, layout, own)
+        yield _new_type(name, layout, own, undirected=name in undirected)
 
 
 def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
@@ -245,60 +256,33 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     numbers = base.relationship_numbers.runs[index]
     lists = SplicedType(adjacencies, None, edge_type.parallel, edge_type.loops)
     keeps_ids = bool(columns) or touched.has_properties
-    lacks_ids = keeps_ids and adjacencies[ways[1]].edge_ids is None
-    if touched.gone or touched.new or layout.new_ids is not None or lacks_ids:
-        change = _change(base, edge_type, layout, touched, keeps_ids)
-        lists = changed_type(adjacencies, change, edge_type.loops)
+    lacks_ids = keeps_ids and not adjacencies[ways[1]].has_ids
+    if touched.gone or touched.new or layout.moves is not None or lacks_ids:
+        starts, ends = _ends(layout, touched)
+        gone = np.array(sorted(touched.gone), np.int64)
+        lists = changed_type(
+            lists, Change(gone, starts, ends, layout.moves, layout.count, keeps_ids, layout.relabelled)
+        )
+    elif len(layout.relabelled):
+        lists = relabelled_type(lists, layout.relabelled)
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
-    changed, added = _relationship_values(columns, touched, lists.sources, edge_type.count)
-    origins = lists.sources
-    if origins is not None:
-        numbers = _numbered(numbers.of(np.arange(edge_type.count, dtype=np.int64)), touched, origins)
-        origins = np.where(origins < edge_type.count, origins, NOTHING)
-    own = _patched(columns, origins, count, changed, added, whole=True)
+    changed, added = _relationship_values(columns, touched, lists.origin, edge_type.count)
+    if lists.origin is not None:
+        numbers = lists.origin.numbers(numbers, touched.numbers())
+    own = _patched(columns, lists.origin, count, changed, added, whole=True)
     return _Made(name, count, edge_type.undirected, lists, own, numbers)
 
 
-def _new_type(name: str, layout: NodeLayout, touched: _Touched) -> _Made:
+def _new_type(name: str, layout: NodeLayout, touched: _Touched, *, undirected: bool) -> _Made:
     starts, ends = _ends(layout, touched)
     count = len(starts)
-    sources = np.arange(count, dtype=np.int64)
-    lists = new_type(starts, ends, sources, undirected=False, keeps_ids=touched.has_properties)
-    assert lists.sources is not None
-    changed, added = _relationship_values({}, touched, lists.sources, 0)
+    lists = new_type(starts, ends, keeps_ids=touched.has_properties, undirected=undirected)
+    assert lists.origin is not None
+    changed, added = _relationship_values({}, touched, lists.origin, 0)
     columns = _patched({}, None, count, changed, added, whole=True)
-    return _Made(name, count, False, lists, columns, _numbered(_EMPTY, touched, lists.sources))
-
-
-def _change(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: _Touched, keeps_ids: bool) -> Change:
-    """Return what changes in a type's lists: relationships of nodes that have moved leave, and come again."""
-    gone = np.array(sorted(touched.gone), np.int64)
-    again = _of_moved(base.adjacency(edge_type.index, Direction.OUT), layout.moved, base.vertex_count)
-    again = again[~np.isin(again, gone)]
-    starts, ends = _ends(layout, touched)
-    if len(again):
-        assert layout.new_ids is not None
-        old_starts, old_ends = base.endpoints(again + edge_type.base)
-        starts = np.concatenate((layout.new_ids[old_starts], starts))
-        ends = np.concatenate((layout.new_ids[old_ends], ends))
-        if NO_VERTEX in starts or NO_VERTEX in ends:
-            raise InternalError("A deleted node still has relationships.")
-    sources = np.concatenate((again, edge_type.count + np.arange(touched.new)))
-    removed = np.sort(np.concatenate((gone, again)))
-    return Change(removed, starts, ends, sources, layout.new_ids, keeps_ids)
-
-
-def _of_moved(out: Adjacency, moved: Array, vertices: int) -> Array:
-    """Return the local ids of the relationships that begin or end at some vertices, ascending."""
-    if not len(moved) or not len(out):
-        return _EMPTY
-    marked = np.zeros(vertices, np.bool_)
-    marked[moved] = True
-    owners, offsets = out.list_index()
-    own = marked[owners : owners + len(offsets) - 1] if isinstance(owners, int) else marked[owners]
-    return np.flatnonzero(marked[out.neighbours] | np.repeat(own, np.diff(offsets).astype(np.int64)))
+    return _Made(name, count, undirected, lists, columns, lists.origin.numbers(NumberRange(0, 0), touched.numbers()))
 
 
 def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
@@ -310,25 +294,15 @@ def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
 
 
 def _relationship_values(
-    columns: Mapping[str, PropertyColumn], touched: _Touched, sources: Array | None, old_count: int
+    columns: Mapping[str, PropertyColumn], touched: _Touched, origin: Edit | Order | None, old_count: int
 ) -> tuple[dict[str, dict[int, Any]], _Added]:
     """Return by key and new local id the values that differ from those of the version before, and those of blocks."""
     states = (*touched.kept.values(), *touched.fresh.values())
     if not (states or touched.parts):
         return {}, {}
     own = np.concatenate((np.fromiter(touched.kept, np.int64, len(touched.kept)), old_count + np.arange(touched.new)))
-    new = own
-    if sources is not None:
-        places = np.empty(old_count + touched.new, np.int64)
-        places[sources] = np.arange(len(sources))
-        new = places[own]
+    new = own if origin is None else origin.find(own)
     one_by_one = slice(len(states))
     old = np.where(own < old_count, own, NOTHING)[one_by_one]
     changed = _differing(columns, old, new[one_by_one], [state.properties for state in states])
     return changed, _placed(touched.parts, new[len(states) :])
-
-
-def _numbered(before: Array, touched: _Touched, sources: Array) -> NumberList:
-    """Return the numbers of a type's relationships: those that they had, and of new ones."""
-    array = np.concatenate((before, touched.numbers()))[sources]
-    return NumberList(lambda: array, len(array))

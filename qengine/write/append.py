@@ -15,11 +15,13 @@ from qengine._gc import gc_paused
 from qengine.catalog.rules import Rule
 from qengine.errors import StorageError
 from qengine.exec.context import ExecutionContext
-from qengine.storage.extension import Extension, extended
 from qengine.storage.memory import within_memory
+from qengine.storage.progress import Progress
+from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock
 from qengine.storage.store import GraphStore
+from qengine.storage.successor import successor
 from qengine.temporal.arrow import to_values
-from qengine.write.given_tables import Options, Tables, resolved
+from qengine.write.given_tables import Extension, Options, Tables, resolved
 from qengine.write.known_nodes import LiveNodes, StoredNodes
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Changes, Overlay
@@ -143,7 +145,9 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
     _check_directions(tables, store)
     extension = resolved(tables, StoredNodes(store), context.check)
     context.check()
-    made = extended(store, extension)
+    with Progress("Appending", tables.rows) as progress:
+        made = successor(store, _commit(extension, store, writer.overlay, context.check), extension.undirected)
+        progress.advance(tables.rows)
     for rule in made.rules.constraints:
         if _is_about(rule, extension, store):
             check_rule(rule, made, context)
@@ -151,6 +155,38 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
     context.check()
     writer.rebase(made)
     return changes
+
+
+def _commit(extension: Extension, store: GraphStore, overlay: Overlay, check: Callable[[], None]) -> Commit:
+    """Return what is added as the changes of a version; new nodes and relationships as columns."""
+    next_node, next_relationship = store.next_node, store.next_relationship
+    nodes, relationships = [], []
+    for block in extension.nodes:
+        nodes.append(NodeBlock(next_node, block.rows, tuple(block.labels), block.columns))
+        next_node += block.rows
+    for links in extension.relationships:
+        count = len(links.start)
+        relationships.append(
+            RelationshipBlock(next_relationship, count, links.type, links.start, links.end, links.columns)
+        )
+        next_relationship += count
+    replaced: dict[int, NodeState | None] = {}
+    for each in extension.replaced:
+        numbers = each.nodes.tolist()
+        overlay.read_ahead(numbers, [])
+        for number, given in zip(numbers, _maps(each.columns, len(numbers), check), strict=True):
+            state = replaced.get(number) or overlay.node(number)
+            assert state is not None
+            new = {key: value for key, value in {**state.properties, **given}.items() if value is not None}
+            replaced[number] = NodeState(state.labels, new)
+    return Commit(
+        replaced,
+        {},
+        next_node,
+        next_relationship,
+        node_blocks=tuple(each for each in nodes if each.count),
+        relationship_blocks=tuple(each for each in relationships if each.count),
+    )
 
 
 def _is_about(rule: Rule, extension: Extension, store: GraphStore) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,13 +13,12 @@ from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock
-from qengine.storage.extension import Extension, Replaced
 from qengine.storage.given import arrow_table, end_columns, node_tables, relationship_tables, type_names
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.keys import KeyIndex, check_found, key_array
 from qengine.storage.tables import explained_ends, node_table, property_arrays
 
-__all__ = ["Known", "Options", "Tables", "resolved"]
+__all__ = ["Extension", "Known", "Options", "Replaced", "Tables", "resolved"]
 
 KEY = "id"
 """The property that is a label's key where nothing else is said."""
@@ -34,6 +33,37 @@ class Options:
     label_column: str | None = None
     type_column: str | None = None
     undirected: Iterable[str] = ()
+
+
+@frozen
+class Replaced:
+    """Properties that nodes get: their numbers (int64, each once), and normal arrays of that length; null for none."""
+
+    nodes: Array
+    columns: Mapping[str, Any]
+
+
+@frozen
+class Extension:
+    """What is added to a graph.
+
+    Attributes
+    ----------
+    nodes
+        New nodes; ordinals count through the blocks.
+    replaced
+        Properties of nodes that there are.
+    relationships
+        New relationships. Their ends (int64) are numbers of nodes; ``next_node`` of the graph and an ordinal together
+        stand for a new one.
+    undirected
+        Names of new types that have no direction.
+    """
+
+    nodes: Sequence[NodeBlock] = ()
+    replaced: Sequence[Replaced] = ()
+    relationships: Sequence[RelationshipBlock] = ()
+    undirected: frozenset[str] = field(default_factory=frozenset)
 
 
 class Known(Protocol):

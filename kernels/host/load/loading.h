@@ -95,4 +95,48 @@ struct EdgeLines {
   uint64_t bad_line;
 };
 
+// A sequence made of runs of another one, which has n_old elements, and of added ones: the places from begins[k] to
+// begins[k + 1] hold the elements from sources[k] on, from n_old on those that are added. `begins` is one longer.
+struct Runs {
+  const uint64_t* begins;
+  const uint64_t* sources;
+  uint64_t n;
+  uint64_t n_old;
+};
+
+// How elements that stay move: by shifts[k], where k counts the points that are at most the old place; modulo 2^32.
+struct Moves {
+  const uint32_t* points;
+  const uint32_t* shifts;
+  uint64_t n;
+};
+
+// Rows of dense lists: the new vertices low..low + n_rows - 1, made of runs of vertices. Old lists begin at `offsets`,
+// n_old + 1 of them from the vertex old_low on.
+struct SplicedRows {
+  Runs runs;
+  const uint8_t* fresh;
+  const uint64_t* offsets;
+  uint64_t n_old;
+  uint64_t old_low;
+  uint64_t low;
+  uint64_t n_rows;
+};
+
+// Lists of n_vertices vertices. `origins`: the old vertex of each, -1 for none; `new_ids` by old vertex; both null
+// where ids stay. `gone`: 1 for each old entry that goes; null for none. What is added comes by owner and entry.
+// Beside each entry stands its old id (else its place), or its source; or by that the id of `places`.
+struct Relisting {
+  const Pcsr* old;
+  const int64_t* origins;
+  const uint32_t* new_ids;
+  const uint8_t* gone;
+  const uint32_t* owners;
+  const uint32_t* entries;
+  const uint32_t* sources;
+  uint64_t n_added;
+  const uint32_t* places;
+  uint64_t n_vertices;
+};
+
 }  // namespace qe

@@ -27,6 +27,14 @@ const int32_t kLayout[] = {
     QE_AT(WedgeLists, undirected), QE_AT(WedgeLists, unused), kLayoutEnd,
     sizeof(EdgeColumns), QE_AT(EdgeColumns, first), QE_AT(EdgeColumns, second), QE_AT(EdgeColumns, third), kLayoutEnd,
     sizeof(EdgeLines), QE_AT(EdgeLines, n_rows), QE_AT(EdgeLines, n_lines), QE_AT(EdgeLines, bad_line), kLayoutEnd,
+    sizeof(Runs), QE_AT(Runs, begins), QE_AT(Runs, sources), QE_AT(Runs, n), QE_AT(Runs, n_old), kLayoutEnd,
+    sizeof(Moves), QE_AT(Moves, points), QE_AT(Moves, shifts), QE_AT(Moves, n), kLayoutEnd,
+    sizeof(SplicedRows), QE_AT(SplicedRows, runs), QE_AT(SplicedRows, fresh), QE_AT(SplicedRows, offsets),
+    QE_AT(SplicedRows, n_old), QE_AT(SplicedRows, old_low), QE_AT(SplicedRows, low), QE_AT(SplicedRows, n_rows),
+    kLayoutEnd,
+    sizeof(Relisting), QE_AT(Relisting, old), QE_AT(Relisting, origins), QE_AT(Relisting, new_ids),
+    QE_AT(Relisting, gone), QE_AT(Relisting, owners), QE_AT(Relisting, entries), QE_AT(Relisting, sources),
+    QE_AT(Relisting, n_added), QE_AT(Relisting, places), QE_AT(Relisting, n_vertices), kLayoutEnd,
 };
 
 }  // namespace

@@ -1,0 +1,149 @@
+// Makes the lists of a graph's next version from those of the version before, in time of copying them: runs of entries
+// that stay are copied, with a shift where the ids in them move; new entries come between them.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/workers.h"
+#include "load/loading.h"
+
+namespace qe {
+namespace {
+
+constexpr uint64_t kSerialBelow = 1 << 16;
+constexpr uint64_t kFewBuckets = 1 << 12, kManyBuckets = 1 << 16;
+
+int workers_for(uint64_t n, int threads) { return n < kSerialBelow ? 1 : std::max(threads, 1); }
+
+// The shift of each id, looked up by the id's upper bits; only buckets in which the shift changes are searched.
+class Shifts {
+ public:
+  explicit Shifts(const Moves& moves) : moves_(moves) {
+    const uint64_t most = moves.n * 16 <= kFewBuckets ? kFewBuckets : kManyBuckets;
+    const uint64_t last = moves.n == 0 ? 0 : moves.points[moves.n - 1];
+    while ((last >> bits_) + 1 >= most) ++bits_;
+    last_ = (last >> bits_) + 1;
+    buckets_.resize(last_ + 1);
+    uint64_t seen = 0;
+    for (uint64_t b = 0; b <= last_; ++b) {
+      while (seen < moves.n && moves.points[seen] <= b << bits_) ++seen;
+      const uint64_t first = seen;
+      while (seen < moves.n && moves.points[seen] < (b + 1) << bits_) ++seen;
+      buckets_[b] = {moves.shifts[first], seen == first ? 0u : 1u};
+    }
+  }
+
+  uint32_t operator()(uint32_t id) const {
+    const Bucket bucket = buckets_[std::min<uint64_t>(id >> bits_, last_)];
+    if (__builtin_expect(bucket.mixed == 0, 1)) return id + bucket.shift;
+    return id + moves_.shifts[std::upper_bound(moves_.points, moves_.points + moves_.n, id) - moves_.points];
+  }
+
+ private:
+  struct Bucket { uint32_t shift, mixed; };
+  const Moves& moves_;
+  std::vector<Bucket> buckets_;
+  int bits_ = 0;
+  uint64_t last_ = 0;
+};
+
+void shifted(const uint32_t* from, uint64_t n, const Shifts* shifts, uint32_t* to) {
+  if (shifts == nullptr) std::memcpy(to, from, n * sizeof(uint32_t));
+  else for (uint64_t i = 0; i < n; ++i) to[i] = (*shifts)(from[i]);
+}
+
+}  // namespace
+}  // namespace qe
+
+// out[begins[k] + i] = old[sources[k] + i], shifted by `moves` unless that is null, for each run k; entries whose
+// source is n_old or more come from `added`, as they are.
+QE_API int32_t qe_splice_entries(const qe::Runs* runs, const uint32_t* old, const uint32_t* added,
+                                 const qe::Moves* moves, uint32_t* out, int32_t threads) {
+  using namespace qe;
+  const uint64_t total = runs->begins[runs->n];
+  const int workers = workers_for(total, threads);
+  Shifts* shifts = nullptr;
+  std::vector<Shifts> made;
+  const Status status = run_workers(1, [&](int) {
+    if (moves == nullptr) return;
+    made.emplace_back(*moves);
+    shifts = made.data();
+  });
+  if (status != kOk) return status;
+  return run_workers(workers, [&](int worker) {
+    uint64_t at = share(total, worker, workers);
+    const uint64_t end = share(total, worker + 1, workers);
+    uint64_t k = std::upper_bound(runs->begins, runs->begins + runs->n + 1, at) - runs->begins - 1;
+    for (; at < end; ++k) {
+      const uint64_t size = std::min(runs->begins[k + 1], end) - at;
+      const uint64_t source = runs->sources[k] + (at - runs->begins[k]);
+      if (source >= runs->n_old) shifted(added + (source - runs->n_old), size, nullptr, out + at);
+      else shifted(old + source, size, shifts, out + at);
+      at += size;
+    }
+  });
+}
+
+// out[r] for the rows r in [0, n_rows]: where the lists of the vertices low + r begin. They come in the runs of
+// `rows`: of vertices that were there, and with `fresh` of others, which lie before the old vertex sources[k].
+QE_API int32_t qe_splice_offsets(const qe::SplicedRows* rows, const uint64_t* removed, uint64_t n_removed,
+                                 const uint32_t* owners, uint64_t n_owners, uint64_t* out, int32_t threads) {
+  using namespace qe;
+  const int workers = workers_for(rows->n_rows, threads);
+  const Runs& runs = rows->runs;
+  return run_workers(workers, [&](int worker) {
+    uint64_t row = share(rows->n_rows, worker, workers);
+    const uint64_t end = worker + 1 == workers ? rows->n_rows + 1 : share(rows->n_rows, worker + 1, workers);
+    auto old_offset = [&](uint64_t vertex) {
+      return rows->offsets[std::min(vertex < rows->old_low ? 0 : vertex - rows->old_low, rows->n_old)];
+    };
+    uint64_t k = 0, gone = 0, come = 0;
+    bool first = true;
+    for (; row < end; ++row) {
+      const uint64_t vertex = rows->low + row;
+      if (first) k = std::upper_bound(runs.begins, runs.begins + runs.n + 1, vertex) - runs.begins - 1;
+      while (k < runs.n && runs.begins[k + 1] <= vertex) ++k;
+      uint64_t place = rows->offsets[rows->n_old];  // behind all runs
+      if (k < runs.n) place = old_offset(runs.sources[k] + (rows->fresh[k] != 0 ? 0 : vertex - runs.begins[k]));
+      if (first) {
+        gone = std::lower_bound(removed, removed + n_removed, place) - removed;
+        come = std::lower_bound(owners, owners + n_owners, vertex) - owners;
+        first = false;
+      }
+      while (gone < n_removed && removed[gone] < place) ++gone;
+      while (come < n_owners && owners[come] < vertex) ++come;
+      out[row] = place - gone + come;
+    }
+  });
+}
+
+// places[i]: of owners[i]'s list the first entry that is at least bounds[i]; with `wanted` the entry bounds[i] that
+// stands beside the id wanted[i], or else the end of its list. Dense lists: an owner without one has its place.
+QE_API int32_t qe_entry_places(const qe::Pcsr* lists, const uint32_t* owners, const uint32_t* bounds,
+                               const uint32_t* wanted, uint64_t n, uint64_t* places, int32_t threads) {
+  using namespace qe;
+  const int workers = workers_for(n, threads);
+  return run_workers(workers, [&](int worker) {
+    const uint64_t end = share(n, worker + 1, workers);
+    for (uint64_t i = share(n, worker, workers); i < end; ++i) {
+      Slice list = locate(*lists, owners[i]);
+      if (lists->form == kDense && owners[i] >= lists->hi) list = {lists->n_entries, lists->n_entries};
+      const uint32_t *from = lists->neighbours + list.begin, *to = lists->neighbours + list.end;
+      const uint32_t* at = std::lower_bound(from, to, bounds[i]);
+      if (wanted != nullptr)
+        while (at < to && (*at != bounds[i] || lists->edge_ids[at - lists->neighbours] != wanted[i])) ++at;
+      places[i] = at - lists->neighbours;
+    }
+  });
+}
+
+// *found: whether a list has a neighbour twice (`loops` 0), or its owner among its neighbours (`loops` 1).
+QE_API int32_t qe_lists_repeat(const qe::RowIndex* rows, const uint32_t* neighbours, int32_t loops, int32_t* found) {
+  using namespace qe;
+  *found = 0;
+  for (uint64_t row = 0; row < rows->n && *found == 0; ++row) {
+    const uint32_t *from = neighbours + rows->begins[row], *to = neighbours + rows->ends[row];
+    *found = loops != 0 ? std::binary_search(from, to, rows->key(row)) : std::adjacent_find(from, to) != to;
+  }
+  return kOk;
+}
