@@ -33,7 +33,9 @@ class AstBuilder(CommandBuilder):
         body = self._query(parts)
         check_query(body, self.text)
         self._check_loose()
-        options, _ = before
+        options, word = before
+        if options is None and word is None and not self.remarks:
+            return ast.Statement(body, span=body.span)
         if options is not None:
             self.remark("options", options)
         starts = (token.start_pos for token in before if token is not None)
@@ -68,6 +70,11 @@ class AstBuilder(CommandBuilder):
     def _single(self, clauses: list[ast.Clause]) -> ast.Query:
         if isinstance(clauses[-1], ast.ShowClause):
             clauses.append(shown(clauses[-1]))
+        if self._use_starts:
+            self._leave_out_use(clauses)
+        return ast.Query(tuple(clauses), span=between(clauses[0], clauses[-1]))
+
+    def _leave_out_use(self, clauses: list[ast.Clause]) -> None:
         if isinstance(clauses[0], ast.UseClause):
             use = clauses.pop(0)
             if not clauses:
@@ -75,7 +82,6 @@ class AstBuilder(CommandBuilder):
         for clause in clauses:
             if isinstance(clause, ast.UseClause):
                 raise self.fail("USE can only begin a query.", clause.span)
-        return ast.Query(tuple(clauses), span=between(clauses[0], clauses[-1]))
 
     def _query(self, parts: list[Any]) -> ast.Query | ast.UnionQuery:
         if len(parts) == 1:

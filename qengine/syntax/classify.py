@@ -167,7 +167,8 @@ class _Classifier(WordRules):
     def _close(self, index: int, token: Token) -> int:
         self.out.append(token)
         self.pop()
-        return self.more_labels(index + 1) if index in self.label_ends else index + 1
+        index += 1
+        return self.more_labels(index) if self.label_ends and index - 1 in self.label_ends else index
 
     def _comma(self, index: int, token: Token) -> int:
         self.out.append(token)

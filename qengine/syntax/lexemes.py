@@ -22,7 +22,7 @@ _PLAIN = {
 }  # fmt: skip
 # Words that are functions before a parenthesis and keywords elsewhere.
 _CALLABLE = frozenset(
-    ("ALL", "ANY", "NONE", "SINGLE", "COUNT", "COLLECT", "EXISTS", "REDUCE", "SHORTESTPATH", "ALLSHORTESTPATHS")
+    ("ALL", "ANY", "NONE", "SINGLE", "COUNT", "COLLECT", "EXISTS", "REDUCE", "SHORTESTPATH", "ALLSHORTESTPATHS", "TRIM")
 )
 
 

@@ -13,11 +13,12 @@ __all__ = ["TYPE_TESTS"]
 _Test = Callable[[Any], bool]
 
 _KINDS = {"ZONED TIME": "TIME", "ZONED DATETIME": "DATETIME"}
+_FORMS = frozenset(("NFC", "NFD", "NFKC", "NFKD"))
 _UNSTORED = frozenset(("MAP", "NODE", "RELATIONSHIP", "PATH"))
 
 
 def _is_type(value: Any, types: str) -> bool:
-    return _test(types)(value)
+    return isinstance(types, str) and _test(types)(value)
 
 
 @cache
@@ -69,7 +70,9 @@ def _is_storable(value: Any) -> bool:
 def _is_normalized(value: Any, form: str) -> bool | None:
     import unicodedata
 
-    return unicodedata.is_normalized(form, value) if isinstance(value, str) else None  # type: ignore[arg-type]
+    if not isinstance(value, str):
+        return None
+    return form in _FORMS and unicodedata.is_normalized(form, value)  # type: ignore[arg-type]
 
 
 TYPE_TESTS: dict[str, Callable[..., Any]] = {"IS ::": _is_type, "IS NORMALIZED": _is_normalized}
