@@ -128,7 +128,7 @@ class ExecutionContext:
             deadline = max(1, now + int(timeout * 1e9))
             #: When planning must have ended: a little after the deadline where that is near, 0 for never.
             self.planning_ends = max(deadline, now + _LEAST_PLANNING_NS)
-        self.control = Control(threads=workers, deadline_ns=deadline, memory_limit=memory_limit or 0)
+        self.control = Control(0, workers, deadline, memory_limit or 0)
 
     def note(self, operator: object, text: str) -> None:
         """Tell a profile what an operator does otherwise than planned; each text once."""

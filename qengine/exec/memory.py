@@ -32,6 +32,10 @@ _LARGEST_BATCH, _SMALLEST_BATCH = 1 << 26, 1 << 16
 _BATCHES = 16  # what a batch may hold is this part of the limit
 
 
+def _unchecked() -> None:
+    """Never raise."""
+
+
 class Oversized(Exception):
     """The columns of a batch would take too much: it must be cut. ``rows``: how many may do."""
 
@@ -63,13 +67,11 @@ class MemoryAccount:
     __slots__ = ("_alarm", "_control", "_held", "_loops", "_steps", "batch_bytes", "charged", "check", "limit", "peak")
 
     def __init__(
-        self, limit: int | None, check: Callable[[], None] = lambda: None, control: Control | None = None
+        self, limit: int | None, check: Callable[[], None] = _unchecked, control: Control | None = None
     ) -> None:
         self.begin(limit, check, control)
 
-    def begin(
-        self, limit: int | None, check: Callable[[], None] = lambda: None, control: Control | None = None
-    ) -> None:
+    def begin(self, limit: int | None, check: Callable[[], None], control: Control | None) -> None:
         """Begin anew, for another execution with these limits: nothing is held any more."""
         self.limit = limit
         self.check = check
@@ -83,6 +85,11 @@ class MemoryAccount:
         self._steps = 0
         self._loops: list[Loop] = []
         self._alarm = _ENDLESS if limit is None else max(0, limit)
+
+    def end(self) -> None:
+        """Let go of the execution."""
+        self.check = _unchecked
+        self._control = None
 
     def holding(self, operator: str) -> Holding:
         """Return a holding of no bytes for an operator, named as EXPLAIN names it."""

@@ -113,7 +113,7 @@ class _Program:
 
     def end(self) -> None:
         """Let go of the execution, with its parameters and what it has on disk."""
-        self._memory.begin(None)
+        self._memory.end()
         self._graph.end()
         self._compiler.end()
 
@@ -166,14 +166,14 @@ def _measured(source: Source, stats: OperatorStats) -> Source:
 class _Held:
     """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
 
-    def __init__(self, overlay: Overlay) -> None:
+    def __init__(self, overlay: Overlay, memory: MemoryAccount) -> None:
         self._overlay = overlay
+        self._holding = memory.holding("Update")
 
     def begin(self, context: ExecutionContext) -> None:
-        """Hold nothing, for an execution."""
+        """Hold nothing, for an execution whose account has begun anew."""
         self._check = context.check
-        self._holding = context.memory.holding("Update")
-        self._rows = self._cells = self._count = 0
+        self._rows = self._cells = self._count = self._holding.bytes = 0
 
     def end(self) -> None:
         """Let go of the execution."""
@@ -223,7 +223,7 @@ class _Compiler(Compiler):
 
         super().__init__(environment, lambda: graph, self._version_now, context)
         self._live, self._parts = graph, parts
-        self._held = _Held(graph.overlay)
+        self._held = _Held(graph.overlay, memory)
         self._check = self._held.check
         env: LiveEnvironment = self._env  # type: ignore[assignment]
         self._steps = StepCompiler(graph, env, self._held.check, self._call, together=parts is not None)

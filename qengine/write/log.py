@@ -254,8 +254,7 @@ class Log:
     def check(self) -> None:
         """Raise the error with which a commit would be refused, if it would."""
         self._check_process()
-        with self._changed:
-            self._check()
+        self._check()
 
     def _check_process(self) -> None:
         if self._process != os.getpid():

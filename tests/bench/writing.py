@@ -1,8 +1,9 @@
-"""Statements that change a graph in memory: many rows at once, one at a time, and reads between them.
+"""Statements that change a graph: many rows at once in memory, reads between them, and one at a time.
 
 Run as ``python -m tests.bench.writing --nodes 100000``. Kùzu is timed beside qengine where it is installed, for what
 both can be asked in the same words; counts are compared before times are printed. Processor time of this process and of
-its threads; each line is one run, since a run changes the graph that the next would begin with.
+its threads; each line is one run, since a run changes the graph that the next would begin with. What is one at a time
+is given in parts of some hundreds, of which the median is shown: other work that runs beside disturbs few of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -29,19 +31,81 @@ MERGE = "UNWIND $rows AS row MERGE (p:Person {id: row.id}) ON CREATE SET p.name 
 ONE = "CREATE (:Person {id: $id, name: 'one'})"
 LINK = "MATCH (a:Person {id: $a}), (b:Person {id: $b}) CREATE (a)-[:KNOWS {since: 1}]->(b)"
 SET = "MATCH (p:Person {id: $id}) SET p.seen = true"
+_PART = 200  # statements that are timed together
 COUNT = "MATCH (a:Person)-[k:KNOWS]->(b:Person) RETURN count(k)"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="how fast a graph in memory is changed")
+    parser = argparse.ArgumentParser(description="how fast a graph is changed")
     parser.add_argument("--nodes", type=int, default=100_000)
-    parser.add_argument("--singles", type=int, default=2_000, help="statements that are given one at a time")
+    parser.add_argument("--singles", type=int, default=10_000, help="statements that are given one at a time")
     options = parser.parse_args()
-    ours = dict(qengine_lines(options.nodes, options.singles))
+    ours = dict(qengine_lines(options.nodes))
     theirs = dict(kuzu_lines(options.nodes)) if importlib.util.find_spec("kuzu") is not None else {}
     print("| what | qengine | Kùzu |\n|---|---|---|")
     for what, text in ours.items():
         print(f"| {what} | {text} | {theirs.get(what, '')} |")
+    one_at_a_time(options.nodes, options.singles)
+
+
+def one_at_a_time(nodes: int, singles: int) -> None:
+    """Print how many statements that are a transaction each are done a second."""
+    in_memory = made_of_rows(nodes)
+    with tempfile.TemporaryDirectory() as scratch:
+        in_memory.save(Path(scratch) / "graph")
+        with qengine.open(Path(scratch) / "graph", durability="batched") as opened:
+            rates = [dict(single_lines(graph, nodes, singles)) for graph in (in_memory, opened)]
+    print('\n| one statement, a transaction each | in memory | opened, `durability="batched"` |\n|---|---|---|')
+    for what in rates[0]:
+        print(f"| {what} | " + " | ".join(each[what] for each in rates) + " |")
+
+
+def made_of_rows(nodes: int) -> qengine.Graph:
+    """Return a graph in which persons are found by an index of their numbers."""
+    people, links = rows_of(nodes)
+    graph = qengine.Graph()
+    graph.query(NODES, {"rows": people})
+    graph.query(LINKS, {"rows": links})
+    graph.query("MATCH (p:Person {id: 1}) RETURN p.name").fetchall()
+    return graph
+
+
+def single_lines(graph: qengine.Graph, nodes: int, singles: int) -> Iterator[tuple[str, str]]:
+    for what, text in (("CREATE of a node", ONE), ("CREATE of a relationship", LINK), ("SET of a property", SET)):
+        statement = graph.prepare(text)
+        texts = text.replace("$id", "{id}").replace("$a", "{a}").replace("$b", "{b}")
+        for way in ("prepared", "the same text", "other literals"):
+            given = []
+            for number in range(1, singles + 1):
+                fresh = number + nodes * (2 if text is ONE else 0)
+                values = {"id": fresh, "a": number % nodes, "b": 2 * number % nodes}
+                given.append({name: value for name, value in values.items() if f"${name}" in text})
+            if way == "prepared":
+                yield f"{what}, {way}", median_rate(given, statement.run)
+            elif way == "the same text":
+                yield f"{what}, {way}", median_rate(given, partial(graph.query, text))
+            else:
+                written = [filled(texts, each) for each in given]
+                yield f"{what}, {way}", median_rate(written, graph.query)
+
+
+def filled(text: str, values: dict[str, Any]) -> str:
+    """Return a text with literals in place of ``{name}``."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+
+
+def median_rate(given: list[Any], do: Callable[[Any], object]) -> str:
+    """Return how many of something are done a second, by the median of the parts that they are given in."""
+    took = []
+    for first in range(0, len(given), _PART):
+        part = given[first : first + _PART]
+        begin = time.process_time()
+        for each in part:
+            do(each)
+        took.append((time.process_time() - begin) / len(part))
+    return f"{1 / median(took):,.0f}/s"
 
 
 def rows_of(nodes: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -65,7 +129,7 @@ def milliseconds(what: Callable[[], object]) -> str:
     return f"{(time.process_time() - begin) * 1e3:,.1f} ms"
 
 
-def qengine_lines(nodes: int, singles: int) -> Iterator[tuple[str, str]]:
+def qengine_lines(nodes: int) -> Iterator[tuple[str, str]]:
     people, links = rows_of(nodes)
     graph = qengine.Graph()
     yield "nodes of rows", rate(nodes, lambda: graph.query(NODES, {"rows": people}))
@@ -75,12 +139,6 @@ def qengine_lines(nodes: int, singles: int) -> Iterator[tuple[str, str]]:
     both = [{"id": number, "name": "new"} for number in range(nodes // 2, nodes + nodes // 2)]
     yield "MERGE by key, half of them there", rate(len(both), lambda: graph.query(MERGE, {"rows": both}))
     assert graph.query("MATCH (p:Person) RETURN count(p)").fetchall() == [(nodes + nodes // 2,)]
-    graph.query("MATCH (p:Person {id: 1}) RETURN p.name").fetchall()
-    for what, text in (("CREATE of a node", ONE), ("CREATE of a relationship", LINK), ("SET of a property", SET)):
-        statement = graph.prepare(text)
-        given = [{"id": number, "a": number, "b": 2 * number} for number in range(1, singles + 1)]
-        wanted = [{name: value for name, value in each.items() if f"${name}" in text} for each in given]
-        yield f"{what}, prepared, a transaction each", rate(singles, partial(each_run, statement, wanted))
 
     def by_turns() -> None:
         for number in range(20):
@@ -93,11 +151,6 @@ def qengine_lines(nodes: int, singles: int) -> Iterator[tuple[str, str]]:
     yield "a label for all nodes", milliseconds(lambda: graph.query("MATCH (p:Person) SET p:Seen"))
     text = "MATCH (p:Person) WHERE p.id % 10 = 0 DETACH DELETE p"
     yield "DETACH DELETE of a tenth of the nodes", milliseconds(lambda: graph.query(text))
-
-
-def each_run(statement: qengine.Prepared, given: list[dict[str, Any]]) -> None:
-    for each in given:
-        statement.run(each)
 
 
 def kuzu_lines(nodes: int) -> Iterator[tuple[str, str]]:

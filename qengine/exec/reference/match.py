@@ -74,6 +74,7 @@ class Matcher:
         """Give ``row`` with the pattern's variables added, once for each embedding."""
         self._check()
         for state in self._states(_State(dict(row))):
+            self._check()
             found = state.row
             for name, path in self._paths:
                 found[name] = path(found)
@@ -83,16 +84,17 @@ class Matcher:
                 yield found
 
     def _states(self, begin: _State) -> Iterable[_State]:
-        return self._extend(0, begin) if self._steps else (begin,)
+        """Give the states in which every element is bound."""
+        if len(self._steps) > 1:
+            return self._extend(0, begin)
+        return self._steps[0](begin) if self._steps else (begin,)
 
     def _extend(self, depth: int, state: _State) -> Iterator[_State]:
-        is_last = depth + 1 == len(self._steps)
+        below = depth + 2 < len(self._steps)
+        following = self._steps[depth + 1]
         for extended in self._steps[depth](state):
             self._check()
-            if is_last:
-                yield extended
-            else:
-                yield from self._extend(depth + 1, extended)
+            yield from self._extend(depth + 1, extended) if below else following(extended)
 
     # -- order -------------------------------------------------------------------------------------------------
 

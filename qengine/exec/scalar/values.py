@@ -15,8 +15,6 @@ changed once they are made, so rows may share them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from qengine.errors import ExecutionError, ResourceError, Span
@@ -189,14 +187,20 @@ def wrong_argument(name: str, expected: str, value: Any, code: str = "InvalidArg
     return ExecutionError(f"{name} needs {expected}, not a value of type {kind_of(value)}.", code=code)
 
 
-@contextmanager
-def failing_at(span: Span | None) -> Iterator[None]:
-    """Give a place in the query's text to the errors of what is done inside, unless they have one."""
-    try:
-        yield
-    except ExecutionError as error:
-        error.span = error.span or span
-        raise
+class failing_at:  # noqa: N801 - it is called like a function
+    """Give a place in the query's text to the errors of what is done in a ``with`` block, unless they have one."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: Span | None) -> None:
+        self._span = span
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ExecutionError):
+            error.span = error.span or self._span
 
 
 def number_of_rows(clause: str, value: Any) -> int:
