@@ -22,7 +22,7 @@ from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartReader
 from qengine.write.rules import check_touched
-from qengine.write.steps import Given, StepCompiler, enough
+from qengine.write.steps import Given, Held, StepCompiler, enough
 from qengine.write.table import Rows, Table, as_rows
 
 __all__ = ["execute"]
@@ -105,7 +105,7 @@ def _batch_size(value: Any, step: up.CallSubquery) -> int:
     return count
 
 
-class _Held:
+class _Held(Held):
     """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
 
     def __init__(self, overlay: Overlay, context: ExecutionContext) -> None:
@@ -113,24 +113,26 @@ class _Held:
         self._context = context
         self._holding = context.memory.holding("Update")
         self._rows = self._cells = self._count = 0
+        self._before = overlay.in_blocks
 
     def check(self) -> None:
         """Raise where the execution must stop, or holds too much."""
         self._context.check()
         self._count += 1
         if self._count >= _LOOKS:
-            self._count = 0
-            self._hold()
+            self.look()
 
-    def _hold(self) -> None:
-        blocks = self._overlay.node_blocks.size + self._overlay.relationship_blocks.size
-        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + blocks * _NEW)
+    def look(self, more: int = 0) -> None:
+        """Raise where the execution must stop, or holds too much with so many new elements ``more``."""
+        self._context.check()
+        self._count = 0
+        new = max(0, self._overlay.in_blocks - self._before) + more
+        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + new * _NEW)
 
     def together(self, table: Table) -> Table:
         """Return a table, which is held until the statement ends."""
         self._cells += len(table) * (len(table.columns) + 1)
-        self._context.check()
-        self._hold()
+        self.look()
         return table
 
     def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
@@ -164,7 +166,7 @@ class _Compiler(Compiler):
         self._reader = reader
         self._commit = commit
         env: LiveEnvironment = self._env  # type: ignore[assignment]
-        self._steps = StepCompiler(graph, env, self._held.check, self._call, together=reader is not None)
+        self._steps = StepCompiler(graph, env, self._held, self._call, together=reader is not None)
 
     def rows(self, operator: op.Operator) -> Source:
         """Return the generator of an operator's rows."""

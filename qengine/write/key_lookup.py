@@ -70,9 +70,7 @@ def distinct_keys(keys: Keys) -> Iterable[Any]:
 
 def _check(values: Sequence[Any]) -> None:
     classes = set(map(type, values))
-    if not classes <= _PLAIN or (
-        float in classes and any(type(each) is float and isnan(each) for each in values)
-    ):
+    if not classes <= _PLAIN or (float in classes and any(type(each) is float and isnan(each) for each in values)):
         raise Unbatched
 
 
