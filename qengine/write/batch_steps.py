@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,12 +30,22 @@ from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.table import Elements, Table
 
-__all__ = ["BatchSteps", "ByRow"]
+__all__ = ["BatchSteps", "ByRow", "Held"]
 
 _Run = Callable[[Table], Table]
 _Entity = NodeHandle | RelationshipHandle
 _AT_ONCE = 4096  # elements that are read together
 _SHARE = 4  # a block's column is made anew where at least one of so many of its nodes changes
+
+
+class Held(Protocol):
+    """What an execution holds, and whether it may go on."""
+
+    def check(self) -> None:
+        """Raise where the execution must stop, or holds too much."""
+
+    def look(self, more: int = 0) -> None:
+        """Raise where it must stop, or holds too much with so many new elements ``more``."""
 
 
 class ByRow:
@@ -57,7 +67,7 @@ class BatchSteps:
     ----------
     graph, environment
         What is changed, and what expressions read of it.
-    check
+    held
         Raises where the execution must stop.
     by_row
         What is done row by row.
@@ -67,13 +77,13 @@ class BatchSteps:
         self,
         graph: LiveGraph,
         environment: Environment,
-        check: Callable[[], None],
+        held: Held,
         by_row: ByRow,
     ) -> None:
         self._graph = graph
-        self._check = check
+        self._check, self._look = held.check, held.look
         self._by_row = by_row
-        self._values = ColumnValues(environment, check)
+        self._values = ColumnValues(environment, held.check)
 
     @property
     def _overlay(self) -> Overlay:
@@ -137,6 +147,7 @@ class BatchSteps:
     def _made(self, element: up.NewElement, table: Table, columns: Mapping[str, list[Any]]) -> Elements:
         """Make an element for each row."""
         count = len(table)
+        self._look(count)
         if isinstance(element, up.NewNode):
             labels = tuple(dict.fromkeys(element.labels))
             first = self._overlay.create_nodes(labels, count, columns) if count else 0

@@ -20,13 +20,13 @@ from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.storage.store import GraphStore
-from qengine.write.execution import Execution
 from qengine.write.column_values import Unbatched
+from qengine.write.execution import Execution
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
 from qengine.write.rules import check_touched
-from qengine.write.steps import Given, StepCompiler, enough
+from qengine.write.steps import Given, Held, StepCompiler, enough
 from qengine.write.table import Rows, Table, as_rows
 
 __all__ = ["execute"]
@@ -163,7 +163,7 @@ def _measured(source: Source, stats: OperatorStats) -> Source:
     return rows
 
 
-class _Held:
+class _Held(Held):
     """What a statement holds: the rows between its steps and its changes, as far as the memory limit allows."""
 
     def __init__(self, overlay: Overlay, memory: MemoryAccount) -> None:
@@ -174,6 +174,7 @@ class _Held:
         """Hold nothing, for an execution whose account has begun anew."""
         self._check = context.check
         self._rows = self._cells = self._count = self._holding.bytes = 0
+        self._before = self._overlay.in_blocks
 
     def end(self) -> None:
         """Let go of the execution."""
@@ -184,18 +185,19 @@ class _Held:
         self._check()
         self._count += 1
         if self._count >= _LOOKS:
-            self._count = 0
-            self._hold()
+            self.look()
 
-    def _hold(self) -> None:
-        blocks = self._overlay.node_blocks.size + self._overlay.relationship_blocks.size
-        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + blocks * _NEW)
+    def look(self, more: int = 0) -> None:
+        """Raise where the execution must stop, or holds too much with so many new elements ``more``."""
+        self._check()
+        self._count = 0
+        new = max(0, self._overlay.in_blocks - self._before) + more
+        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + new * _NEW)
 
     def together(self, table: Table) -> Table:
         """Return a table, which is held until the statement ends."""
         self._cells += len(table) * (len(table.columns) + 1)
-        self._check()
-        self._hold()
+        self.look()
         return table
 
     def gathered(self, rows: Iterator[dict[str, Any]]) -> Rows:
@@ -226,7 +228,7 @@ class _Compiler(Compiler):
         self._held = _Held(graph.overlay, memory)
         self._check = self._held.check
         env: LiveEnvironment = self._env  # type: ignore[assignment]
-        self._steps = StepCompiler(graph, env, self._held.check, self._call, together=parts is not None)
+        self._steps = StepCompiler(graph, env, self._held, self._call, together=parts is not None)
 
     def _version_now(self) -> GraphStore:
         return self._execution.sealed()

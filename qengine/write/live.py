@@ -304,7 +304,7 @@ class LiveGraph:
         for number, state in tuple(touched.items()):
             if state is not None and (expr is None or expr.admits(frozenset(state.labels))):
                 yield number
-        yield from self.overlay.in_blocks(expr)
+        yield from self.overlay.block_nodes(expr)
 
     # ------------------------------------------------------------ values
 

@@ -116,7 +116,12 @@ class Overlay:
     @property
     def touched(self) -> int:
         """How many elements are above the base."""
-        return len(self._nodes) + len(self._relationships) + self.node_blocks.size + self.relationship_blocks.size
+        return len(self._nodes) + len(self._relationships) + self.in_blocks
+
+    @property
+    def in_blocks(self) -> int:
+        """How many elements its blocks have."""
+        return self.node_blocks.size + self.relationship_blocks.size
 
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
@@ -229,7 +234,7 @@ class Overlay:
         blocks = (block for block in self.node_blocks if label in block.labels)
         return [*self._labels.get(label, ()), *self._untouched(blocks)]
 
-    def in_blocks(self, expr: LabelExpr | None) -> Iterator[int]:
+    def block_nodes(self, expr: LabelExpr | None) -> Iterator[int]:
         """Give the nodes of blocks that satisfy a label expression, but for those that were touched one by one."""
         return self._untouched(
             block for block in self.node_blocks if expr is None or expr.admits(frozenset(block.labels))

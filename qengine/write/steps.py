@@ -16,14 +16,14 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.storage.states import NodeState
-from qengine.write.batch_steps import BatchSteps, ByRow
+from qengine.write.batch_steps import BatchSteps, ByRow, Held
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
 from qengine.write.rules import add_rule, drop_rule
 from qengine.write.table import Rows, Table, as_rows
 from qengine.write.values import storable_properties, storable_value
 
-__all__ = ["Given", "Run", "StepCompiler", "enough"]
+__all__ = ["Given", "Held", "Run", "StepCompiler", "enough"]
 
 Given: TypeAlias = Rows | Table
 Run = Callable[[Given], Given]
@@ -47,7 +47,7 @@ class StepCompiler:
     ----------
     graph, environment
         What is changed, and what expressions read of it.
-    check
+    held
         Raises where the execution must stop.
     call
         Compiles ``CALL { … }``.
@@ -59,7 +59,7 @@ class StepCompiler:
         self,
         graph: LiveGraph,
         environment: LiveEnvironment,
-        check: Callable[[], None],
+        held: Held,
         call: Callable[[up.CallSubquery], _Run],
         *,
         together: bool,
@@ -67,11 +67,11 @@ class StepCompiler:
         self._graph = graph
         self._overlay = graph.overlay
         self._env = environment
-        self._check = check
+        self._check = held.check
         self._call = call
         self._together = together
         assign = partial(self._assign, replace=False)
-        self.batches = BatchSteps(graph, environment, check, ByRow(assign, self._each_by_row))
+        self.batches = BatchSteps(graph, environment, held, ByRow(assign, self._each_by_row))
 
     def all(self, steps: Iterable[up.Step]) -> Run:
         """Return what carries out steps one after the other: many rows together, where a step can be done so."""

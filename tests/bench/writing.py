@@ -1,9 +1,10 @@
 """Statements that change a graph: many rows at once in memory, reads between them, and one at a time.
 
-Run as ``python -m tests.bench.writing --nodes 100000``. Kùzu is timed beside qengine where it is installed, for what
-both can be asked in the same words; counts are compared before times are printed. Processor time of this process and of
-its threads; each line is one run, since a run changes the graph that the next would begin with. What is one at a time
-is given in parts of some hundreds, of which the median is shown: other work that runs beside disturbs few of them.
+Run as ``python -m tests.bench.writing --nodes 100000``. Kùzu is timed by turns with qengine where it is installed, for
+what both can be asked in the same words; counts are compared before times are printed. Processor time of this process
+and of its threads; each line is one run, since a run changes the graph that the next would begin with. Many rows are
+given in batches, a statement and a transaction each. What is one at a time is given in parts of some hundreds, of which
+the median is shown: other work that runs beside disturbs few of them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ ONE = "CREATE (:Person {id: $id, name: 'one'})"
 LINK = "MATCH (a:Person {id: $a}), (b:Person {id: $b}) CREATE (a)-[:KNOWS {since: 1}]->(b)"
 SET = "MATCH (p:Person {id: $id}) SET p.seen = true"
 _PART = 200  # statements that are timed together
+NODES_LINE, LINKS_LINE = "nodes of rows", "relationships of rows, ends by key"
+COUNT_LINE, MERGE_LINE = "the first count after it", "MERGE by key, half of them there"
+KUZU_ROWS = 500  # relationships, and rows to merge, that it is given: each takes it long
 COUNT = "MATCH (a:Person)-[k:KNOWS]->(b:Person) RETURN count(k)"
 
 
@@ -39,12 +43,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="how fast a graph is changed")
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--singles", type=int, default=10_000, help="statements that are given one at a time")
+    parser.add_argument("--batch", type=int, default=10_000, help="rows that a statement is given")
     options = parser.parse_args()
-    ours = dict(qengine_lines(options.nodes))
-    theirs = dict(kuzu_lines(options.nodes)) if importlib.util.find_spec("kuzu") is not None else {}
+    ours = qengine_lines(options.nodes, options.batch)
+    theirs = kuzu_lines(options.nodes, options.batch) if importlib.util.find_spec("kuzu") is not None else iter(())
     print("| what | qengine | Kùzu |\n|---|---|---|")
-    for what, text in ours.items():
-        print(f"| {what} | {text} | {theirs.get(what, '')} |")
+    for what, text in ours:
+        same, other = next(theirs, (what, ""))
+        assert same == what
+        print(f"| {what} | {text} | {other} |", flush=True)
     one_at_a_time(options.nodes, options.singles)
 
 
@@ -116,6 +123,11 @@ def rows_of(nodes: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return people, [{"a": a, "b": b, "since": 2000 + a % 25} for a, b in ends]
 
 
+def in_batches(query: Callable[[str, dict[str, Any]], object], text: str, rows: list[Any], size: int) -> None:
+    for first in range(0, len(rows), size):
+        query(text, {"rows": rows[first : first + size]})
+
+
 def rate(count: int, what: Callable[[], object]) -> str:
     """Return how many of something are done a second."""
     begin = time.process_time()
@@ -129,16 +141,36 @@ def milliseconds(what: Callable[[], object]) -> str:
     return f"{(time.process_time() - begin) * 1e3:,.1f} ms"
 
 
-def qengine_lines(nodes: int) -> Iterator[tuple[str, str]]:
+def half_new(nodes: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": "new"} for number in range(nodes // 2, nodes + nodes // 2)]
+
+
+def warm_up() -> None:
+    """Import and compile what statements need when they are first given."""
+    for _ in qengine_bulk(qengine.Graph(), 100, 50):
+        pass
+
+
+def qengine_bulk(graph: qengine.Graph, nodes: int, batch: int) -> Iterator[tuple[str, str]]:
     people, links = rows_of(nodes)
-    graph = qengine.Graph()
-    yield "nodes of rows", rate(nodes, lambda: graph.query(NODES, {"rows": people}))
-    yield "relationships of rows, ends by key", rate(len(links), lambda: graph.query(LINKS, {"rows": links}))
-    yield "the first count after it", milliseconds(lambda: graph.query(COUNT).fetchall())
+    yield NODES_LINE, rate(nodes, lambda: in_batches(graph.query, NODES, people, batch))
+    yield LINKS_LINE, rate(len(links), lambda: in_batches(graph.query, LINKS, links, batch))
+    yield COUNT_LINE, milliseconds(lambda: graph.query(COUNT).fetchall())
     assert graph.query(COUNT).fetchall() == [(len(links),)]
-    both = [{"id": number, "name": "new"} for number in range(nodes // 2, nodes + nodes // 2)]
-    yield "MERGE by key, half of them there", rate(len(both), lambda: graph.query(MERGE, {"rows": both}))
+    yield MERGE_LINE, rate(nodes, lambda: in_batches(graph.query, MERGE, half_new(nodes), batch))
     assert graph.query("MATCH (p:Person) RETURN count(p)").fetchall() == [(nodes + nodes // 2,)]
+
+
+def qengine_lines(nodes: int, batch: int) -> Iterator[tuple[str, str]]:
+    warm_up()
+    graph = qengine.Graph()
+    yield from qengine_bulk(graph, nodes, batch)
+    with tempfile.TemporaryDirectory() as scratch:
+        qengine.Graph().save(Path(scratch) / "graph")
+        opened = qengine.open(Path(scratch) / "graph")
+        for what, text in qengine_bulk(opened, nodes, batch):
+            yield f"{what}, in a folder", text
+        opened.close()
 
     def by_turns() -> None:
         for number in range(20):
@@ -153,7 +185,7 @@ def qengine_lines(nodes: int) -> Iterator[tuple[str, str]]:
     yield "DETACH DELETE of a tenth of the nodes", milliseconds(lambda: graph.query(text))
 
 
-def kuzu_lines(nodes: int) -> Iterator[tuple[str, str]]:
+def kuzu_lines(nodes: int, batch: int) -> Iterator[tuple[str, str]]:
     import kuzu
 
     people, links = rows_of(nodes)
@@ -161,11 +193,14 @@ def kuzu_lines(nodes: int) -> Iterator[tuple[str, str]]:
         connection = kuzu.Connection(kuzu.Database(str(Path(scratch) / "db")))
         connection.execute("CREATE NODE TABLE Person(id INT64, name STRING, PRIMARY KEY (id))")
         connection.execute("CREATE REL TABLE KNOWS(FROM Person TO Person, since INT64)")
-        yield "nodes of rows", rate(nodes, lambda: connection.execute(NODES, {"rows": people}))
-        few = links[: nodes // 2]
-        yield "relationships of rows, ends by key", rate(len(few), lambda: connection.execute(LINKS, {"rows": few}))
-        yield "the first count after it", milliseconds(lambda: connection.execute(COUNT).get_next())
+        yield NODES_LINE, rate(nodes, lambda: in_batches(connection.execute, NODES, people, batch))
+        few = links[:KUZU_ROWS]
+        yield LINKS_LINE, rate(len(few), lambda: in_batches(connection.execute, LINKS, few, batch))
+        yield COUNT_LINE, milliseconds(lambda: connection.execute(COUNT).get_next())
         assert connection.execute(COUNT).get_next() == [len(few)]
+        both = [{"id": nodes + number, "name": "new"} for number in range(-KUZU_ROWS // 2, KUZU_ROWS // 2)]
+        yield MERGE_LINE, rate(len(both), lambda: in_batches(connection.execute, MERGE, both, batch))
+        assert connection.execute("MATCH (p:Person) RETURN count(p)").get_next() == [nodes + KUZU_ROWS // 2]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qengine import Graph
-from qengine.errors import QengineError
+from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
 from qengine.write import batch_steps, overlay, steps
 from qengine.write.column_values import Unbatched
@@ -223,3 +223,13 @@ def test_a_step_that_can_not_be_done_together_changes_nothing_before(monkeypatch
     after = begun()
     outcome(after, TOGETHER[1])
     assert content(after) == content(before)
+
+
+@pytest.mark.parametrize("text", [TOGETHER[0], "UNWIND range(1, 400000) AS i CREATE (:P {id: i})"])
+def test_the_memory_limit_holds(text: str) -> None:
+    graph = begun()
+    before = content(graph)
+    with pytest.raises(OutOfMemory):
+        graph.query(text, {"rows": ROWS * 50_000}, memory_limit=20_000_000)
+    assert content(graph) == before
+    graph.query(text, {"rows": ROWS * 10}, memory_limit=200_000_000)
