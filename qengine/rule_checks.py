@@ -17,6 +17,7 @@ from qengine.write.violations import has_type, violation
 
 __all__ = ["check_graph"]
 
+
 def check_graph(
     rule: Rule, store: GraphStore, context: ExecutionContext, code: str = "ConstraintCreationFailed"
 ) -> None:

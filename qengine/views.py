@@ -49,9 +49,7 @@ class View(Protocol):
     def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
 
-    def read_live(
-        self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext
-    ) -> Result | None:
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave; None where a store has to be made for it, or is there."""
 
     def update(
@@ -148,10 +146,8 @@ class GraphView:
             known = self._reads.get(key, lambda: (live_plan(text, context, self.procedures),))
         return known[0]
 
-    def read_live(
-        self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext
-    ) -> Result | None:
-        """Carry out what ``live_plan`` gave, over the latest version; None where a store has to be made, or is there."""
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+        """Carry out what ``live_plan`` gave, over the latest version; None where that has a store, or should."""
         version = self.versions.latest
         pending = version.pending()
         if pending is None:
@@ -245,9 +241,7 @@ class TransactionView:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
         return None if self.writer.is_sealed else self._graph.plan_live(text, context)
 
-    def read_live(
-        self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext
-    ) -> Result | None:
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave, over what the transaction has done; None where that reads much."""
         writer = self.writer
         if writer.is_sealed:
@@ -301,9 +295,7 @@ class SnapshotView:
         """Return None: there is a store."""
         return None
 
-    def read_live(
-        self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext
-    ) -> Result | None:
+    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Return None: there is a store."""
         return None
 

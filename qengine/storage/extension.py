@@ -5,7 +5,7 @@ What ``storage.successor`` does element by element is done here for whole column
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import accumulate
 from typing import Any
@@ -140,9 +140,7 @@ class _Added:
         return self.layout.numbers.places(ends).astype(np.uint32)
 
 
-def _node_columns(
-    base: GraphStore, extension: Extension, layout: NodeLayout, ids: Array
-) -> dict[str, PropertyColumn]:
+def _node_columns(base: GraphStore, extension: Extension, layout: NodeLayout, ids: Array) -> dict[str, PropertyColumn]:
     parts: dict[str, list[tuple[Array, Any]]] = {key: [] for key in base.property_keys("node")}
     first = 0
     for block in extension.nodes:

@@ -137,9 +137,7 @@ def _set(overlay: Overlay, number: int, given: Mapping[str, Any]) -> None:
 # ---------------------------------------------------------------- many rows
 
 
-def _append_columns(
-    writer: Writer, tables: Tables, context: ExecutionContext, check_rule: _CheckRule
-) -> Changes:
+def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, check_rule: _CheckRule) -> Changes:
     store = writer.sealed()
     _check_directions(tables, store)
     extension = resolved(tables, StoredNodes(store), context.check)

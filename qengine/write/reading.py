@@ -97,11 +97,7 @@ def is_anchored(part: op.Operator) -> bool:
         if isinstance(each, op.Match):
             graph = each.graph
             unknown = frozenset(graph.variables())
-            reached = {
-                node.name
-                for node in graph.nodes
-                if node.bound or is_known(node, graph.predicates, unknown)
-            }
+            reached = {node.name for node in graph.nodes if node.bound or is_known(node, graph.predicates, unknown)}
             if any(edge.hops is not None for edge in graph.relationships):
                 return False
             growing = True

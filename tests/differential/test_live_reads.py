@@ -137,7 +137,9 @@ def test_versions_stay_what_they_are(graph):
 def test_readers_see_one_version_while_others_write(graph):
     count, stop = 300, threading.Event()
     errors, seen, walked = [], [], []
-    text = "MATCH (a {k: 1}), (b {k: 2}) RETURN a.v AS a, b.v AS b, COUNT { (a)-[:S]->(b) } AS c, COUNT { (a)--() } AS d"
+    text = (
+        "MATCH (a {k: 1}), (b {k: 2}) RETURN a.v AS a, b.v AS b, COUNT { (a)-[:S]->(b) } AS c, COUNT { (a)--() } AS d"
+    )
 
     def read():
         last = 0

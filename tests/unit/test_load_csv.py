@@ -301,9 +301,7 @@ def outcome(read: Callable[[], list[object]]) -> object:
 
 
 def by_lines(path: Path, *, headers: bool, separator: str) -> object:
-    return outcome(
-        lambda: list(csv_rows(path, path.name, headers=headers, separator=separator, check=lambda: None))
-    )
+    return outcome(lambda: list(csv_rows(path, path.name, headers=headers, separator=separator, check=lambda: None)))
 
 
 PIECES = st.sampled_from(
@@ -376,9 +374,7 @@ def test_rows_that_are_longer_than_blocks(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("headers", [True, False])
-def test_fields_of_blocks_are_read_as_of_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: bool
-) -> None:
+def test_fields_of_blocks_are_read_as_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: bool) -> None:
     monkeypatch.setattr(csv_blocks, "_SMALL", 0)
     lines = [f"{i},{'' if i % 3 else 'name ' + str(i)},{i / 4}{',more' if i == 700 else ''}" for i in range(900)]
     (tmp_path / "x.csv").write_text("id,name,\n" + "\n".join(lines))

@@ -97,7 +97,7 @@ def csv_rows(path: Path, url: str, *, headers: bool, separator: str, check: Call
 def records(
     file: IO[str], url: str, separator: str, check: Callable[[], None], before: int = 0
 ) -> Iterator[list[str | None]]:
-    """Give the fields of each row of a text; ``before``: how many lines the file has before it. Else as ``csv_rows``."""
+    """Give the fields of each row of a text; ``before``: lines that the file has before it. Else as ``csv_rows``."""
     lines = _Lines(file, url, before)
     number = before
     try:
