@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import qengine
 
@@ -29,6 +30,8 @@ MERGE = "UNWIND $rows AS row MERGE (p:Person {id: row.id}) ON CREATE SET p.name 
 ONE = "CREATE (:Person {id: $id, name: 'one'})"
 LINK = "MATCH (a:Person {id: $a}), (b:Person {id: $b}) CREATE (a)-[:KNOWS {since: 1}]->(b)"
 SET = "MATCH (p:Person {id: $id}) SET p.seen = true"
+POINT = "MATCH (p:Person {id: $id}) RETURN p.name"
+HOP = "MATCH (p:Person {id: $id})-[k:KNOWS]->(q) RETURN q.id, k.since"
 COUNT = "MATCH (a:Person)-[k:KNOWS]->(b:Person) RETURN count(k)"
 
 
@@ -72,6 +75,7 @@ def qengine_lines(nodes: int, singles: int) -> Iterator[tuple[str, str]]:
     yield "relationships of rows, ends by key", rate(len(links), lambda: graph.query(LINKS, {"rows": links}))
     yield "the first count after it", milliseconds(lambda: graph.query(COUNT).fetchall())
     assert graph.query(COUNT).fetchall() == [(len(links),)]
+    yield from appended_lines(people, links)
     both = [{"id": number, "name": "new"} for number in range(nodes // 2, nodes + nodes // 2)]
     yield "MERGE by key, half of them there", rate(len(both), lambda: graph.query(MERGE, {"rows": both}))
     assert graph.query("MATCH (p:Person) RETURN count(p)").fetchall() == [(nodes + nodes // 2,)]
@@ -93,6 +97,29 @@ def qengine_lines(nodes: int, singles: int) -> Iterator[tuple[str, str]]:
     yield "a label for all nodes", milliseconds(lambda: graph.query("MATCH (p:Person) SET p:Seen"))
     text = "MATCH (p:Person) WHERE p.id % 10 = 0 DETACH DELETE p"
     yield "DETACH DELETE of a tenth of the nodes", milliseconds(lambda: graph.query(text))
+
+
+def appended_lines(people: list[dict[str, Any]], links: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Time tables of the same rows that are appended to an empty graph, and given again."""
+    nodes, ends = pa.Table.from_pylist(people), pa.Table.from_pylist(links)
+    graph = qengine.Graph()
+    yield "nodes, appended as a table", rate(len(people), lambda: graph.append_arrow({"Person": nodes}))
+    knows = [("KNOWS", "Person", "Person", ends)]
+    yield "relationships, appended as a table", rate(len(links), lambda: graph.append_arrow((), knows))
+    yield "nodes, all of them there, upserted", rate(
+        len(people), lambda: graph.append_arrow({"Person": nodes}, upsert=True)
+    )
+    yield "more relationships of that type, appended", rate(len(links), lambda: graph.append_arrow((), knows))
+    assert graph.query(COUNT).fetchall() == [(2 * len(links),)]
+    for what, text in (("by key", POINT), ("one hop", HOP)):
+        statement, write = graph.prepare(text), graph.prepare(LINK)
+        seconds = 0.0
+        for number in range(1, 51):
+            write.run({"a": number, "b": 2 * number})
+            begin = time.process_time()
+            statement.run({"id": number}).fetchall()
+            seconds += time.process_time() - begin
+        yield f"a relationship made, then a read {what}: the read", f"{seconds / 50 * 1e3:,.2f} ms"
 
 
 def each_run(statement: qengine.Prepared, given: list[dict[str, Any]]) -> None:
