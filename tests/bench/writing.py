@@ -106,8 +106,9 @@ def appended_lines(people: list[dict[str, Any]], links: list[dict[str, Any]]) ->
     yield "nodes, appended as a table", rate(len(people), lambda: graph.append_arrow({"Person": nodes}))
     knows = [("KNOWS", "Person", "Person", ends)]
     yield "relationships, appended as a table", rate(len(links), lambda: graph.append_arrow((), knows))
-    yield "nodes, all of them there, upserted", rate(
-        len(people), lambda: graph.append_arrow({"Person": nodes}, upsert=True)
+    yield (
+        "nodes, all of them there, upserted",
+        rate(len(people), lambda: graph.append_arrow({"Person": nodes}, upsert=True)),
     )
     yield "more relationships of that type, appended", rate(len(links), lambda: graph.append_arrow((), knows))
     assert graph.query(COUNT).fetchall() == [(2 * len(links),)]
