@@ -11,7 +11,6 @@ from qengine.options import AppendKeywords, AppendOptions, with_options
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
-    from qengine.views import GraphView, TransactionView
     from qengine.write.overlay import Changes
     from qengine.write.versions import Writer
 
@@ -21,7 +20,7 @@ __all__ = ["Appending"]
 class Appending:
     """Has ``append_arrow``."""
 
-    _view: GraphView | TransactionView
+    _view: Any  # a ``GraphView`` or a ``TransactionView``
 
     @with_options(AppendOptions)
     def append_arrow(self, nodes: Any = (), relationships: Any = (), **options: Unpack[AppendKeywords]) -> Changes:
@@ -67,7 +66,8 @@ class Appending:
         """
         given = AppendOptions(**options)
         context = self._view.accept(timeout=given.timeout, memory_limit=given.memory_limit)
-        return self._view.append(partial(_append, nodes, relationships, given, context), context)
+        changes: Changes = self._view.append(partial(_append, nodes, relationships, given, context), context)
+        return changes
 
 
 def _append(nodes: Any, relationships: Any, given: AppendOptions, context: ExecutionContext, writer: Writer) -> Changes:

@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
 
+from qengine._closed import Closed
 from qengine._printable import in_markup
 from qengine.appending import Appending
-from qengine.errors import StorageError
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
 from qengine.options import (
     EstimateKeywords,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from qengine.storage.statistics import Statistics
     from qengine.storage.store import GraphStore
     from qengine.transaction import Transaction
+    from qengine.views import GraphView
     from qengine.write.log import Durability
     from qengine.write.open_folder import OpenFolder
 
@@ -53,6 +54,8 @@ class Graph(Appending):
     query sees the graph as it is when it begins, to its last row: what statements change makes a new version. One that
     was opened keeps each change in its folder; others are in memory alone. ``with`` closes it at the end of the block.
     """
+
+    _view: GraphView
 
     def __init__(
         self,
@@ -764,8 +767,8 @@ class Graph(Appending):
         StorageError
             If the disk refuses commits that weren't yet on it; the graph is closed all the same.
         """
-        view, self._view = self._view, cast("Any", _Closed())
-        if not isinstance(view, _Closed):
+        view, self._view = self._view, cast("Any", Closed())
+        if not isinstance(view, Closed):
             view.close()
 
     def __enter__(self) -> Graph:
@@ -784,17 +787,10 @@ class Graph(Appending):
         raise TypeError("A graph isn't pickled: save it, and let the other process map it with qengine.open(path).")
 
     def __repr__(self) -> str:
-        if isinstance(self._view, _Closed):
+        if isinstance(self._view, Closed):
             return "<Graph, closed>"
         return f"<Graph {self.node_count:,} nodes, {self.relationship_count:,} relationships>"
 
     def _repr_html_(self) -> str:
         summary = f"<p><code>{in_markup(repr(self))}</code></p>"
-        return summary if isinstance(self._view, _Closed) else summary + self.schema._repr_html_()
-
-
-class _Closed:
-    """Stands for what a closed graph has let go of."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise StorageError("The graph is closed.", hint="Open or load it again, or query it inside of its with block.")
+        return summary if isinstance(self._view, Closed) else summary + self.schema._repr_html_()

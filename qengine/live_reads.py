@@ -193,8 +193,9 @@ class _Scan:
         context.check()
         if type(value) is float and value.is_integer():
             value = int(value)
-        wanted = int if str(self._column.arrow_type) == "int64" else str
-        if type(value) is not wanted or (wanted is int and not -(2**63) <= value < 2**63):
+        is_number = str(self._column.arrow_type) == "int64"
+        fits = type(value) is int and -(2**63) <= value < 2**63 if is_number else type(value) is str
+        if not fits:
             return np.empty(0, np.int64)
         same = pc.equal(self._column.array, value).fill_null(False)
         return np.flatnonzero(same.to_numpy(zero_copy_only=False)) + self._column.begin

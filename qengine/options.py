@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from qengine.estimate import DeviceEstimator, Estimator
 
 __all__ = [
-    "AppendKeywords", "AppendOptions", "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits", "TableKeywords", "TableOptions", "with_options",
+    "AppendKeywords", "AppendOptions", "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits",
+    "TableKeywords", "TableOptions", "with_options",
 ]  # fmt: skip
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from qengine.prepared import Prepared
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.result import Result
-    from qengine.views import GraphView
+    from qengine.views import GraphView, TransactionView
 
 __all__ = ["Transaction"]
 
@@ -23,6 +23,8 @@ class Transaction(Appending):
 
     A statement that fails is taken back alone. Where its error leaves the ``with`` block, all is taken back.
     """
+
+    _view: TransactionView
 
     def __init__(self, graph: GraphView, context: ExecutionContext) -> None:
         from qengine.views import TransactionView

@@ -141,7 +141,7 @@ class GraphView:
         return known[0]
 
     def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
-        """Carry out what ``live_plan`` gave, over the latest version; None where a store has to be made, or is there."""
+        """Carry out what ``live_plan`` gave, over the latest version; None where that has a store, or should."""
         version = self.versions.latest
         pending = version.pending()
         if pending is None:

@@ -136,12 +136,15 @@ class Tables:
     @property
     def rows(self) -> int:
         """Rows of all tables."""
-        return sum(each[-1].num_rows for each in (*self.nodes, *self.relationships))
+        return sum(table.num_rows for table in self._all())
 
     @property
     def nbytes(self) -> int:
         """Bytes of all tables."""
-        return sum(each[-1].nbytes for each in (*self.nodes, *self.relationships))
+        return sum(table.nbytes for table in self._all())
+
+    def _all(self) -> list[Any]:
+        return [*(each[-1] for each in self.nodes), *(each[-1] for each in self.relationships)]
 
 
 def _is_nothing(nodes: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Finds the nodes that there are by their keys: in the columns of a store, or by the indexes of a graph that changes."""
+"""Finds the nodes that there are by their keys: in the columns of a store, or by indexes of a graph that changes."""
 
 from __future__ import annotations
 

@@ -389,7 +389,7 @@ def equalities(
 
 
 def identities(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -> Iterator[tuple[str, Expr]]:
-    """Give what a node's ``id`` or ``elementId`` must equal that can be evaluated before it is known, and which it is."""
+    """Give which of ``id`` and ``elementId`` of a node must equal what is known before it, and what that is."""
     for each in (*node.predicates, *predicates):
         if not isinstance(each, Comparison) or each.ops != ("=",):
             continue

@@ -128,7 +128,7 @@ class _AsOf(Mapping[int, _S | None]):
     """The touched elements as one version has them."""
 
     def __init__(self, touched: _Touched[_S], count: int) -> None:
-        self._entries = touched.entries
+        self._entries: dict[int, Any] = touched.entries
         self._count = count
 
     def get(self, number: int, default: Any = None) -> Any:

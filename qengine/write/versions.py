@@ -63,7 +63,7 @@ class Version:
         return self._store
 
     def pending(self) -> PendingVersion | None:
-        """Return what it is to those who read little of it; None where its graph was made, or is to be made for them."""
+        """Return what those walk who read little of it; None where its graph was made, or is to be made for them."""
         return self._chain.history.version(self._count) if self._store is None and self._spent < _ENOUGH else None
 
     def spend(self, seconds: float) -> None:
@@ -259,7 +259,7 @@ class Versions:
         return version
 
     def _replace(self, store: GraphStore) -> Version:
-        """Save a store in the graph's folder as what the next writer begins from; errors as ``OpenFolder.checkpoint``."""
+        """Save a store in the graph's folder, for the next writer to begin from; else as ``OpenFolder.checkpoint``."""
         chain = _Chain(store)
         version = Version(chain, 0, self._tip.number + 1)
         try:

@@ -20,6 +20,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import qengine
 
@@ -36,6 +37,8 @@ _PART = 200  # statements that are timed together
 NODES_LINE, LINKS_LINE = "nodes of rows", "relationships of rows, ends by key"
 COUNT_LINE, MERGE_LINE = "the first count after it", "MERGE by key, half of them there"
 KUZU_ROWS = 500  # relationships, and rows to merge, that it is given: each takes it long
+POINT = "MATCH (p:Person {id: $id}) RETURN p.name"
+HOP = "MATCH (p:Person {id: $id})-[k:KNOWS]->(q) RETURN q.id, k.since"
 COUNT = "MATCH (a:Person)-[k:KNOWS]->(b:Person) RETURN count(k)"
 
 
@@ -171,6 +174,7 @@ def qengine_lines(nodes: int, batch: int) -> Iterator[tuple[str, str]]:
         for what, text in qengine_bulk(opened, nodes, batch):
             yield f"{what}, in a folder", text
         opened.close()
+    yield from appended_lines(*rows_of(nodes))
 
     def by_turns() -> None:
         for number in range(20):
@@ -183,6 +187,30 @@ def qengine_lines(nodes: int, batch: int) -> Iterator[tuple[str, str]]:
     yield "a label for all nodes", milliseconds(lambda: graph.query("MATCH (p:Person) SET p:Seen"))
     text = "MATCH (p:Person) WHERE p.id % 10 = 0 DETACH DELETE p"
     yield "DETACH DELETE of a tenth of the nodes", milliseconds(lambda: graph.query(text))
+
+
+def appended_lines(people: list[dict[str, Any]], links: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Time tables of the same rows that are appended to an empty graph, and given again."""
+    nodes, ends = pa.Table.from_pylist(people), pa.Table.from_pylist(links)
+    graph = qengine.Graph()
+    yield "nodes, appended as a table", rate(len(people), lambda: graph.append_arrow({"Person": nodes}))
+    knows = [("KNOWS", "Person", "Person", ends)]
+    yield "relationships, appended as a table", rate(len(links), lambda: graph.append_arrow((), knows))
+    yield (
+        "nodes, all of them there, upserted",
+        rate(len(people), lambda: graph.append_arrow({"Person": nodes}, upsert=True)),
+    )
+    yield "more relationships of that type, appended", rate(len(links), lambda: graph.append_arrow((), knows))
+    assert graph.query(COUNT).fetchall() == [(2 * len(links),)]
+    for what, text in (("by key", POINT), ("one hop", HOP)):
+        statement, write = graph.prepare(text), graph.prepare(LINK)
+        seconds = 0.0
+        for number in range(1, 51):
+            write.run({"a": number, "b": 2 * number})
+            begin = time.process_time()
+            statement.run({"id": number}).fetchall()
+            seconds += time.process_time() - begin
+        yield f"a relationship made, then a read {what}: the read", f"{seconds / 50 * 1e3:,.2f} ms"
 
 
 def kuzu_lines(nodes: int, batch: int) -> Iterator[tuple[str, str]]:

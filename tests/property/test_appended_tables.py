@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from contextlib import contextmanager
 
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 import qengine
 from qengine.errors import ExecutionError, StorageError
 from qengine.storage import node_layout
+from qengine.testing.disk import FailingDisk
 from qengine.write import append
+from qengine.write.open_folder import open_folder
 
 LABELS = (("A",), ("B",), ("A", "B"), ())
 QUERIES = (
@@ -313,3 +316,19 @@ def test_limits_are_obeyed():
     with pytest.raises(TypeError, match="Did you mean 'upsert'"):
         graph.append_arrow({"A": nodes}, upser=True)
     assert graph.node_count == 0
+
+
+def test_a_disk_that_refuses_leaves_the_graph_as_it_was(tmp_path):
+    qengine.Graph().save(tmp_path / "graph")
+    disk = FailingDisk(errno.ENOSPC)
+    nodes = pa.table({"id": [2]})
+    with qengine.Graph._opened(*open_folder(tmp_path / "graph", disk=disk)) as graph, route(few=False):
+        graph.query("CREATE (:A {id: 1})")
+        disk.refused = {"create"}
+        with pytest.raises(StorageError, match="No space left"):
+            graph.append_arrow({"A": nodes})
+        assert len(found(graph)[0]) == 1
+        disk.refused = set()
+        graph.append_arrow({"A": nodes})
+        graph.query("CREATE (:A {id: 3})")
+    assert len(found(qengine.open(tmp_path / "graph"))[0]) == 3

@@ -29,6 +29,7 @@ BASE = {
 ALLOWED = {
     "_frozen": set(),
     "_gc": set(),
+    "_closed": {"errors"},
     "_printable": set(),
     "_html": {"_printable"},
     "errors": {"_frozen", "_printable"},

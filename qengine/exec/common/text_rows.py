@@ -61,17 +61,21 @@ class TextRows(Column):
         return ArrowColumn(self.fields[place]) if 0 <= place < len(self.fields) else null_column(self._length)
 
     def take(self, indices: IntArray) -> Column:
+        """Return some rows, in an order."""
         places = pa.array(indices)
         return TextRows(self.names, [each.take(places) for each in self.fields], len(indices))
 
     def slice(self, offset: int, length: int) -> Column:
+        """Return consecutive rows, without a copy."""
         length = max(0, min(length, self._length - offset))
         return TextRows(self.names, [each.slice(offset, length) for each in self.fields], length)
 
     def is_null(self) -> BoolArray:
+        """Return False for each row."""
         return np.zeros(self._length, dtype=np.bool_)
 
     def values(self) -> list[Any]:
+        """Return a dict or list for each row."""
         names = self.names
         if not self.fields:
             return [[] if names is None else {} for _ in range(self._length)]
@@ -80,15 +84,18 @@ class TextRows(Column):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the texts."""
         return sum(each.nbytes for each in self.fields)
 
     def widths(self) -> IntArray | None:
+        """Return the bytes of each row's texts."""
         if not self.fields:
             return None
-        widths: IntArray = sum(np.diff(text_offsets(each)).astype(np.int64) for each in self.fields)  # type: ignore
+        widths: IntArray = sum(np.diff(text_offsets(each)).astype(np.int64) for each in self.fields)
         return widths
 
     def joined(self, columns: Sequence[Column]) -> Column | None:
+        """Return the rows of all columns: field by field where these are the same."""
         rows = [each for each in columns if isinstance(each, TextRows)]
         alike = len(rows) == len(columns) and all(
             each.names == self.names and len(each.fields) == len(self.fields) for each in rows

@@ -119,7 +119,7 @@ def records(
     before: int = 0,
     lines: list[int] | None = None,
 ) -> Iterator[list[str | None]]:
-    """Give the fields of each row of a text, as ``csv_rows``; ``before``: how many lines the file has before it."""
+    """Give the fields of each row of a text, as ``csv_rows``; ``before``: lines that the file has before it."""
     reader = _Lines(file, url, before)
     number = before
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,14 @@ def load_csv_stage(operator: logical.LoadCsv, build: Build, first: int) -> Stage
                         assert isinstance(rows, TextRows)
                         yield from block(batch, place, rows)
                 else:
-                    found = ((place, row) for place, rows in group for row in rows)  # type: ignore[union-attr]
-                    yield from repeated_rows(batch, operator.added, found, first, memory, "LoadCsv")
+                    yield from repeated_rows(batch, operator.added, _single(group), first, memory, "LoadCsv")
 
     return run
+
+
+def _single(parts: Iterable[tuple[int, Part]]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Give rows that come one after the other, each with the place of its file."""
+    for place, rows in parts:
+        assert not isinstance(rows, TextRows)
+        for row in rows:
+            yield place, row
