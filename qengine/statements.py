@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
 
-
 _DEVICES = ("auto", "cpu", "gpu", "reference")
 
 
