@@ -21,8 +21,9 @@ from qengine.options import EstimateOptions, TableOptions
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
+from qengine.planned import PLANS
 from qengine.planning import planning
-from qengine.statements import PLANS, Statements, check_parameters
+from qengine.statements import Statements, check_parameters
 
 if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
     from qengine.write.reading import PartPlans
 
-__all__ = ["Places", "Planned"]
+__all__ = ["PLANS", "Places", "Planned"]
+
+PLANS = 256
+"""Plans of a kind that a graph keeps."""
 
 
 @frozen

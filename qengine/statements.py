@@ -17,7 +17,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
-from qengine.planned import Planned
+from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
 
-
-PLANS = 256  # plans that a graph keeps
 _DEVICES = ("auto", "cpu", "gpu", "reference")
 
 

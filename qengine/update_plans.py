@@ -18,10 +18,9 @@ from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
-from qengine.planned import Planned
+from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning
 from qengine.shared_plans import SharedPlans
-from qengine.statements import PLANS
 from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans, is_anchored
