@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from qengine._frozen import frozen
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.storage.arrays import Array
 
-__all__ = ["Column", "Elements", "Rows", "Table", "as_rows"]
+__all__ = ["Column", "Elements", "Rows", "Table", "as_rows", "repeated"]
 
 Rows: TypeAlias = list[dict[str, Any]]
 _NULL = type(None)
@@ -87,16 +86,6 @@ class Table:
         columns = [self.values(name) for name in names]
         return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
-    @classmethod
-    def joined(cls, tables: Sequence[Table]) -> Table:
-        """Return tables, of the same names, one after the other."""
-        if len(tables) == 1:
-            return tables[0]
-        if not tables:
-            return cls(0, {})
-        columns = {name: _joined([each.columns[name] for each in tables]) for name in tables[0].columns}
-        return cls(sum(map(len, tables)), columns)
-
 
 def as_rows(given: Rows | Table) -> Rows:
     """Return rows, of which it isn't known how they are kept."""
@@ -116,15 +105,6 @@ def _column(values: list[Any]) -> Column:
             numbers = (-1 if value is None else value.id for value in values)
             return Elements(np.fromiter(numbers, np.int64, len(values)), handle)
     return values
-
-
-def _joined(columns: Sequence[Column]) -> Column:
-    first = columns[0]
-    if isinstance(first, Elements) and all(isinstance(each, Elements) for each in columns):
-        parts = [each.numbers for each in columns if isinstance(each, Elements)]
-        return Elements(np.concatenate(parts), first.handle)
-    lists = (each.values() if isinstance(each, Elements) else each for each in columns)
-    return [value for each in lists for value in each]
 
 
 def repeated(value: Any, count: int) -> list[Any]:

@@ -13,7 +13,7 @@ from qengine.write import batch_steps, overlay, steps
 from qengine.write.column_values import Unbatched
 
 ROWS: list[dict[str, Any]] = [
-    {"id": 1, "name": "one", "tags": ["a", None], "x": 1.5, "props": {"p": 1, "q": "x"}},
+    {"id": 1, "name": "one", "tags": ["a", "b"], "x": 1.5, "props": {"p": 1, "q": "x"}},
     {"id": 2, "name": None, "tags": [], "x": None, "props": {"p": 2, "q": "y"}},
     {"id": 1, "name": "again", "tags": ["b"], "x": 2, "props": {"p": 3, "q": "z"}},
     {"id": 1.0, "name": "as a float", "tags": None, "x": 3, "props": {"p": 4, "q": "x"}},
