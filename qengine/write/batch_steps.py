@@ -128,6 +128,9 @@ class BatchSteps:
 
     @step.register
     def _(self, step: up.Create) -> _Run | None:
+        if any(isinstance(each, up.NewRelationship) and each.dynamic is not None for each in step.elements):
+            return None
+
         def run(table: Table) -> Table:
             properties = [self._values.properties(each.properties, table, each.span) for each in step.elements]
             new: set[str] = set()

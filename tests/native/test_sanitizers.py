@@ -37,7 +37,11 @@ SUITES = {
         "tests/unit/test_search_limits.py",
     ],
     "saved graphs": ["tests/unit/test_storage_saved.py", "tests/fuzz/test_saved_graphs_fuzz.py"],
-    "loading": ["tests/unit/test_csv_types.py", "tests/unit/test_storage_files.py"],
+    "loading": [
+        "tests/unit/test_csv_types.py",
+        "tests/unit/test_storage_files.py",
+        "tests/unit/test_storage_successor.py",
+    ],
     "joins": ["tests/differential/test_joins.py"],
 }
 

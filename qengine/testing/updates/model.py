@@ -516,6 +516,8 @@ def _less(left: Any, right: Any) -> bool | None:
 def _storable(value: Any) -> Any:
     if isinstance(value, NodeRef | RelationshipRef | dict):
         raise ModelError("InvalidPropertyType")
+    if isinstance(value, list) and any(each is None or isinstance(each, list) for each in value):
+        raise ModelError("InvalidPropertyType")
     return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
