@@ -152,7 +152,9 @@ def recorded_statements(path):
                     transaction.query("MATCH (c:Counter) SET c.v = c.v + 1")
                     if number in {2, 4, 7}:  # by columns: a checkpoint of what the log has no commit of
                         unit = pa.table({"start": [number], "v": [number], "end": [number]})
-                        transaction.append_arrow({"Unit": unit.select(["v"])}, [("HAS", "Counter", "Unit", unit)], key="v")
+                        transaction.append_arrow(
+                            {"Unit": unit.select(["v"])}, [("HAS", "Counter", "Unit", unit)], key="v"
+                        )
                     else:
                         transaction.query("MATCH (c:Counter) CREATE (c)-[:HAS {v: c.v}]->(:Unit {v: c.v})")
                 disk.note(("acknowledged", number))
