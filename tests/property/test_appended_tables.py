@@ -332,3 +332,24 @@ def test_a_disk_that_refuses_leaves_the_graph_as_it_was(tmp_path):
         graph.append_arrow({"A": nodes})
         graph.query("CREATE (:A {id: 3})")
     assert len(found(qengine.open(tmp_path / "graph"))[0]) == 3
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_forms_of_tables(few):
+    graph = qengine.Graph()
+    nodes = pa.table({"id": [1, 2], "kind": ["A", "A:B"]})
+    ends = {"from": [1], "to": [2], "what": ["R"]}
+    reader = pa.RecordBatchReader.from_batches(nodes.schema, nodes.to_batches())
+    with route(few):
+        graph.append_arrow(reader, pa.table(ends), label_column="kind", type_column="what")
+        graph.append_arrow([(["C"], {"name": ["x", "y"]})])
+        graph.append_arrow((), [("S", "C", None, pa.record_batch({"x": ["x"], "y": ["y"]}))], key="name")
+    rows = graph.query("MATCH (a)-[r]->(b) RETURN type(r) AS t, labels(a) AS a, labels(b) AS b ORDER BY t").fetchall()
+    assert rows == [("R", ["A"], ["A", "B"]), ("S", ["C"], ["C"])]
+
+
+def test_data_frames():
+    pandas = pytest.importorskip("pandas")
+    graph = qengine.Graph()
+    graph.append_arrow({"A": pandas.DataFrame({"id": [1, 2]})}, [("R", pandas.DataFrame({"start": [1], "end": [2]}))])
+    assert graph.query("MATCH (a)-[:R]->(b) RETURN a.id, b.id").fetchall() == [(1, 2)]
