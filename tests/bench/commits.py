@@ -58,9 +58,8 @@ def committing(path: Path, nodes: int, count: int, repeat: int) -> None:
                 computed[durability, threads].append((time.process_time() - begin) / (own * threads))
                 if durability is not None:
                     graph.checkpoint()
-    print(
-        "| statements, one transaction each | a second, median | least | most | µs of processor |\n|---|---|---|---|---|"
-    )
+    print("| statements, one transaction each | a second, median | least | most | µs of processor |")
+    print("|---|---|---|---|---|")
     for (durability, threads), rates in took.items():
         own_time = 1e6 * median(computed[durability, threads])
         name = "in memory" if durability is None else f'`durability="{durability}"`'
