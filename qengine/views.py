@@ -15,10 +15,10 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
 from qengine.options import LimitKeywords
-from qengine.planned import Planned
+from qengine.planned import PLANS, Planned
 from qengine.planning import may_update
 from qengine.result import Result
-from qengine.statements import PLANS, Statements
+from qengine.statements import Statements
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
 from qengine.write.versions import Versions, Writer
