@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.edits import NOTHING, Edit, Order, Pieces, among, taken
+from qengine.storage.edits import NOTHING, Edit, Order, Pieces, among, ascending, taken
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_variant
 from qengine.temporal.arrow import to_values, union_parts
@@ -56,7 +56,8 @@ def patched(
     whole
         Cover all ids, whether they have a value or not.
     added
-        New ids (int64) that aren't among ``values``, and normal Arrow arrays of their values, null for none.
+        New ids (int64) that aren't among ``values``, and normal Arrow arrays of their values, null for none. Of an id
+        that is there twice the last counts.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def patched(
     """
     if column is not None and origin is None and not values and not added:
         return column
-    changed = np.sort(np.concatenate([np.fromiter(values, np.int64, len(values)), *(ids for ids, _ in added)]))
+    changed = ascending(np.concatenate([np.fromiter(values, np.int64, len(values)), *(ids for ids, _ in added)]))
     fresh, new = _fresh(values, added)
     pieces = Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
     begin, end = (0, count) if whole else _covered(column, pieces, fresh)
@@ -99,7 +100,9 @@ def _fresh(values: Mapping[int, Any], added: Sequence[tuple[Array, Any]]) -> tup
     if (fresh[1:] > fresh[:-1]).all():
         return fresh, whole
     order = np.argsort(fresh, kind="stable")
-    return fresh[order], whole.take(pa.array(order))
+    fresh = fresh[order]
+    last = np.append(fresh[1:] != fresh[:-1], True)
+    return fresh[last], whole.take(pa.array(order[last]))
 
 
 def _covered(column: PropertyColumn | None, pieces: Pieces, fresh: Array) -> tuple[int, int]:

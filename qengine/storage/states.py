@@ -14,7 +14,7 @@ from qengine._frozen import frozen
 if TYPE_CHECKING:
     from qengine.storage.arrays import Array
 
-__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "RelationshipBlock", "RelationshipState"]
+__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "RelationshipBlock", "RelationshipState", "Replaced"]
 
 
 @frozen
@@ -94,6 +94,14 @@ Block: TypeAlias = NodeBlock | RelationshipBlock
 def _properties(columns: Columns, row: int) -> dict[str, Any]:
     found = ((key, values[row]) for key, values in columns.items())
     return {key: value for key, value in found if value is not None}
+
+
+@frozen
+class Replaced:
+    """Properties that nodes get: their numbers (int64, each once), and normal arrays of that length; null for none."""
+
+    nodes: Array
+    columns: Columns
 
 
 @frozen

@@ -25,7 +25,7 @@ from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeState, RelationshipState, Replaced
 from qengine.storage.store import EdgeType, GraphStore
 
 __all__ = ["successor"]
@@ -34,7 +34,9 @@ _EMPTY = np.empty(0, np.int64)
 _PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 
 
-def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset()) -> GraphStore:
+def successor(
+    base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset(), replaced: Sequence[Replaced] = ()
+) -> GraphStore:
     """Return the next version of a graph.
 
     Labels, types and property keys that no element of those made anew has any more are gone. So that it stays
@@ -48,6 +50,8 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
         What has changed. Deleted nodes have no relationships left.
     undirected
         Names of new types that have no direction.
+    replaced
+        Properties of nodes that aren't among the commit's, and that stay; of one that is there twice the last counts.
 
     Raises
     ------
@@ -57,7 +61,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     old_nodes = _places(base.node_numbers, commit.nodes)
     parts = parts_of(commit.node_blocks, commit.nodes)
     layout = lay_out(base, commit.nodes, old_nodes, parts)
-    nodes = _node_columns(base, layout, commit.nodes, old_nodes, parts)
+    nodes = _node_columns(base, layout, commit.nodes, old_nodes, (parts, replaced))
     made = [each for each in _types(base, layout, commit, undirected) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
@@ -92,7 +96,7 @@ def _node_columns(
     layout: NodeLayout,
     states: Mapping[int, NodeState | None],
     old_ids: Array,
-    parts: Sequence[Part],
+    columnar: tuple[Sequence[Part], Sequence[Replaced]],
 ) -> dict[str, PropertyColumn]:
     columns = {key: column for key in base.property_keys("node") if (column := base.node_property(key)) is not None}
     kept = [(number, state.properties) for number, state in states.items() if state is not None]
@@ -100,15 +104,20 @@ def _node_columns(
     new = layout.numbers.places([number for number, _ in kept]) if kept else _EMPTY
     changed = _differing(columns, old, new, [properties for _, properties in kept])
     # Where ids stay, new nodes have no value unless it is among those that have changed.
-    ids = np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)])
-    return _patched(columns, layout.moves, layout.count, changed, _placed(parts, ids), whole=False)
+    parts, replaced = columnar
+    added = _placed(parts, np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)]))
+    for each in replaced:
+        ids = layout.numbers.places(each.nodes)
+        for key, array in each.columns.items():
+            added.setdefault(key, []).append((ids, array))
+    return _patched(columns, layout.moves, layout.count, changed, added, whole=False)
 
 
 _Added: TypeAlias = Mapping[str, Sequence[tuple[Array, Any]]]
 """By property new ids (int64) of elements of blocks, and arrays of their values."""
 
 
-def _placed(parts: Sequence[Part], ids: Array) -> _Added:
+def _placed(parts: Sequence[Part], ids: Array) -> dict[str, list[tuple[Array, Any]]]:
     """Return the properties of the elements of blocks, which have these new ids."""
     return {key: [(ids[places], array) for places, array in own] for key, own in values_of(parts).items()}
 

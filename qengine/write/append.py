@@ -17,7 +17,7 @@ from qengine.errors import StorageError
 from qengine.exec.context import ExecutionContext
 from qengine.storage.memory import within_memory
 from qengine.storage.progress import Progress
-from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock
+from qengine.storage.states import Commit, NodeBlock, RelationshipBlock
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.temporal.arrow import to_values
@@ -146,7 +146,7 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
     extension = resolved(tables, StoredNodes(store), context.check)
     context.check()
     with Progress("Appending", tables.rows) as progress:
-        made = successor(store, _commit(extension, store, writer.overlay, context.check), extension.undirected)
+        made = successor(store, _commit(extension, store), extension.undirected, extension.replaced)
         progress.advance(tables.rows)
     for rule in made.rules.constraints:
         if _is_about(rule, extension, store):
@@ -157,8 +157,8 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
     return changes
 
 
-def _commit(extension: Extension, store: GraphStore, overlay: Overlay, check: Callable[[], None]) -> Commit:
-    """Return what is added as the changes of a version; new nodes and relationships as columns."""
+def _commit(extension: Extension, store: GraphStore) -> Commit:
+    """Return the new nodes and relationships as the changes of a version."""
     next_node, next_relationship = store.next_node, store.next_relationship
     nodes, relationships = [], []
     for block in extension.nodes:
@@ -170,17 +170,8 @@ def _commit(extension: Extension, store: GraphStore, overlay: Overlay, check: Ca
             RelationshipBlock(next_relationship, count, links.type, links.start, links.end, links.columns)
         )
         next_relationship += count
-    replaced: dict[int, NodeState | None] = {}
-    for each in extension.replaced:
-        numbers = each.nodes.tolist()
-        overlay.read_ahead(numbers, [])
-        for number, given in zip(numbers, _maps(each.columns, len(numbers), check), strict=True):
-            state = replaced.get(number) or overlay.node(number)
-            assert state is not None
-            new = {key: value for key, value in {**state.properties, **given}.items() if value is not None}
-            replaced[number] = NodeState(state.labels, new)
     return Commit(
-        replaced,
+        {},
         {},
         next_node,
         next_relationship,

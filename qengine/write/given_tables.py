@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,9 +16,10 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock
 from qengine.storage.given import arrow_table, end_columns, node_tables, relationship_tables, type_names
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.keys import KeyIndex, check_found, key_array
+from qengine.storage.states import Replaced
 from qengine.storage.tables import explained_ends, node_table, property_arrays
 
-__all__ = ["Extension", "Known", "Options", "Replaced", "Tables", "resolved"]
+__all__ = ["Extension", "Known", "Options", "Tables", "resolved"]
 
 KEY = "id"
 """The property that is a label's key where nothing else is said."""
@@ -33,14 +34,6 @@ class Options:
     label_column: str | None = None
     type_column: str | None = None
     undirected: Iterable[str] = ()
-
-
-@frozen
-class Replaced:
-    """Properties that nodes get: their numbers (int64, each once), and normal arrays of that length; null for none."""
-
-    nodes: Array
-    columns: Mapping[str, Any]
 
 
 @frozen
