@@ -29,6 +29,11 @@ def between(first: Token | ast.Ast, last: Token | ast.Ast) -> Span:
     return Span(start, end)
 
 
+def _is_value(tests: Sequence[Sequence[Any]]) -> bool:
+    """Tell whether the tests behind a WHEN are a value alone, without an operator."""
+    return len(tests) == 1 and len(tests[0]) == 1 and not isinstance(tests[0][0], Token)
+
+
 class ExpressionBuilder:
     """Rules of expressions. ``text`` is the source; the tables hold nodes that may still prove to be misplaced."""
 
@@ -280,10 +285,10 @@ class ExpressionBuilder:
 
     def case(self, c: Sequence[Any]) -> ast.CaseExpression:
         start, subject, alternatives, _, otherwise, end = c
-        plain = all(len(tests) == 1 and len(tests[0]) == 1 for tests, _ in alternatives)
+        plain = all(_is_value(tests) for tests, _ in alternatives)
         if subject is None:
             for tests, _ in alternatives:
-                if len(tests) > 1 or len(tests[0]) > 1:
+                if not _is_value(tests):
                     span = span_of(tests[1][0] if len(tests) > 1 else tests[0][0])
                     hint = "Write CASE value WHEN … THEN …, or join conditions with OR."
                     raise self.fail("CASE without a value takes one condition behind each WHEN.", span, hint)

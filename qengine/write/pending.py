@@ -202,7 +202,7 @@ class PendingVersion:
         """Return all relationships that were touched."""
         return self._relationships
 
-    def in_blocks(self, expr: LabelExpr | None) -> Iterator[int]:
+    def block_nodes(self, expr: LabelExpr | None) -> Iterator[int]:
         """Give nothing: the elements of blocks are among those that were touched one by one."""
         return iter(())
 

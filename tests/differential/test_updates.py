@@ -116,7 +116,7 @@ def test_a_wrong_engine_is_found() -> None:
             return found
 
     chance = random.Random(1)
-    graph = Graph.from_records([{"id": 0}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}])
     with pytest.raises(AssertionError, match="The engine differs from the model"):
-        for _ in range(50):
+        for _ in range(100):
+            graph = Graph.from_records([{"id": 0}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}])
             Forgetful(graph).check(random_session(chance.random().hex()), "cpu")

@@ -290,7 +290,7 @@ def by_blocks(path: Path, monkeypatch: pytest.MonkeyPatch, *, headers: bool, sep
     context = ExecutionContext(None)
     context.imports = ImportRoots(path.parent.resolve())
     operator = LoadCsv(Unit(), Literal(path.name, type=STRING), "row", headers, separator)
-    return outcome(lambda: list(csv_blocks.rows_of_file(operator, path.name, context)))
+    return outcome(lambda: [row for (row,) in csv_blocks.rows_of_file(operator, path.name, context)])
 
 
 def outcome(read: Callable[[], list[object]]) -> object:

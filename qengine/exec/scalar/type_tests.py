@@ -70,7 +70,7 @@ def _is_storable(value: Any) -> bool:
 def _is_normalized(value: Any, form: str) -> bool | None:
     import unicodedata
 
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not isinstance(form, str):
         return None
     return form in _FORMS and unicodedata.is_normalized(form, value)  # type: ignore[arg-type]
 

@@ -180,7 +180,7 @@ class _Derivation:
         """Return clauses in an order that a query may have."""
         reading = [self._chance.choice(_CLAUSES) for _ in range(self._chance.choice([0, 1, 1, 1, 2, 3]))]
         if self._chance.random() < 0.04:
-            reading.append(self._chance.choice(["unsupported", "updating_clause", "load_csv", "finish"]))
+            reading.append(self._chance.choice(["updating_clause", "load_csv", "finish"]))
         pieces = [piece for clause in reading for piece in self._derive(clause, left - 2)]
         return [*pieces, *self._derive("return_clause", left - 2)]
 
@@ -312,6 +312,6 @@ _NAMES: dict[str, Callable[[_Derivation], str]] = {
     **dict.fromkeys(("property_lookup", "projection_property", "map_entry"), _Derivation._key),
     "projection_item": _Derivation._alias,
     **dict.fromkeys(("pattern_part", "named_shortest_path", "pattern_comprehension", "parenthesized_path"), _new_path),
-    **dict.fromkeys(("unwind", *_ITEMS, "unsupported", "load_csv", "let_item"), _new_value),
+    **dict.fromkeys(("unwind", *_ITEMS, "load_csv", "let_item"), _new_value),
 }
 """What NAME is in a rule."""

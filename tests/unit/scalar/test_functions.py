@@ -15,6 +15,7 @@ from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_
 from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.text import number_text, parse_float
 from qengine.exec.scalar.values import NodeHandle
+from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration
 from qengine.temporal.values import DAY, SECOND
 
@@ -108,6 +109,24 @@ CASES = [
     ("CONTAINS", ("abc", "x"), False),
     ("CONTAINS", ("abc", 1), None),
     ("=~", ("abc", "a.c"), True),
+    ("IS ::", (1, "INTEGER"), True),
+    ("IS ::", (None, "INTEGER"), True),
+    ("IS ::", (None, "INTEGER NOT NULL"), False),
+    ("IS ::", ([1, "a"], "LIST<INTEGER | STRING>"), True),
+    ("IS ::", ([1, None], "LIST<INTEGER NOT NULL>"), False),
+    ("IS NORMALIZED", ("\u00e9", "NFC"), True),
+    ("IS NORMALIZED", ("e\u0301", "NFC"), False),
+    ("IS NORMALIZED", (1, "NFC"), None),
+    ("point.distance", (Point(0.0, 0.0), Point(3.0, 4.0)), 5.0),
+    ("point.distance", (Point(0.0, 0.0), Point(3, 4, crs="wgs-84")), None),
+    ("point.distance", (1, 2), TYPE),
+    ("point.withinbbox", (Point(1.0, 1.0), Point(0.0, 0.0), Point(2.0, 1.0)), True),
+    ("point.withinbbox", (Point(1.0, 1.5), Point(0.0, 0.0), Point(2.0, 1.0)), False),
+    ("point.withinbbox", (Point(1.0, 1.0), None, Point(2.0, 1.0)), None),
+    ("vector.similarity.cosine", ([1, 0], [0.0, 2.0]), 0.5),
+    ("vector.similarity.cosine", ([1, 0], [1, 0, 0]), VALUE),
+    ("vector.similarity.euclidean", ([1, 2], [1, 2]), 1.0),
+    ("vector.similarity.euclidean", ([1, "a"], [1, 2]), TYPE),
     ("=~", ("abcd", "a.c"), False),
     ("=~", ("ABC", "(?i)abc"), True),
     ("=~", ("a\nc", "a.c"), False),
