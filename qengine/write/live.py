@@ -176,6 +176,10 @@ class LiveGraph:
             return state.labels
         raise gone("node")
 
+    def has_vertex(self, vertex: int) -> bool:
+        """Tell whether a node wasn't deleted."""
+        return self.overlay.touched_node(vertex) is not None
+
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
         """Return what finds a node: by its identity or the value of a property where one is given, else by labels."""
         for name, value in identities(node, predicates, unknown):

@@ -73,6 +73,9 @@ class WalkedGraph(Protocol):
     ) -> Iterator[tuple[Edge, int]]:
         """Give those ``steps`` that lead to ``other``, and perhaps more."""
 
+    def has_vertex(self, vertex: int) -> bool:
+        """Tell whether a vertex that was there is still there."""
+
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
         """Return what finds a node of a pattern.
 
@@ -134,6 +137,10 @@ class PlainGraph:
     ) -> Iterator[tuple[Edge, int]]:
         """Give all ``steps``: nothing is known of where they lead."""
         return self.steps(vertex, direction, types)
+
+    def has_vertex(self, vertex: int) -> bool:
+        """Return True: nothing is deleted."""
+        return True
 
     def finder(self, node: PatternNode, predicates: Sequence[Expr], unknown: Set[str], env: Environment) -> Finder:
         """Return what gives all vertices."""

@@ -168,7 +168,8 @@ class Matcher:
         def given(state: _State) -> Iterator[_State]:
             value = state.row[name]
             if type(value) is NodeHandle:
-                taken = self._with_node(state, name, value.id, admits)
+                is_there = self._graph.has_vertex(value.id)  # one that was deleted isn't in the graph any more
+                taken = self._with_node(state, name, value.id, admits) if is_there else None
                 if taken is not None:
                     yield taken
             elif value is not None:
