@@ -126,9 +126,9 @@ class _Verifier:
                 assert known.issuperset(name for name, _ in outputs), f"{procedure!r} lacks some of {outputs}"
                 self.exprs(args, columns)
                 return (*columns, *self.declare([name for _, name in outputs]))
-            case LoadCsv(url=url, name=name):
+            case LoadCsv(url=url, added=added):
                 self.exprs((url,), columns)
-                return (*columns, *self.declare([name]))
+                return (*columns, *self.declare(list(added)))
             case Project(items=items):
                 self.exprs((expr for _, expr in items), columns)
                 return self.projected(items)

@@ -126,9 +126,9 @@ def _row_by_row(operator: Operator, given: Columns) -> Columns:
         case ProcedureCall(args=args, outputs=outputs):
             _exprs(args, given)
             return _with(given, (name for _, name in outputs))
-        case LoadCsv(url=url, name=name):
+        case LoadCsv(url=url, added=added):
             _exprs((url,), given)
-            return _with(given, (name,))
+            return _with(given, added)
         case Project(items=items):
             _exprs((expr for _, expr in items), given)
             return _with((), (name for name, _ in items))

@@ -20,7 +20,21 @@ from qengine.testing.statement_graph import graph_for
 
 SAMPLE = 80  # one statement in so many
 BLOCKS = 10
-_UNSURE = ("LIMIT", "SKIP", "OFFSET", "SHORTEST", "ANY ", "COLLECT", "HEAD(", "DISTINCT", "RAND(", "DATE", "TIME", "[")
+_UNSURE = (
+    "LIMIT",
+    "SKIP",
+    "OFFSET",
+    "SHORTEST",
+    "ANY ",
+    "COLLECT",
+    "HEAD(",
+    "DISTINCT",
+    "RAND(",
+    "UUID(",
+    "DATE",
+    "TIME",
+    "[",
+)
 """What may give several results: rows in no order, equal values of two types, chance, the clock."""
 
 
