@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -21,7 +21,6 @@ from qengine.catalog.procedures import Procedures
 from qengine.errors import QengineError, QueryInterrupted, QueryTimeout
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.common.access import hash_index, note_scan
-from qengine.exec.common.value_index import HashIndex
 from qengine.exec.context import ExecutionContext
 from qengine.exec.reference.graph import Edge
 from qengine.exec.reference.run import Compiler
@@ -40,9 +39,8 @@ from qengine.storage.states import RelationshipState
 from qengine.storage.store import GraphStore
 from qengine.update_plans import planned_for_all
 from qengine.write.base import Link
-from qengine.write.live import LiveEnvironment, LiveGraph
-from qengine.write.overlay import Overlay
-from qengine.write.pending import PendingVersion
+from qengine.write.live import LiveEnvironment, ValueFinder, WalkedVersion
+from qengine.write.readable import Readable
 from qengine.write.reading import FEW, is_anchored, most_rows
 
 __all__ = ["live_plan", "read_live"]
@@ -68,17 +66,20 @@ class _TooMuch(Exception):
     """More is read than is worth doing element by element."""
 
 
-def live_plan(text: str, context: ExecutionContext, procedures: Procedures) -> Planned | None:
+def live_plan(
+    text: str, undirected: frozenset[str], context: ExecutionContext, procedures: Procedures
+) -> Planned | None:
     """Return what a statement that only reads is planned to, for all versions, where it begins at known nodes.
 
     None for any other statement, and for one in which something is wrong: who plans it for a store says what.
+    ``undirected``: the types whose relationships have no direction.
     """
     try:
         with planning(text, context.check_planning):
             statement = one_statement(text)
             if statement.explain is not None or statement.hints:
                 return None
-            planned = planned_for_all(statement, text, procedures)
+            planned = planned_for_all(statement, text, undirected, procedures)
     except (QueryTimeout, QueryInterrupted):
         raise
     except QengineError:
@@ -91,7 +92,7 @@ def live_plan(text: str, context: ExecutionContext, procedures: Procedures) -> P
 
 def read_live(
     planned: Planned,
-    version: PendingVersion | Overlay,
+    version: Readable,
     params: Mapping[str, Any] | None,
     context: ExecutionContext,
 ) -> Result | None:
@@ -128,11 +129,11 @@ def read_live(
     return Result(columns, batches, stats, None, planned.notices, None, partial(column_types, logical.root))
 
 
-class _ReadGraph(LiveGraph):
+class _ReadGraph(WalkedVersion[Readable]):
     """A version of which only so much is read."""
 
-    def __init__(self, version: PendingVersion | Overlay, context: ExecutionContext) -> None:
-        super().__init__(cast("Overlay", version))  # nothing here changes it
+    def __init__(self, version: Readable, context: ExecutionContext) -> None:
+        super().__init__(version)
         self.begin(context)
         self._left = _MOST
 
@@ -168,17 +169,17 @@ class _ReadGraph(LiveGraph):
             self.spend()
         return found
 
-    def _node_index(self, key: str) -> HashIndex | None:
+    def _node_index(self, key: str) -> ValueFinder | None:
         store = self._base.store
         found = hash_index(store, key, self.context)
         if found is None and (column := store.node_property(key)) is not None and _Scan.fits(column):
             note_scan(store, HASH, key)
-            return cast("HashIndex", _Scan(column))
+            return _Scan(column)
         return found or super()._node_index(key)
 
 
 class _Scan:
-    """Finds values in a column by reading it, as long as that is less than to make an index (``HashIndex.ids``)."""
+    """Finds values in a column by reading it, as long as that is less than to make an index (``ValueFinder``)."""
 
     def __init__(self, column: PropertyColumn) -> None:
         self._column = column

@@ -1,4 +1,8 @@
-"""Plans statements that change the graph: for all versions, so that nothing of one is taken for granted."""
+"""Plans statements that change the graph: for all versions, so that little of one is taken for granted.
+
+What is: which types' relationships have no direction. No commit takes such a type away, and a graph that gets another
+has other plans from then on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from qengine._deadline import check_planning
 from qengine._lru import LruCache
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.rules import NO_RULES
-from qengine.catalog.view import CatalogView
+from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.errors import Span, Unsupported
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.plan.columns import columns_of
@@ -21,11 +25,32 @@ from qengine.plan.updates import writes
 from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning
 from qengine.shared_plans import SharedPlans
+from qengine.storage.store import GraphStore
 from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans, is_anchored
 
 __all__ = ["UpdatePlans", "plan_update", "planned_for_all", "profiled_root", "shown_update"]
+
+
+class _OpenCatalog:
+    """The catalogue of any graph there may be whose ``undirected`` types are these: properties may have any type."""
+
+    vertex_count = 0
+    labels: Sequence[str] = ()
+    rules = NO_RULES
+
+    def __init__(self, undirected: frozenset[str]) -> None:
+        self.relationship_types = tuple(sorted(undirected))
+
+    def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        return RelationshipTypeInfo(name, 0, True) if name in self.relationship_types else None
+
+    def property_type(self, entity: str, key: str) -> Type | None:
+        return ANY
+
+    def property_keys(self, entity: str) -> tuple[str, ...]:
+        return ()
 
 
 class UpdatePlans:
@@ -38,29 +63,35 @@ class UpdatePlans:
         """``procedures``: the graph's; plans hold until others are registered."""
         self._procedures = procedures
         self._plans: LruCache[Planned] = LruCache(PLANS)
-        self._shared = Procedures.changes, SharedPlans(_OPEN)
+        self._shared: tuple[tuple[int, frozenset[str]], SharedPlans] | None = None
 
-    def of(self, text: str, context: ExecutionContext) -> Planned | None:
+    def of(self, text: str, undirected: frozenset[str], context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it; None and errors as for ``plan_update``."""
-        registered = Procedures.changes
-        key = text, registered
+        held = Procedures.changes, undirected
+        key = text, held
         if (known := self._plans.find(key)) is not None:
             return known
-        if self._shared[0] != registered:
-            self._shared = registered, SharedPlans(_OPEN)
-        shared = self._shared[1]
+        last = self._shared
+        if last is None or last[0] != held:
+            last = self._shared = held, SharedPlans(_OpenCatalog(undirected))  # type: ignore[arg-type]
+        shared = last[1]
         if (known := shared.find(text, False)) is not None:
             return known
-        planned = plan_update(text, context, self._procedures, shared)
+        planned = plan_update(text, undirected, context, self._procedures, shared)
         return None if planned is None else self._plans.get(key, lambda: planned)
 
 
 def plan_update(
-    text: str, context: ExecutionContext, procedures: Procedures, shared: SharedPlans | None = None
+    text: str,
+    undirected: frozenset[str],
+    context: ExecutionContext,
+    procedures: Procedures,
+    shared: SharedPlans | None = None,
 ) -> Planned | None:
     """Return what a statement is planned to, None for one that only reads, or that is only to be shown.
 
-    ``shared``: learns the plan, for texts that differ in literals alone.
+    ``undirected``: the types whose relationships have no direction. ``shared``: learns the plan, for texts that differ
+    in literals alone.
 
     Raises
     ------
@@ -74,27 +105,36 @@ def plan_update(
         check_planning()
         if not updates(statement.body) or statement.explain == "explain":
             return None
-        planned = _bound(statement, text, procedures)
+        planned = _bound(statement, text, undirected, procedures)
         if shared is not None and is_anchored(planned.logical.root):
-            shared.learn(statement, planned, False, partial(_bound, statement, text, procedures))
+            shared.learn(statement, planned, False, partial(_bound, statement, text, undirected, procedures))
         return planned
 
 
 def planned_for_all(
-    statement: ast.Statement, text: str, procedures: Procedures, lifted: Mapping[Span, str] | None = None
+    statement: ast.Statement,
+    text: str,
+    undirected: frozenset[str],
+    procedures: Procedures,
+    lifted: Mapping[Span, str] | None = None,
 ) -> Planned:
-    """Return what a statement is bound to whatever the graph has; what depends on that is no notice then."""
+    """Return what a statement is bound to whatever else the graph has; what depends on that is no notice then."""
     from qengine.binder import bind
 
-    bound = bind(statement, text, _OPEN, lifted=lifted, procedures=procedures)
+    catalog: CatalogView = _OpenCatalog(undirected)  # type: ignore[assignment]
+    bound = bind(statement, text, catalog, lifted=lifted, procedures=procedures)
     notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
     return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None)
 
 
 def _bound(
-    statement: ast.Statement, text: str, procedures: Procedures, lifted: Mapping[Span, str] | None = None
+    statement: ast.Statement,
+    text: str,
+    undirected: frozenset[str],
+    procedures: Procedures,
+    lifted: Mapping[Span, str] | None = None,
 ) -> Planned:
-    planned = planned_for_all(statement, text, procedures, lifted)
+    planned = planned_for_all(statement, text, undirected, procedures, lifted)
     if statement.explain == "explain steps":
         raise Unsupported(
             "EXPLAIN STEPS shows how a statement that only reads is planned; this one changes the graph.",
@@ -104,7 +144,7 @@ def _bound(
     return replace(planned, parts=PartPlans())
 
 
-def shown_update(statement: ast.Statement, text: str, catalog: CatalogView, procedures: Procedures) -> Planned:
+def shown_update(statement: ast.Statement, text: str, store: GraphStore, procedures: Procedures) -> Planned:
     """Return a statement that changes the graph with what it reads first as that is planned now, to be looked at.
 
     Raises
@@ -112,9 +152,9 @@ def shown_update(statement: ast.Statement, text: str, catalog: CatalogView, proc
     SemanticError, Unsupported
         As ``plan_update``.
     """
-    planned = _bound(statement, text, procedures)
+    planned = _bound(statement, text, store.undirected_types, procedures)
     logical = planned.logical
-    physical = PhysicalPlan(_with_plans(logical.root, catalog), logical.columns, logical.explain)
+    physical = PhysicalPlan(_with_plans(logical.root, store), logical.columns, logical.explain)
     return replace(planned, physical=physical, parts=None)
 
 
@@ -147,21 +187,3 @@ def profiled_root(operator: Operator, shown: Mapping[int, PhysicalPlan], profile
     if id(operator) in profile:
         profile[id(made)] = profile[id(operator)]
     return made
-
-
-class _OpenCatalog:
-    """The catalogue of any graph there may be: properties may have any type."""
-
-    vertex_count = 0
-    labels: Sequence[str] = ()
-    relationship_types: Sequence[str] = ()
-    rules = NO_RULES
-
-    def property_type(self, entity: str, key: str) -> Type | None:
-        return ANY
-
-    def property_keys(self, entity: str) -> tuple[str, ...]:
-        return ()
-
-
-_OPEN: CatalogView = _OpenCatalog()  # type: ignore[assignment]

@@ -116,28 +116,33 @@ class GraphView:
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
+        return self.plan_update(text, self.versions.latest.undirected_types, context)
+
+    def plan_update(self, text: str, undirected: frozenset[str], context: ExecutionContext) -> Planned | None:
+        """Return what a statement was planned to, or plan it, if it changes a graph with such types; else None."""
         if not may_update(text):
             return None
         if self._updates is None:
             from qengine.update_plans import UpdatePlans
 
             self._updates = UpdatePlans(self.procedures)
-        return self._updates.of(text, context)
+        return self._updates.of(text, undirected, context)
 
     def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
-        return None if self.versions.latest.is_sealed else self.plan_live(text, context)
+        latest = self.versions.latest
+        return None if latest.is_sealed else self.plan_live(text, latest.undirected_types, context)
 
-    def plan_live(self, text: str, context: ExecutionContext) -> Planned | None:
+    def plan_live(self, text: str, undirected: frozenset[str], context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if few elements may be all that it reads."""
         if not isinstance(text, str):
             return None
-        key = text, Procedures.changes
+        key = text, undirected, Procedures.changes
         known = self._reads.find(key)
         if known is None:
             from qengine.live_reads import live_plan
 
-            known = self._reads.get(key, lambda: (live_plan(text, context, self.procedures),))
+            known = self._reads.get(key, lambda: (live_plan(text, undirected, context, self.procedures),))
         return known[0]
 
     def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
@@ -231,11 +236,12 @@ class TransactionView:
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
-        return self._graph.update_plan(text, context)
+        return self._graph.plan_update(text, self.writer.undirected_types, context)
 
     def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
-        return None if self.writer.is_sealed else self._graph.plan_live(text, context)
+        writer = self.writer
+        return None if writer.is_sealed else self._graph.plan_live(text, writer.undirected_types, context)
 
     def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave, over what the transaction has done; None where that reads much."""
@@ -285,7 +291,8 @@ class SnapshotView:
         """
         from qengine.update_plans import plan_update
 
-        if may_update(text) and plan_update(text, context, self._procedures) is not None:
+        undirected = self._statements.store.undirected_types
+        if may_update(text) and plan_update(text, undirected, context, self._procedures) is not None:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
         return None
 

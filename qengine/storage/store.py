@@ -131,6 +131,11 @@ class GraphStore:
         """All relationship types, in the order of first appearance."""
         return tuple(edge_type.name for edge_type in self.types)
 
+    @cached_property
+    def undirected_types(self) -> frozenset[str]:
+        """The names of the types whose relationships have no direction."""
+        return frozenset(edge_type.name for edge_type in self.types if edge_type.undirected)
+
     @property
     def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
         """Each set of labels that vertices have, with how many have exactly it."""

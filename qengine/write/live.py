@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from qengine.errors import ExecutionError, Span
 from qengine.exec.common.access import hash_index, relationship_index
-from qengine.exec.common.value_index import HashIndex, Unanswered
+from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import Edge, Finder
@@ -28,8 +28,20 @@ from qengine.storage.states import RelationshipState
 from qengine.types import Node, Relationship
 from qengine.write.base import Link
 from qengine.write.overlay import Overlay
+from qengine.write.readable import Readable
 
-__all__ = ["LiveEnvironment", "LiveGraph", "equalities", "gone", "identities", "is_known"]
+__all__ = [
+    "LiveEnvironment",
+    "LiveGraph",
+    "ValueFinder",
+    "WalkedVersion",
+    "equalities",
+    "gone",
+    "identities",
+    "is_known",
+]
+
+_V = TypeVar("_V", bound=Readable)
 
 _DIGITS = 19  # of numbers that can't be reached
 _NONE: Any = None  # in place of an execution, between two of them
@@ -37,16 +49,24 @@ _PLAIN = frozenset((int, str, bool))  # values that are equal where an index say
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
 
 
-class LiveGraph:
-    """An overlay as a graph to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``).
+class ValueFinder(Protocol):
+    """Finds the elements of a store by the value of a property (``HashIndex``)."""
 
-    ``context``: the limits of the statement that it is for.
+    def ids(self, value: Any, context: ExecutionContext) -> Array:
+        """Return the ids, ascending (int64), whose value equals ``value``; errors as ``HashIndex.ids``."""
+
+    def few(self, value: Any, context: ExecutionContext) -> list[int]:
+        """Return ``ids`` as a list."""
+
+
+class WalkedVersion(Generic[_V]):
+    """A version to match patterns in, and to make values of (``WalkedGraph``, ``ResultReader``).
+
+    ``overlay``: the version. ``context``: the limits of the statement that it is for.
     """
 
-    def __init__(self, overlay: Overlay) -> None:
+    def __init__(self, overlay: _V) -> None:
         self.overlay = overlay
-        #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
-        self.deleted: dict[int, Span | None] = {}
         self.node_numbers = _SameNumbers(lambda number: overlay.node(number) is not None)
         self.relationship_numbers = _SameNumbers(lambda number: overlay.relationship(number) is not None)
         self._base = overlay.base
@@ -56,7 +76,6 @@ class LiveGraph:
     def begin(self, context: ExecutionContext) -> None:
         """Begin an execution."""
         self.context = context
-        self.deleted.clear()
 
     def end(self) -> None:
         """Let go of the execution."""
@@ -65,15 +84,12 @@ class LiveGraph:
     @property
     def vertex_count(self) -> int:
         """Number of vertices, or a little more."""
-        overlay = self.overlay
-        return self._base.store.vertex_count + len(overlay.touched_nodes()) + overlay.node_blocks.size
+        return self._base.store.vertex_count + self.overlay.nodes_above
 
     @property
     def edge_count(self) -> int:
         """Number of edges, or a little more."""
-        overlay = self.overlay
-        touched = len(overlay.touched_relationships()) + overlay.relationship_blocks.size
-        return self._base.store.relationship_count + touched
+        return self._base.store.relationship_count + self.overlay.relationships_above
 
     def type_index(self, name: str) -> int:
         """Return the index of a relationship type, which may be new."""
@@ -255,7 +271,7 @@ class LiveGraph:
     def _has_column(self, key: str) -> bool:
         return self._base.store.node_property(key) is not None
 
-    def _node_index(self, key: str) -> HashIndex | None:
+    def _node_index(self, key: str) -> ValueFinder | None:
         return hash_index(self._base.store, key, self.context, now=True)
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
@@ -272,11 +288,11 @@ class LiveGraph:
             found = [number for number in numbers if number not in touched]
         return found + self.overlay.relationships_having(wanted)
 
-    def _relationship_index(self, type: int, key: str) -> HashIndex | None:
+    def _relationship_index(self, type: int, key: str) -> ValueFinder | None:
         return relationship_index(self._base.store, type, key, self.context)
 
     def _places(
-        self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], HashIndex | None]
+        self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], ValueFinder | None]
     ) -> Array | None:
         """Return where the elements of the base stand that have some values, by the indexes that answer for them.
 
@@ -358,7 +374,7 @@ class _SameNumbers(Numbers):
 class _Types(frozenset[int]):
     """Indices of types that satisfy an expression; of those that come later, too."""
 
-    def __new__(cls, expr: LabelExpr | None, graph: LiveGraph, known: Iterable[int]) -> _Types:
+    def __new__(cls, expr: LabelExpr | None, graph: WalkedVersion[Any], known: Iterable[int]) -> _Types:
         made = super().__new__(cls, known)
         made._expr, made._graph, made._count = expr, graph, len(graph.type_names)  # type: ignore[attr-defined]
         return made
@@ -426,6 +442,20 @@ def gone(kind: str, span: Span | None = None) -> ExecutionError:
     return ExecutionError(message, code="DeletedEntityAccess", span=span, hint=hint)
 
 
+class LiveGraph(WalkedVersion[Overlay]):
+    """A graph that a transaction changes."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        super().__init__(overlay)
+        #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
+        self.deleted: dict[int, Span | None] = {}
+
+    def begin(self, context: ExecutionContext) -> None:
+        """Begin an execution."""
+        super().begin(context)
+        self.deleted.clear()
+
+
 class LiveEnvironment(Environment):
     """What expressions read of a graph that changes: nothing is kept from row to row.
 
@@ -434,14 +464,14 @@ class LiveEnvironment(Environment):
 
     def __init__(
         self,
-        graph: LiveGraph,
+        graph: WalkedVersion[Any],
         *,
         subqueries: Callable[[Any], Callable[[Row], Any]] | None,
         memory: MemoryAccount,
     ) -> None:
         super().__init__(graph, subqueries=subqueries, memory=memory)  # type: ignore[arg-type]
         self._live = graph
-        self._overlay = graph.overlay
+        self._overlay: Readable = graph.overlay
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
         """Begin an execution, at its own time; errors as ``take_parameters``."""

@@ -116,7 +116,17 @@ class Overlay:
     @property
     def touched(self) -> int:
         """How many elements are above the base."""
-        return len(self._nodes) + len(self._relationships) + self.in_blocks
+        return self.nodes_above + self.relationships_above
+
+    @property
+    def nodes_above(self) -> int:
+        """How many nodes are above the base, those that were deleted too."""
+        return len(self._nodes) + self.node_blocks.size
+
+    @property
+    def relationships_above(self) -> int:
+        """How many relationships are above the base, those that were deleted too."""
+        return len(self._relationships) + self.relationship_blocks.size
 
     @property
     def in_blocks(self) -> int:

@@ -164,7 +164,7 @@ def _place(state: NodeState, key: str) -> Any:
 
 
 class PendingVersion:
-    """A version as ``write.live`` reads it; it has what an ``Overlay`` has for that."""
+    """A version as ``write.live`` reads it (``Readable``)."""
 
     def __init__(self, history: History, count: int) -> None:
         self._history = history
@@ -173,6 +173,16 @@ class PendingVersion:
         self._relationships = _AsOf(history.relationships, count)
         self.values = _Values(lambda key: history.values_of(history.nodes, key))
         self.relationship_values = _Values(lambda key: history.values_of(history.relationships, key))
+
+    @property
+    def nodes_above(self) -> int:
+        """How many nodes are above the base, or a little more."""
+        return len(self._nodes)
+
+    @property
+    def relationships_above(self) -> int:
+        """How many relationships are above the base, or a little more."""
+        return len(self._relationships)
 
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
@@ -184,7 +194,9 @@ class PendingVersion:
         found = self._relationships.get(number, False)
         return self.base.relationship(number) if found is False else found
 
-    known_relationship = relationship
+    def known_relationship(self, number: int) -> RelationshipState | None:
+        """Return a relationship, None where there is none."""
+        return self.relationship(number)
 
     def touched_node(self, number: int) -> NodeState | bool | None:
         """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""

@@ -62,6 +62,11 @@ class Version:
                     self._store = self._made()
         return self._store
 
+    @property
+    def undirected_types(self) -> frozenset[str]:
+        """The names of the types whose relationships have no direction."""
+        return self._chain.store.undirected_types
+
     def pending(self) -> PendingVersion | None:
         """Return what those walk who read little of it; None where its graph was made, or is to be made for them."""
         return self._chain.history.version(self._count) if self._store is None and self._spent < _ENOUGH else None
@@ -323,6 +328,11 @@ class Writer:
         if self.overlay.mark():
             return self._uncommitted is not None and self._uncommitted[0] == self.overlay.clock
         return self._below is not None or self._versions._tip.is_sealed
+
+    @property
+    def undirected_types(self) -> frozenset[str]:
+        """The names of the types whose relationships have no direction."""
+        return self.overlay.base.store.undirected_types
 
     def rebase(self, store: GraphStore) -> None:
         """Go on from a store that was made of ``sealed``; it isn't committed yet, and neither is what was before it."""

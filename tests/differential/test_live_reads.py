@@ -14,10 +14,12 @@ import qengine
 from qengine import live_reads
 from qengine.errors import QengineError
 from qengine.graph import Graph
-from qengine.testing.compare import canonical
+from qengine.testing.compare import canonical, difference
+from qengine.testing.composed import composed_query
 from qengine.testing.random_graph import random_graph
 from qengine.write import pending, versions
 
+WALKED = 600  # composed queries
 QUERIES = (
     "MATCH (n {k: $k}) RETURN n, labels(n) AS l, id(n) AS i, elementId(n) AS e, properties(n) AS p",
     "MATCH (n:A {k: $k})-[r]->(m) RETURN r, m, type(r) AS t, startNode(r) AS s, id(endNode(r)) AS e",
@@ -39,6 +41,9 @@ QUERIES = (
     "MATCH (a {k: $k, i: $j}) RETURN a",
     "MATCH (a {k: $k}) MATCH (a)-[r]-(a) RETURN r",
     "MATCH (a {k: $k}) RETURN a.k / 0 AS wrong",
+    "MATCH (a {k: $k}) RETURN EXISTS { MATCH ANY SHORTEST (a)-[:R|S]-+(:B) } AS e",
+    "MATCH (a {k: $k}), (b {k: $j}) RETURN COUNT { MATCH SHORTEST 2 (a)-[r]->+(b) } AS c",
+    "MATCH (a {k: $k}) RETURN COUNT { MATCH REPEATABLE ELEMENTS ANY SHORTEST (a)-[]->+(b {k: $j}) } AS c",
 )
 
 
@@ -107,6 +112,37 @@ def test_rows_are_those_of_the_store(block):
             for (text, parameters), live in zip(asked, found, strict=True):
                 assert live == outcome(graph, text, parameters), f"seed {seed}: {text} {parameters}"
     assert walked > 20
+
+
+def test_all_that_can_be_walked_gives_the_rows_of_the_store(monkeypatch):
+    """Queries of all kinds, whatever they begin with."""
+    monkeypatch.setattr(live_reads, "is_anchored", lambda part: True)
+    walked = 0
+    for seed in range(WALKED):
+        made = random_graph(f"walked {seed // 10}", most_nodes=4, most_relationships=6)
+        graph = Graph(made.store())
+        chance = random.Random(seed)
+        for text in chance.choices(UPDATES, k=2):
+            graph.query(text, reading(text, chance))
+        query = composed_query(seed, made)
+        before = len(graph._view.versions._chain.commits)
+        live = rows(graph, query)
+        if is_sealed(graph) or not before:
+            continue
+        walked += 1
+        assert graph._store is not None  # makes it
+        stored = rows(graph, query)
+        if query.sure and isinstance(live, list) and isinstance(stored, list):
+            report = difference(stored, live, ordered=query.ordered, lists_ordered=query.lists_ordered)
+            assert report is None, f"seed {seed}: {query.text} {query.parameters}\n{report}"
+    assert walked > WALKED / 10
+
+
+def rows(graph, query):
+    try:
+        return [tuple(row) for row in graph.query(query.text, query.parameters, device="cpu").fetchall()]
+    except QengineError as error:
+        return error.code
 
 
 @pytest.fixture
