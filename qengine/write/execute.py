@@ -60,21 +60,19 @@ def execute(
         Where a value makes the statement fail, a node is left out that relationships still have as an end, or a
         constraint isn't satisfied in the end.
     """
-    if execution.context.profile is not None:  # its numbers are those of one execution
-        return _Program(plan, parts, overlay, execution.context).run(execution)
-    key = id(plan), parts is None, execution.context.memory_limit is None
-    program: _Program | None = overlay.programs.pop(
-        key, None
-    )  # so that a statement that is run inside itself gets another
-    if program is None:
-        program = _Program(plan, parts, overlay, execution.context)
+    context, programs = execution.context, overlay.programs
+    kept = context.profile is None  # the numbers of a profile are those of one execution
+    key = id(plan), parts is None, context.memory_limit is None
+    # A program is taken out while it runs, so that a statement that is run inside itself gets another.
+    program: _Program = (programs.pop(key, None) if kept else None) or _Program(plan, parts, overlay, context)
     try:
         return program.run(execution)
     finally:
         program.end()
-        overlay.programs[key] = program
-        if len(overlay.programs) > _PROGRAMS:
-            overlay.programs.pop(next(iter(overlay.programs)))
+        if kept:
+            programs[key] = program
+        if len(programs) > _PROGRAMS:
+            programs.pop(next(iter(programs)))
 
 
 class _Program:
