@@ -54,8 +54,7 @@ def reach_chunks(
     """Yield the ends of all sets, as ``host.reach_kernel.reach_chunks`` does, in chunks of other sizes."""
     if ends.lo >= ends.hi:
         return
-    for begin in range(0, len(lanes), LANES):
-        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+    for begin, part in lanes.parts():
         for chunk in _chunks(space, ends, part, context, rules, hops):
             yield ReachChunk(chunk.lane + begin, chunk.end, chunk.hops)
 
@@ -67,8 +66,7 @@ def reach_counts(
     counts = np.zeros(len(lanes), np.int64)
     if ends.lo >= ends.hi:
         return counts
-    for begin in range(0, len(lanes), LANES):
-        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+    for begin, part in lanes.parts():
         counts[begin : begin + len(part)] = _counts(space, ends, part, context, rules)
     return counts
 

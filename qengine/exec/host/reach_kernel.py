@@ -98,8 +98,12 @@ class Lanes:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def part(self, begin: int, end: int) -> Lanes:
-        """Return the sets ``[begin, end)``."""
+    def parts(self) -> Iterator[tuple[int, Lanes]]:
+        """Give so many sets at a time as are followed at once, and the number of the first of them."""
+        for begin in range(0, len(self), LANES):
+            yield begin, self._part(begin, min(begin + LANES, len(self)))
+
+    def _part(self, begin: int, end: int) -> Lanes:
         first, last = self.offsets[begin], self.offsets[end]
         return Lanes(self.offsets[begin : end + 1] - first, self.starts[first:last])
 
@@ -176,8 +180,7 @@ def reach_chunks(
     """
     library = _library()
     done = ctypes.c_int32()
-    for begin in range(0, len(lanes), LANES):
-        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+    for begin, part in lanes.parts():
         with _opened(space, ends, part, context, rules, only_returns) as handle:
             done.value = 0
             while not done.value:
@@ -200,8 +203,7 @@ def reach_counts(
 ) -> IntArray:
     """Return how many ends each set has, int64[lanes]. Parameters and errors as for ``reach_chunks``."""
     counts = np.zeros(len(lanes), np.int64)
-    for begin in range(0, len(lanes), LANES):
-        part = lanes.part(begin, min(begin + LANES, len(lanes)))
+    for begin, part in lanes.parts():
         with _opened(space, ends, part, context, rules, only_returns) as handle:
             context.run(_library().qe_reach_count, handle, counts[begin:].ctypes.data)
     return counts
