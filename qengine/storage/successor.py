@@ -61,7 +61,7 @@ def successor(
     old_nodes = _places(base.node_numbers, commit.nodes)
     parts = parts_of(commit.node_blocks, commit.nodes)
     layout = lay_out(base, commit.nodes, old_nodes, parts)
-    nodes = _node_columns(base, layout, commit.nodes, old_nodes, (parts, replaced))
+    nodes = _node_columns(base, layout, commit.nodes, old_nodes, parts, replaced)
     made = [each for each in _types(base, layout, commit, undirected) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
@@ -96,7 +96,8 @@ def _node_columns(
     layout: NodeLayout,
     states: Mapping[int, NodeState | None],
     old_ids: Array,
-    columnar: tuple[Sequence[Part], Sequence[Replaced]],
+    parts: Sequence[Part],
+    replaced: Sequence[Replaced],
 ) -> dict[str, PropertyColumn]:
     columns = {key: column for key in base.property_keys("node") if (column := base.node_property(key)) is not None}
     kept = [(number, state.properties) for number, state in states.items() if state is not None]
@@ -104,7 +105,6 @@ def _node_columns(
     new = layout.numbers.places([number for number, _ in kept]) if kept else _EMPTY
     changed = _differing(columns, old, new, [properties for _, properties in kept])
     # Where ids stay, new nodes have no value unless it is among those that have changed.
-    parts, replaced = columnar
     added = _placed(parts, np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)]))
     for each in replaced:
         ids = layout.numbers.places(each.nodes)
