@@ -163,6 +163,11 @@ class Adjacency:
         """
         if self.form is Form.DENSE and self.offsets is not None:
             return self.lo, self.offsets
+        return self._sorted_index
+
+    @cached_property
+    def _sorted_index(self) -> tuple[Array, Array]:
+        """What ``list_index`` gives where vertices are named."""
         vertices, begins = self._by_offset
         return vertices, np.append(begins, np.uint64(len(self.neighbours)))
 

@@ -94,6 +94,7 @@ cupy = SimpleNamespace(
     ones=filled(1),
     asarray=asarray,
     cumsum=lambda array, out=None: np.cumsum(array, out=out) if out is not None else np.cumsum(array).view(DeviceArray),
+    argsort=lambda array: np.argsort(array).view(DeviceArray),
     flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
     cuda=SimpleNamespace(
         using_allocator=_using_allocator,

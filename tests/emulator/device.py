@@ -22,7 +22,7 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import extend, host_rows, pcsr_build, reach, search
+from qengine.exec.gpu import arrays, extend, fold_search, host_rows, reach, search
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
@@ -96,6 +96,8 @@ KERNELS = {
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
                "extend_report"),
     "count_bfs": ("count_bfs",),
+    "fold": ("fold_rows", "fold_weigh", "fold_vertices", "fold_entries", "fold_clear", "fold_move", "fold_merge",
+             "fold_taken", "fold_places", "fold_gather", "fold_different", "fold_chosen"),
     "pcsr_build": ("pcsr_pairs", "pcsr_unpack", "pcsr_starts", "pcsr_dense", "pcsr_homes", "pcsr_ranks", "pcsr_empty",
                    "pcsr_groups", "pcsr_move"),
     "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
@@ -116,6 +118,8 @@ PASSES = frozenset({
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
     "eliminate_turned",
     "extend_bound", "extend_gather", "extend_link", "extend_seeds", "extend_report", "guide_temper",
+    "fold_chosen", "fold_clear", "fold_different", "fold_entries", "fold_gather", "fold_merge", "fold_move",
+    "fold_places", "fold_rows", "fold_taken", "fold_vertices", "fold_weigh",
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
     "reach_count", "reach_forget", "reach_found", "reach_start",
@@ -352,8 +356,8 @@ def emulated(memory: DeviceMemory, free: int = 0, properties: DeviceProperties =
         yield EmulatedRun(context, memory, free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (reach, search):
+        for module in (fold_search, reach, search):
             patch.setattr(module, "device_run", run)
-        for module in (extend, host_rows, pcsr_build):
+        for module in (arrays, extend, host_rows):
             patch.setattr(module, "cupy", lambda: cupy)
         yield patch

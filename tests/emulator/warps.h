@@ -271,6 +271,13 @@ T atomicMax(T* at, T value) {
   return before;
 }
 template <typename T>
+T atomicMin(T* at, T value) {
+  T before = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  while (before > value && !__atomic_compare_exchange_n(at, &before, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return before;
+}
+template <typename T>
 T atomicSub(T* at, T value) {
   return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);
 }

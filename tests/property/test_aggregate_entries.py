@@ -109,10 +109,10 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
     return f"MATCH {mode}{pattern}{where} {result}"
 
 
-def agrees(graph: Graph, query: str) -> None:
+def agrees(graph: Graph, query: str, device: str = "cpu") -> None:
     expected = outcome(graph, query, "reference")
     for _ in range(2):  # the second finds what the first has left with the graph
-        found = outcome(graph, query, "cpu")
+        found = outcome(graph, query, device)
         if isinstance(expected, str) or isinstance(found, str):
             assert expected == found, query
         else:

@@ -1,6 +1,6 @@
 // Rows folded into groups: what an aggregate needs of them, when keys and arguments are numbers of the rows' elements.
 //
-// A row is an id for each variable. A key or an argument is a column by one variable's ids. Rows come in blocks; a block's keys
+// What is asked for is a Plan (qe/fold.h). Rows come in blocks; a block's keys
 // become the records of its groups, and each operation then goes through the block, so that what it reads stays in cache.
 // All that records hold are whole numbers: floats are added as fixed-point digits, so sums are the same in any order, on any
 // number of threads. Source: block-at-a-time execution, Boncz, Zukowski and Nes 2005; reproducible sums, Demmel and Nguyen 2015.
@@ -11,51 +11,13 @@
 
 #include "base/charged_memory.h"
 #include "count/eliminate.h"
+#include "qe/fold.h"
 
 namespace qe::fold {
 
 using eliminate::check;
 
 constexpr int kBlock = 1024;
-
-enum Kind : int32_t { kIds = 0, kInt64 = 1, kFloat64 = 2, kCodes = 3 };  // kIds: the id itself; kCodes: int32, below 0: null
-enum Operation : int32_t { kCount = 0, kSum = 1, kMin = 2, kMax = 3, kDistinct = 4 };
-
-// A number of each element with an id in [base, base + count); others have none. whole: all rows' elements have one.
-struct Column {
-  const void* values;
-  const uint8_t* validity;  // bits, from validity_offset on; or null
-  int64_t base, count, validity_offset;
-  int32_t kind, variable;
-  int32_t whole, unused;
-};
-
-// A key: 0 for null, else number - low + 1, below places.
-struct Key {
-  Column column;
-  int64_t low;
-  uint64_t places;
-};
-
-// An operation on the numbers of a column, without one on rows (kCount alone). Its record has from `slot` on:
-// kCount: how many; kMin, kMax: the number, floats as integers of the same order with NaN greatest; kDistinct: `digits` words of
-// bits, one for each code; kSum: `digits` sums of `bits` bits of each number, the highest first. Floats are first multiplied by
-// `scale`, so that they are below 2^bits, and the highest digit is their nearest integer.
-struct Task {
-  Column column;
-  int32_t operation, has_column, slot, digits;
-  int64_t bits;
-  double scale;
-};
-
-// `places`: the product of the keys' places. Weights add up to `most` at most.
-struct Plan {
-  const Key* keys;
-  const Task* tasks;
-  uint64_t places, most;
-  int32_t n_keys, n_tasks, n_slots, n_variables;
-  int32_t hashed, unused;
-};
 
 // Up to kBlock rows. weights: how often each counts, or null: once.
 struct Block {

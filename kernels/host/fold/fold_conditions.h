@@ -5,12 +5,6 @@
 
 namespace qe::fold {
 
-// A comparison of two columns' numbers (qe/match_plan.h): null makes it false.
-struct Condition {
-  Column left, right;
-  int32_t op, unused;
-};
-
 inline Number number_at(const Column& column, int64_t id) {
   Number found{false, false, 0, 0};
   with_reader(column, [&](const auto& reader, auto number) {

@@ -9,23 +9,6 @@
 
 namespace qe::fold {
 
-// Relationships of one type. begins: n + 1 places in `ends`, of the lists of n vertices from `first` on, or of `vertices`.
-// The id of an entry's relationship is its place from edge_base on. admits: a byte a vertex (from 0 on), or a relationship (by its
-// place), or null: all. Variables that a row's owner, end and relationship are, -1: none.
-struct Lists {
-  const uint32_t* vertices;
-  const uint64_t* begins;
-  const uint32_t* ends;
-  const uint8_t* admits_owner;
-  const uint8_t* admits_end;
-  const uint8_t* admits_edge;
-  int64_t edge_base;
-  uint64_t n;
-  uint32_t first;
-  int32_t owner, end, edge;
-  int32_t skip_loops, unused;
-};
-
 namespace {
 
 constexpr uint64_t kPiece = 1 << 14;  // entries

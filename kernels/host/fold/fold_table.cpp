@@ -15,53 +15,12 @@ constexpr uint64_t kMergedAtOnce = 1 << 16;  // groups, between two looks whethe
 
 uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
 
-// An integer of the same order: of floats with NaN greatest, and both zeros equal.
-template <typename Number>
-int64_t ordered(Number number) {
-  if constexpr (std::is_same_v<Number, double>) {
-    number = std::isnan(number) ? NAN : number + 0.0;
-    int64_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    return bits < 0 ? bits ^ INT64_MAX : bits;
-  } else {
-    return number;
-  }
-}
-
 template <bool kWeighted, typename Reader, typename Number, typename Add>
 void for_each(const Block& block, const Reader& reader, int variable, Number number, Add&& add) {
   const int64_t* ids = block.ids[variable];
   for (int i = 0; i < block.n; ++i)
     if (reader.get(ids[i], &number)) add(i, number, kWeighted ? block.weights[i] : 1);
 }
-
-// The sum of whole numbers by digits: the lower ones are not negative.
-struct IntegerDigits {
-  int digits;
-  int64_t bits;
-
-  void add(int64_t* to, int64_t number, int64_t weight) const {
-    const int64_t mask = (int64_t{1} << bits) - 1;
-    for (int k = digits - 1; k > 0; --k, number >>= bits) to[k] += (number & mask) * weight;
-    to[0] += number * weight;
-  }
-};
-
-template <int kDigits>
-struct FloatDigits {
-  int digits;
-  double scale, step;
-
-  void add(int64_t* to, double number, int64_t weight) const {
-    double left = number * scale;
-    const int n = kDigits ? kDigits : digits;
-    for (int k = 0; k < n; ++k) {
-      const auto digit = static_cast<int64_t>(std::lrint(left));
-      to[k] += digit * weight;
-      left = (left - static_cast<double>(digit)) * step;
-    }
-  }
-};
 
 template <bool kWeighted>
 void run(const Task& task, const Block& block, int64_t* const* records) {
@@ -74,7 +33,9 @@ void run(const Task& task, const Block& block, int64_t* const* records) {
     using Number = decltype(number);
     const auto each = [&](auto&& add) { for_each<kWeighted>(block, reader, variable, number, add); };
     const auto digits = [&](const auto& sums) {
-      each([&](int i, Number value, int64_t weight) { sums.add(records[i] + slot, value, weight); });
+      each([&](int i, Number value, int64_t weight) {
+        sums.each(value, [to = records[i] + slot, weight](int k, int64_t digit) { to[k] += digit * weight; });
+      });
     };
     switch (task.operation) {
       case kCount: return each([&](int i, Number, int64_t weight) { records[i][slot] += weight; });

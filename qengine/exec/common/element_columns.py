@@ -39,7 +39,7 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
 __all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "keyed", "numbers_of", "ranked"]  # fmt: skip
+           "ends_of", "evaluated", "integer_ends", "keyed", "numbers_of", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -73,6 +73,7 @@ class Numbers:
 
     ``values``: int64, float64 or (codes, below 0 for null) int32; None for ids themselves. ``whole``: neither place nor
     bit need be looked at. ``nullable``: an element may have null. ``keep``: what the addresses point into.
+    ``stored``: that is the graph's own, and the same for every query.
     """
 
     kind: int
@@ -83,6 +84,7 @@ class Numbers:
     validity: int = 0
     offset: int = 0
     keep: Any = None
+    stored: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -154,20 +156,21 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
         return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
-    if (key := _small_integers(column, elements)) is not None:
+    if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
     return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
 
 
-def _small_integers(column: Column, elements: Elements) -> Keyed | None:
+def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> Keyed | None:
     if not isinstance(column, ArrowColumn) or not pa.types.is_int64(column.type) or not len(column):
         return None
-    numbers = numbers_of(column, elements)
-    least = pc.min_max(column.array)
-    low, high = least["min"].as_py(), least["max"].as_py()
-    if numbers is None or low is None or high - low >= _WIDEST:
+    numbers = numbers_of(expr, column, elements, runtime)
+    if numbers is None:
+        return None
+    low, high = integer_ends(numbers, runtime)
+    if low is None or high is None or high - low >= _WIDEST:
         return None
     return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
 
@@ -189,11 +192,11 @@ def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any
     inside = source.begin <= begin and end <= source.end
     base = elements.begin - begin + source.begin
     nullable = not inside or source.array.null_count > 0
-    return Numbers(CODES, found.codes[:-1], base, inside, nullable, keep=found), found.texts
+    return Numbers(CODES, found.codes[:-1], base, inside, nullable, keep=found, stored=True), found.texts
 
 
-def numbers_of(column: Column, elements: Elements) -> Numbers | None:
-    """Return the numbers of a column, from the least id of the elements on; None of one that holds other values."""
+def numbers_of(expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> Numbers | None:
+    """Return the numbers of an expression's values, from the least id of the elements on; None of other values."""
     if not isinstance(column, ArrowColumn) or isinstance(column, PropertyTexts):
         return None
     array = column.array
@@ -203,10 +206,51 @@ def numbers_of(column: Column, elements: Elements) -> Numbers | None:
     validity, buffer = array.buffers()
     values = np.frombuffer(buffer, np.int64 if integers else np.float64, len(array), 8 * array.offset)
     nulls = array.null_count > 0
-    valid = validity.address if nulls else 0
     return Numbers(
-        INTEGERS if integers else FLOATS, values, elements.begin, not nulls, nulls, valid, array.offset, array
-    )
+        INTEGERS if integers else FLOATS, values, elements.begin, not nulls, nulls, validity.address if nulls else 0,
+        array.offset, array, _is_stored(expr, buffer.address, elements, runtime),
+    )  # fmt: skip
+
+
+def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -> bool:
+    """Tell whether values at an address are the graph's own."""
+    if not isinstance(expr, Property) or not isinstance(expr.subject, Variable):
+        return False
+    store = runtime.store
+    if elements.of_nodes:
+        source = store.node_property(expr.key)
+    else:
+        (index,) = (info.index for info in store.types if info.base == elements.begin and info.count)
+        source = store.relationship_property(index, expr.key)
+    buffer = None if source is None else source.array.buffers()[-1]
+    return buffer is not None and bool(buffer.address == address)
+
+
+@frozen
+class _Ends:
+    """The least and the greatest of some numbers, kept with the graph."""
+
+    ends: tuple[Any, Any]
+    nbytes: int = 64
+
+
+def integer_ends(numbers: Numbers, runtime: Runtime) -> tuple[int | None, int | None]:
+    """Return the least and the greatest of integers, None of no number at all."""
+
+    def made() -> tuple[Any, Any]:
+        ends = pc.min_max(numbers.keep)
+        return ends["min"].as_py(), ends["max"].as_py()
+
+    return ends_of("integers", numbers, runtime, made)
+
+
+def ends_of(kind: str, numbers: Numbers, runtime: Runtime, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return what is made of numbers: the graph keeps it where they are stored."""
+    if not numbers.stored:
+        return make()
+    key = ("ends", kind, numbers.values.ctypes.data, len(numbers.values))
+    found: _Ends = runtime.store.derived.get(key, lambda: _Ends(make()))
+    return found.ends
 
 
 def compared_numbers(
@@ -222,15 +266,16 @@ def compared_numbers(
     one, other = (evaluated(each, elements[name], runtime) for each, name in zip((left, right), names, strict=True))
     if one is None or other is None:
         return None
-    find: Callable[[Any, Elements], Numbers | None] = numbers_of
+    ends = [(left, one, elements[names[0]]), (right, other, elements[names[1]])]
     if isinstance(one, PropertyTexts) and isinstance(other, PropertyTexts) and one.of.column is other.of.column:
-        find = _text_numbers
-    first, second = find(one, elements[names[0]]), find(other, elements[names[1]])
+        first, second = (_text_numbers(column, of) for _, column, of in ends)
+    else:
+        first, second = (numbers_of(expr, column, of, runtime) for expr, column, of in ends)
     return None if first is None or second is None else ((names[0], first), (names[1], second))
 
 
-def _text_numbers(column: PropertyTexts, elements: Elements) -> Numbers | None:
-    coded = _text_codes(column, elements)
+def _text_numbers(column: Column, elements: Elements) -> Numbers | None:
+    coded = _text_codes(column, elements) if isinstance(column, PropertyTexts) else None
     return None if coded is None else coded[0]
 
 
@@ -263,7 +308,7 @@ class _Coded:
     def numbers(self, elements: Elements) -> Numbers:
         """Return the codes as numbers of elements."""
         keep = self if self.kept else None
-        return Numbers(CODES, self.codes, elements.begin, nullable=self.nullable, keep=keep)
+        return Numbers(CODES, self.codes, elements.begin, nullable=self.nullable, keep=keep, stored=self.kept)
 
 
 def _coded(form: str, expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> _Coded:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
@@ -24,12 +25,15 @@ class Matchers:
 
     ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
     ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched. ``reach``: follow
-    sets of vertices, as ``host.reach_kernel.HOST``.
+    sets of vertices, as ``host.reach_kernel.HOST``. ``folds``: lends what makes folds there, as
+    ``host.folds.HostFolds`` does. ``fold_search``: gives all rows of a search to such folds, as ``gpu.fold_search`` says.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
     eliminate: Callable[[Eliminate, Runtime, MaskProvider], tuple[tuple[Ids, ...], Ids]]
     reach: ReachKernels
+    folds: Callable[[ExecView, ExecutionContext], AbstractContextManager[Any]]
+    fold_search: Callable[[Any, Search, Sequence[str], str | None, Sequence[Any], MaskProvider], bool]
 
 
 class Runtime:

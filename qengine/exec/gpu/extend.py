@@ -9,7 +9,7 @@ Source: Prealloc-Combine (GSI §V).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LevelKind, SearchMode
 from qengine.exec.common.resolve import ResolvedSearch
+from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
@@ -321,12 +322,8 @@ class Extension:
 
     # -- the device --------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _working(self) -> Iterator[Any]:
-        """Give CuPy, on the run's stream, with arrays in the run's memory. Never around a ``yield`` of rows."""
-        cp = cupy()
-        with self.run.stream, cp.cuda.using_allocator(lambda size: self.run.allocate(size, "frontiers of rows")):
-            yield cp
+    def _working(self) -> AbstractContextManager[Any]:
+        return working(self.run, "frontiers of rows")
 
     def _tell(self, number: Any) -> int:
         """Wait, and return the first of an array's numbers (int64)."""

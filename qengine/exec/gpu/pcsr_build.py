@@ -5,15 +5,13 @@ Pairs (list, neighbour) are sorted by CuPy as numbers of 64 bits; kernels make e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qengine.exec.common.match_plan import PCSR
-from qengine.exec.gpu.device import cupy
+from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.storage.adjacency import GROUP, Adjacency, Form
 from qengine.storage.forms import home_groups
@@ -82,7 +80,7 @@ def symmetric_lists(run: DeviceRun, out: Adjacency, loops: int, form: Form) -> D
             given[name] = held[-1].ptr
     record = run.upload(given, _WHAT)
     groups = 0 if out.groups is None else len(out.groups)
-    with _working(run) as cp:
+    with working(run, _WHAT) as cp:
         pairs = cp.empty(2 * len(out), np.uint64)
         _launch(run, "pcsr_pairs", len(out), np.uint64(record.ptr), np.uint64(groups), np.int32(1), pairs)
     return lists_from_pairs(run, pairs, form, len(pairs) - loops)
@@ -98,7 +96,7 @@ def lists_from_pairs(run: DeviceRun, pairs: Any, form: Form, n: int | None = Non
     n
         So many of them count, the least ones; all where nothing is said.
     """
-    with _working(run) as cp:
+    with working(run, _WHAT) as cp:
         pairs.sort()
         pairs = pairs[:n]
         return _Lists(run, cp, pairs).indexed(form)
@@ -172,14 +170,6 @@ class _Lists:
     def launch(self, name: str, n: int, *arguments: Any) -> None:
         """Launch a kernel over n entries."""
         _launch(self.run, name, n, *arguments)
-
-
-@contextmanager
-def _working(run: DeviceRun) -> Iterator[Any]:
-    """Give CuPy, on the run's stream, with arrays in the run's memory."""
-    cp = cupy()
-    with run.stream, cp.cuda.using_allocator(lambda size: run.allocate(size, _WHAT)):
-        yield cp
 
 
 def _launch(run: DeviceRun, name: str, n: int, *arguments: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
 __all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "FoldedEnds",
-           "Task", "float_range"]  # fmt: skip
+           "HostFolds", "Task", "float_range", "key_codes"]  # fmt: skip
 
 COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
 """As ``qe::fold::Operation``."""
@@ -58,6 +58,7 @@ _FEW_PLACES = 1 << 12
 _MOST_PLACES = 2**62
 _SUMMED_BITS = 62
 _CHUNK = 1 << 20
+_DISTINCT_BYTES = 1 << 24  # of the bits of different values, in the tables of all threads
 
 Ids = npt.NDArray[np.int64]
 
@@ -119,6 +120,18 @@ class EntryLists:
 def digits_of(bits: int, room: int) -> int:
     """Return how many digits numbers of so many bits have, where ``room`` bits are one."""
     return max(1, -(-bits // room))
+
+
+class HostFolds:
+    """Makes folds on the host, for a query with some limits."""
+
+    def __init__(self, context: ExecutionContext) -> None:
+        self.distinct_bytes = _DISTINCT_BYTES // context.threads
+
+    @property
+    def make(self) -> type[Fold]:
+        """What makes a fold."""
+        return Fold
 
 
 class Fold:
@@ -305,13 +318,23 @@ class Fold:
         if not (codes[1:] > codes[:-1]).all():
             order = np.argsort(codes)
             codes, columns = codes[order], columns[:, order]
-        keys: list[Ids] = []
-        for places in reversed(self._places):
-            codes, code = np.divmod(codes, np.uint64(places))
-            keys.append(code.astype(np.int64))
         ends = np.cumsum(self._columns)
         found = [list(columns[end - width : end]) for end, width in zip(ends, self._columns, strict=True)]
-        return keys[::-1], found
+        return key_codes(codes, self._places), found
+
+    def different(self, of: Fold) -> Ids:
+        """Return for each group of another, in their order, how many groups with its keys there are here.
+
+        This one has a key more, the last, and isn't counted where that is null.
+        """
+        codes, _ = self.groups()
+        *by, last = codes
+        new = np.zeros(len(last), np.bool_)
+        new[:1] = True
+        for each in by:
+            new[1:] |= each[1:] != each[:-1]
+        group = np.cumsum(new) - 1
+        return np.bincount(group[last > 0], minlength=int(new.sum())).astype(np.int64)
 
     def close(self) -> None:
         """Free it."""
@@ -322,6 +345,15 @@ class Fold:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self.close()
+
+
+def key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
+    """Return the codes of each key, of those of groups."""
+    keys: list[Ids] = []
+    for each in reversed(places):
+        codes, code = np.divmod(codes, np.uint64(each))
+        keys.append(code.astype(np.int64))
+    return keys[::-1]
 
 
 def float_range(numbers: Numbers, context: ExecutionContext) -> tuple[float, float]:

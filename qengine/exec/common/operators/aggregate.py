@@ -54,7 +54,7 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
             yield from grouped(batches, outer)
             return
         with runtime.memory.holding("Aggregate") as holding:
-            found = None if pairs is None else pairs.run(outer, holding)
+            found = folding.on_device(build.masks, outer, holding) if pairs is None else pairs.run(outer, holding)
             if found is not None:
                 yield from found
                 return

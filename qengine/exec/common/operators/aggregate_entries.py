@@ -10,13 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen
+from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
-from qengine.exec.common.operators.folded import Folded
+from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
+from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
+from qengine.exec.memory import Holding
 from qengine.plan import physical
 from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.pattern import Direction
@@ -47,17 +50,12 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
-            folded = entries.folded()
-            try:
-                if not folded.open(holding):
-                    runtime.context.note(operator, "rows are made: values are not of one kind, or not finite")
-                    holding.set(0)
-                    yield from rows(outer)
-                    return
-                entries.add(folded)
-                groups = folded.groups()
-            finally:
-                folded.close()
+            groups = entries.groups(holding)
+            if groups is None:
+                runtime.context.note(operator, "rows are made: values are not of one kind, or not finite")
+                holding.set(0)
+                yield from rows(outer)
+                return
             if not groups.length:
                 yield from grouping.run(iter(()), outer)
                 return
@@ -99,16 +97,42 @@ class _Entries:
         self._names = read | compared
         self._ways = list(self._found_ways()) if self.some and self._second else []
 
-    def folded(self) -> Folded:
-        """Return the aggregate as it is folded."""
-        if self._second is None:
-            rows = sum(end - begin for begin, end in self._elements[self._first.name].ranges)
-        else:
-            rows = sum(len(way.lists) for way in self._ways)
-        elements = {name: self._elements[name] for name in self._names}
-        return Folded(self._operator.input, elements, self._runtime, rows, max(1, rows.bit_length()))
+    def groups(self, holding: Holding) -> FoldedGroups | None:
+        """Return the groups; None where values can't be folded. A device folds many entries where it runs the query."""
+        rows = self._rows()
+        matchers, context = self._runtime.matchers, self._runtime.context
+        if matchers is None or rows < DEVICE_ROWS:
+            return self._groups(holding, rows, None)
+        try:
+            with matchers.folds(self._runtime.store, context) as folds:
+                found = self._groups(holding, rows, folds)
+        except OutOfMemory as error:
+            if error.code != "OutOfDeviceMemory":
+                raise
+            holding.set(0)
+            return self._groups(holding, rows, None)
+        context.note(self._operator, "entries are folded on the GPU")
+        return found
 
-    def add(self, folded: Folded) -> None:
+    def _groups(self, holding: Holding, rows: int, maker: FoldMaker | None) -> FoldedGroups | None:
+        elements = {name: self._elements[name] for name in self._names}
+        bits = max(1, rows.bit_length())
+        folded = Folded(self._operator.input, elements, self._runtime, rows, bits, maker)
+        try:
+            if not folded.open(holding):
+                return None
+            self._add(folded)
+            return folded.groups()
+        finally:
+            folded.close()
+
+    def _rows(self) -> int:
+        """Return how many vertices or entries there are."""
+        if self._second is None:
+            return sum(end - begin for begin, end in self._elements[self._first.name].ranges)
+        return sum(len(way.lists) for way in self._ways)
+
+    def _add(self, folded: Folded) -> None:
         """Give all entries to the folds."""
         if self._second is None:
             self._add_vertices(folded)

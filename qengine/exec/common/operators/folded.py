@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import frexp, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine._frozen import frozen
 from qengine.exec.common.aggregates import State
@@ -30,7 +29,9 @@ from qengine.exec.common.element_columns import (
     Elements,
     Keyed,
     Numbers,
+    ends_of,
     evaluated,
+    integer_ends,
     keyed,
     numbers_of,
     ranked,
@@ -44,16 +45,27 @@ from qengine.plan.logical import Aggregate
 if TYPE_CHECKING:
     from qengine.exec.host.folds import Fold, Task
 
-__all__ = ["Folded", "FoldedGroups"]
+__all__ = ["FoldMaker", "Folded", "FoldedGroups"]
 
 _SUMMED_BITS = 62
 _MANTISSA, _EXACT = 52, 42  # bits of a digit of floats at most; of the least amount that must be added up
 _MOST_DIGITS, _MOST_EXPONENT = 8, 900
-_DISTINCT_BYTES = 1 << 24  # of the bits of different values, in the tables of all threads
 _SURE = 2**62
 
 Columns = list[list[IntArray]]
 _StateOf = Callable[[Columns, Sequence[IntArray]], State]
+
+
+class FoldMaker(Protocol):
+    """Makes folds on the host or on a device."""
+
+    @property
+    def distinct_bytes(self) -> int:
+        """Bytes that the bits of different values may take in a table."""
+
+    @property
+    def make(self) -> Callable[..., Any]:
+        """What makes a fold; parameters as of ``exec.host.folds.Fold``, which says what it can do."""
 
 
 @frozen
@@ -80,11 +92,22 @@ class Folded:
         How many rows are expected.
     weight_bits
         Weights of rows add up to less than 2 to the power of this.
+    maker
+        Makes the folds; None for the host's.
     """
 
     def __init__(
-        self, operator: Aggregate, elements: Mapping[str, Elements], runtime: Runtime, rows: int, weight_bits: int
+        self,
+        operator: Aggregate,
+        elements: Mapping[str, Elements],
+        runtime: Runtime,
+        rows: int,
+        weight_bits: int,
+        maker: FoldMaker | None = None,
     ) -> None:
+        from qengine.exec.host.folds import HostFolds
+
+        self._maker = maker or HostFolds(runtime.context)
         self.names = sorted(elements)
         self._elements = elements
         self._runtime = runtime
@@ -121,9 +144,10 @@ class Folded:
             return False
         most, context = 2**self._weight_bits, self._runtime.context
         tasks = [task for _, task in self._tasks.values()]
-        self._folds.append(Fold(self.names, self._by, tasks, most, self._rows, context))
+        make = self._maker.make
+        self._folds.append(make(self.names, self._by, tasks, most, self._rows, context))
         for each in self._apart:
-            self._folds.append(Fold(self.names, [*self._by, each], [Task(COUNT)], most, self._rows, context))
+            self._folds.append(make(self.names, [*self._by, each], [Task(COUNT)], most, self._rows, context))
         return True
 
     @property
@@ -140,20 +164,9 @@ class Folded:
         """Return what was folded."""
         codes, columns = self._folds[0].groups()
         length = len(columns[0][0])
-        apart = [self._different(fold, length) for fold in self._folds[1:]]
+        apart = [fold.different(self._folds[0]) for fold in self._folds[1:]]
         keys = [key.decode(code) for (_, key), code in zip(self._by, codes, strict=True)]
         return FoldedGroups(length, keys, [state(columns, apart) for state in self._states])
-
-    def _different(self, fold: Fold, length: int) -> IntArray:
-        """Return for each group how many codes but that of null its last key has, whose groups come in a row."""
-        codes, _ = fold.groups()
-        *by, last = codes
-        new = np.zeros(len(last), np.bool_)
-        new[:1] = True
-        for each in by:
-            new[1:] |= each[1:] != each[:-1]
-        group = np.cumsum(new) - 1
-        return np.bincount(group[last > 0], minlength=length).astype(np.int64)
 
     # ------------------------------------------------------------ aggregates
 
@@ -194,7 +207,7 @@ class Folded:
 
         name = variable_of(expr)
         elements = self._elements[name]
-        numbers = numbers_of(column, elements)
+        numbers = numbers_of(expr, column, elements, self._runtime)
         if numbers is None:
             null = column.is_null()
             codes = np.where(null, -1, 0).astype(np.int32)
@@ -205,7 +218,7 @@ class Folded:
         from qengine.exec.host.folds import SUM, Task
 
         name = variable_of(expr)
-        numbers = numbers_of(column, self._elements[name])
+        numbers = numbers_of(expr, column, self._elements[name], self._runtime)
         if numbers is None:
             if not column.is_null().all():
                 return None
@@ -213,8 +226,7 @@ class Folded:
         room = _SUMMED_BITS - self._weight_bits
         present = self._count(expr, column)
         if numbers.kind == INTEGERS:
-            ends = pc.min_max(column.array)  # type: ignore[attr-defined]
-            most = max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0)).bit_length()
+            most = max(abs(end or 0) for end in integer_ends(numbers, self._runtime)).bit_length()
             digits = max(1, -(-most // room))
             place = self._task(Task(SUM, name, numbers, digits, room), expr)
             return lambda columns, apart: [
@@ -243,7 +255,7 @@ class Folded:
         """Return how many digits floats take, and the power of two that all are below."""
         from qengine.exec.host.folds import float_range
 
-        least, greatest = float_range(numbers, self._runtime.context)
+        least, greatest = ends_of("floats", numbers, self._runtime, lambda: float_range(numbers, self._runtime.context))
         if not isfinite(greatest):
             return None
         top, low = frexp(greatest)[1], frexp(least)[1]
@@ -258,7 +270,7 @@ class Folded:
         operation = GREATEST if greatest else LEAST
         if isinstance(column, NodeColumn | RelationshipColumn) or _has_ties(column):
             return None
-        if (numbers := numbers_of(column, elements)) is not None:
+        if (numbers := numbers_of(expr, column, elements, self._runtime)) is not None:
             place, present = self._task(Task(operation, name, numbers), expr), self._count(expr, column)
             decode: Callable[[IntArray], Column] = integer_column if numbers.kind == INTEGERS else _floats
         else:
@@ -292,7 +304,7 @@ class Folded:
         places = 1
         for _, each in self._by:
             places *= each.places
-        if 8 * words * places * self._runtime.context.threads <= _DISTINCT_BYTES:
+        if 8 * words * places <= self._maker.distinct_bytes:
             place = self._task(Task(DISTINCT, name, _bit_numbers(key, self._elements[name]), words), expr)
             return lambda columns, apart: [integer_column(columns[place][0])]
         number = len(self._apart)

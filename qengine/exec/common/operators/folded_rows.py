@@ -6,31 +6,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
+from qengine.errors import OutOfMemory
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import NodeColumn, RelationshipColumn
 from qengine.exec.common.element_columns import Elements, elements_of
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
-from qengine.exec.common.operators.folded import Folded
+from qengine.exec.common.operators.folded import Folded, FoldMaker
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
+from qengine.exec.view import MaskProvider
 from qengine.plan import logical, physical
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.folding import folded_variables, variable_of
 from qengine.plan.traverse import operators
 
-__all__ = ["FoldedRows", "folded_rows"]
+__all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows"]
 
 _WEIGHT_BITS = 40
 _STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
+DEVICE_ROWS = 1 << 16  # that are worth folding on a device
 
 
 def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | None:
     """Return how to fold an aggregate's rows; None where it can't be done, or a variable may be null."""
     names = folded_variables(operator)
-    if not names or (operator.weight is not None and any(call.distinct for _, call in operator.aggregates)):
+    if not names:
         return None
     found: dict[str, Elements] = {}
     for below in operators(operator.input):
@@ -80,9 +83,36 @@ class FoldedRows:
         """Tell whether so many rows are worth evaluating expressions for all elements."""
         return _A_ROW * rows >= self._evaluated
 
-    def folded(self, rows: int, elements: Mapping[str, Elements] | None = None) -> Folded:
+    def folded(
+        self, rows: int, elements: Mapping[str, Elements] | None = None, maker: FoldMaker | None = None
+    ) -> Folded:
         """Return the aggregate as it is folded, where so many rows are expected; ``elements``: of more variables."""
-        return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS)
+        return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS, maker)
+
+    def on_device(self, masks: MaskProvider, outer: Batch, holding: Holding) -> Iterator[Batch] | None:
+        """Return the groups of a search that a device runs, folded there; None where that isn't so, or rows are few."""
+        matchers, below = self._runtime.matchers, self._operator.input
+        if matchers is None or not isinstance(below, physical.Search) or not isinstance(below.input, logical.Unit):
+            return None
+        expected = int(min(below.rows or 0, 2**40))
+        if expected < DEVICE_ROWS or not self.is_worth(expected):
+            return None
+        with matchers.folds(self._runtime.store, self._runtime.context) as folds:
+            folded = self.folded(expected, maker=folds)
+            try:
+                if not folded.open(holding) or not matchers.fold_search(
+                    folds, below, folded.names, self._operator.weight, folded.folds, masks
+                ):
+                    return None
+                groups = folded.groups()
+            except OutOfMemory as error:
+                if error.code != "OutOfDeviceMemory":
+                    raise
+                return None
+            finally:
+                folded.close()
+        self._runtime.context.note(self._operator, "rows are folded on the GPU")
+        return self.grouping.of_groups(groups) if groups.length else self.grouping.run(iter(()), outer)
 
     def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
         """Return the first rows, and whether they are worth evaluating expressions for all elements."""

@@ -1,0 +1,99 @@
+"""A search whose rows are folded into groups on the device, and never leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from qengine.exec.common.match_plan import SearchMode
+from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.extend import DeviceRows, block_warps, has_room, level_table
+from qengine.exec.gpu.extend_counts import CountingExtension
+from qengine.exec.gpu.folds import DeviceFold, DeviceFolds
+from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.upload import device_plan
+from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.physical import Search, check_device_levels
+
+__all__ = ["fold_search", "lent_folds"]
+
+
+@contextmanager
+def lent_folds(store: ExecView, context: ExecutionContext) -> Iterator[DeviceFolds]:
+    """Lend what makes folds on the device.
+
+    Raises
+    ------
+    DeviceError
+        If there is no usable device.
+    """
+    with device_run(context) as run:
+        folds = DeviceFolds(run, store)
+        try:
+            yield folds
+        finally:
+            folds.close()
+
+
+def fold_search(
+    lent: DeviceFolds,
+    search: Search,
+    names: Sequence[str],
+    weight: str | None,
+    folds: Sequence[DeviceFold],
+    masks: MaskProvider,
+) -> bool:
+    """Fold all rows of a search without seeds; False where there is no room, or where rows count too often.
+
+    Then what was folded is of no use.
+
+    Parameters
+    ----------
+    names
+        The folds' variables, which the search emits.
+    weight
+        The name of the search's count if rows count as often; None: once.
+
+    Raises
+    ------
+    QueryTimeout, QueryInterrupted, OutOfMemory
+        By the context's limits.
+    Unsupported
+        If the search has more levels than the device's kernels take.
+    """
+    check_device_levels(len(search.levels))
+    run = lent.run
+    resolved = resolve(lent.store, search, masks)
+    if resolved is None:
+        return True
+    with device_plan(lent.store, resolved, run) as plan:
+        shape = level_table(resolved)
+        if not has_room(shape, run.free_bytes()) or not block_warps(shape.warp_bytes, run.device):
+            return False
+        extension = CountingExtension(run, plan, shape, run.free_bytes() // 2)
+        for rows in extension.rows([], 1):
+            for columns in _columns(rows, resolved, search, names):
+                weights, times = _weights(rows, resolved, search, weight)
+                if not all(fold.add_rows(columns, rows.n, weights, times) for fold in folds):
+                    return False
+    return True
+
+
+def _columns(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names: Sequence[str]) -> Iterator[list[Any]]:
+    """Yield the columns of some variables, under all orders that a symmetric pattern has."""
+    column = {name: rows.columns[k] for k, name in enumerate(resolved.outputs)}
+    if not search.images:
+        yield [column[name] for name in names]
+    for image in search.images:
+        under = {name: column[other] for name, other in zip(search.emit, image, strict=True)}
+        yield [under[name] for name in names]
+
+
+def _weights(rows: DeviceRows, resolved: ResolvedSearch, search: Search, weight: str | None) -> tuple[Any | None, int]:
+    """Return how often each row counts, and how often that."""
+    repeated = resolved.mode is SearchMode.ROWS or (weight is not None and weight == search.count)
+    if rows.count is None or search.exists or not repeated:
+        return None, 1
+    return rows.count, search.orbits

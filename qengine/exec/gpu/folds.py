@@ -1,0 +1,364 @@
+"""Rows folded into groups on the device, as ``exec.host.folds`` does on the host (``kernels/cuda/fold``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.exec.common.element_columns import IDS, Keyed, Numbers
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.upload import resident_array
+from qengine.exec.host.folds import (
+    CONDITION,
+    DISTINCT,
+    GREATEST,
+    KEY,
+    LEAST,
+    LISTS,
+    MOST_VARIABLES,
+    PLAN,
+    TASK,
+    Condition,
+    EntryLists,
+    Ids,
+    Task,
+    key_codes,
+)
+from qengine.exec.view import ExecView
+
+__all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds"]
+
+TABLE = np.dtype(
+    [("plan", PLAN), ("slots", "<u8"), ("codes", "<u8"), ("empty", "<u8"), ("groups", "<u8"), ("places", "<u8"),
+     ("copies", "<u4"), ("unused", "<u4")]
+)  # fmt: skip
+"""Mirror of ``qe::fold::DeviceTable``."""
+
+ROWS = np.dtype(
+    [("ids", "<u8", (MOST_VARIABLES,)), ("weights", "<u8"), ("n", "<u8"), ("times", "<u8"), ("wide", "<u4"),
+     ("unused", "<u4")]
+)  # fmt: skip
+"""Mirror of ``FoldRows`` of ``kernels/cuda/fold/fold.cu``."""
+
+_WHAT = "groups"
+_THREADS = 256
+_DENSE_SHARE = 8
+"""Of the free memory, what a table with a place for each possible group may take."""
+_DENSE_BYTES = 1 << 30
+_COPIED_SLOTS = 1 << 16
+"""Of all copies of a table of few groups."""
+_MOST_COPIES = 1 << 13
+_PIECE = 1 << 26
+"""Rows between two looks at the limits: some milliseconds. A multiple of the tile of ``fold_entries``."""
+_HASHED_PIECE = 1 << 22
+_SHARE = 1 << 10
+"""Places that a warp looks over for groups."""
+_DISTINCT_SHARE = 32
+
+
+class DeviceFolds:
+    """Makes folds on the device that a query has lent, and holds what they read there.
+
+    Parameters
+    ----------
+    run
+        The query's work on the device.
+    store
+        The graph.
+    """
+
+    def __init__(self, run: DeviceRun, store: ExecView) -> None:
+        self.run = run
+        self.store = store
+        self._held: list[Resident] = []
+        self._blocks: dict[int, tuple[Any, Any]] = {}  # by the host's address: the array, and its copy
+
+    @property
+    def distinct_bytes(self) -> int:
+        """Bytes that bits of different values may take in a table."""
+        return self.run.free_bytes() // _DISTINCT_SHARE
+
+    def make(
+        self,
+        names: Sequence[str],
+        keys: Sequence[tuple[str, Keyed]],
+        tasks: Sequence[Task],
+        most: int,
+        rows: int,
+        context: ExecutionContext,
+    ) -> DeviceFold:
+        """Return a fold. Parameters as of ``exec.host.folds.Fold``; ``OutOfMemory`` also of the device's memory."""
+        return DeviceFold(self, names, keys, tasks, most)
+
+    def close(self) -> None:
+        """Let go of what the folds have read."""
+        for resident in self._held:
+            self.run.memory.unpin(resident)
+        self._held.clear()
+        self._blocks.clear()
+
+    def place(self, array: npt.NDArray[Any], *, stored: bool) -> int:
+        """Return where an array is on the device, copied there if need be; ``stored``: it is the graph's, and stays."""
+        if not array.nbytes:
+            return 0
+        if stored:
+            return resident_array(self.store, array, self.run, self._held, "properties")
+        address = array.ctypes.data
+        if address not in self._blocks:
+            block = self.run.allocate(array.nbytes, "values of expressions")
+            self.run.write(block, array)
+            self._blocks[address] = array, block
+        return int(self._blocks[address][1].ptr)
+
+
+class DeviceFold:
+    """Groups of rows and their records on the device, as ``exec.host.folds.Fold``."""
+
+    def __init__(
+        self,
+        folds: DeviceFolds,
+        names: Sequence[str],
+        keys: Sequence[tuple[str, Keyed]],
+        tasks: Sequence[Task],
+        most: int,
+    ) -> None:
+        self._folds = folds
+        self._run = folds.run
+        self._names = list(names)
+        self._places = [key.places for _, key in keys]
+        self._most, self._total = most, 0
+        self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
+        self._slots = sum(task.digits for task in tasks)
+        self._records = (
+            self._uploaded(
+                np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
+            ),
+            self._uploaded(_task_records(tasks, self._column)),
+        )
+        self._empty = self._uploaded(_empty_record(tasks))
+        self._found: tuple[Any, int] | None = None  # the places of groups in their order, and how many
+        places = prod(self._places)
+        self._hashed = 8 * places * self._slots > min(_DENSE_BYTES, self._run.free_bytes() // _DENSE_SHARE)
+        if self._hashed:
+            self._groups = self._run.zeroed(8, _WHAT)
+            self._table, self._blocks = self._new_table(2 * _HASHED_PIECE, 1)
+        else:
+            copies = max(1, min(_MOST_COPIES, _COPIED_SLOTS // (places * self._slots)))
+            self._table, self._blocks = self._new_table(places, copies)
+
+    # ------------------------------------------------------------ rows
+
+    def add_rows(self, columns: Sequence[Any], n: int, weights: Any | None, times: int) -> bool:
+        """Fold rows that are on the device; False, and nothing done, if their weights add up to too much.
+
+        Parameters
+        ----------
+        columns
+            For each variable ``cupy.ndarray`` of uint32 or int64[n].
+        weights
+            uint64[n], how often each row counts, ``times`` as often; None: once.
+        """
+        total = times * (n if weights is None else self._weighed(weights, n))
+        if self._total + total > self._most:
+            return False
+        self._total += total
+        for begin, end in self._pieces(0, n):
+            rows = np.zeros(1, ROWS)
+            rows["wide"] = sum((column.dtype.itemsize == 8) << k for k, column in enumerate(columns))
+            starts = [column.data.ptr + begin * column.dtype.itemsize for column in columns]
+            rows["ids"][0, : len(starts)] = starts
+            rows["weights"] = 0 if weights is None else weights.data.ptr + 8 * begin
+            rows["n"], rows["times"] = end - begin, times
+            self._pass("fold_rows", end - begin, self._table, rows)
+        return True
+
+    def add_vertices(self, begin: int, end: int, admitted: Any = None) -> None:
+        """Fold vertices, as ``exec.host.folds.Fold.add_vertices``."""
+        bytes_ = None if admitted is None else np.ascontiguousarray(admitted).view(np.uint8)
+        wanted = 0 if bytes_ is None else self._folds.place(bytes_, stored=False)
+        for first, last in self._pieces(begin, end):
+            some = np.uint64(wanted + first - begin if wanted else 0)
+            self._pass("fold_vertices", last - first, self._table, np.uint64(first), np.uint64(last - first), some)
+
+    def add_entries(self, lists: EntryLists, conditions: Sequence[Condition]) -> None:
+        """Fold entries of lists, as ``exec.host.folds.Fold.add_entries``."""
+        place = self._folds.place
+        dense = isinstance(lists.vertices, int)
+        owned = (lists.owners, lists.others, lists.admitted)
+        admitted = (0 if each is None else place(each, stored=False) for each in owned)
+        variables = (self._names.index(name) if name else -1 for name in (lists.owner, lists.end, lists.edge))
+        record = np.zeros(1, LISTS)
+        record[0] = (
+            0 if dense else place(lists.vertices, stored=True), place(lists.begins, stored=True),
+            place(lists.ends, stored=True), *admitted, lists.edge_base, len(lists.begins) - 1,
+            lists.vertices if dense else 0, *variables, lists.skip_loops, 0,
+        )  # fmt: skip
+        compared = self._uploaded(
+            np.array(
+                [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions],
+                CONDITION,
+            )
+        )
+        for begin, end in self._pieces(0, int(lists.begins[-1])):
+            self._pass(
+                "fold_entries", end - begin, self._table, record, np.uint64(compared.ptr),
+                np.int32(len(conditions)), np.uint64(begin), np.uint64(end),
+            )  # fmt: skip
+
+    # ------------------------------------------------------------ groups
+
+    def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
+        """Return the codes of each key and the columns of each task, as ``exec.host.folds.Fold.groups``."""
+        places, codes, n = self._taken()
+        width = sum(self._columns)
+        if not n:
+            return [np.empty(0, np.int64) for _ in self._places], _split(np.empty((width, 0), np.int64), self._columns)
+        with self._run.context.memory.holding("Aggregate") as holding:
+            holding.also(8 * n * (2 * width + 2 * len(self._places) + 3))
+        columns = self._run.allocate(8 * width * n, _WHAT)
+        self._pass("fold_gather", n, self._table, places, np.uint64(n), np.uint64(columns.ptr))
+        found = self._run.fetched(columns.ptr, width * n, np.int64).reshape(width, n)
+        named = self._run.fetched(codes.data.ptr, n, np.uint64) if self._places else np.zeros(n, np.uint64)
+        return key_codes(named, self._places), _split(found, self._columns)
+
+    def different(self, of: DeviceFold) -> Ids:
+        """Return how many groups there are of each of another's, as ``exec.host.folds.Fold.different``."""
+        assert of._found is not None
+        places, n = of._found
+        self._merge()
+        counts = self._run.zeroed(8 * int(of._table["places"][0]), _WHAT)
+        self._pass("fold_different", int(self._table["places"][0]), self._table, of._table, np.uint64(counts.ptr))
+        chosen = self._run.allocate(8 * max(1, n), _WHAT)
+        self._pass("fold_chosen", n, np.uint64(counts.ptr), places, np.uint64(n), np.uint64(chosen.ptr))
+        return self._run.fetched(chosen.ptr, n, np.int64)
+
+    def close(self) -> None:
+        """Free it."""
+
+    def _merge(self) -> None:
+        """Make one table of all copies."""
+        if self._table["copies"][0] > 1:
+            self._pass("fold_merge", int(self._table["places"][0]) * self._slots, self._table)
+            self._table["copies"] = 1
+
+    def _taken(self) -> tuple[Any, Any, int]:
+        """Return the places of all groups, in the order of their codes, these (uint64), and how many there are."""
+        table, size = self._table, int(self._table["places"][0])
+        self._merge()
+        shares = -(-size // _SHARE)
+        sizes = np.uint64(_SHARE), np.uint64(shares)
+        with working(self._run, _WHAT) as cp:
+            counts = cp.empty(shares, np.int64)
+            self._pass("fold_taken", 32 * shares, table, *sizes, counts)
+            ends = cp.cumsum(counts)
+            n = int(self._run.fetched(ends.data.ptr + 8 * (shares - 1), 1, np.int64)[0])
+            places, codes = cp.empty(n, np.int64), cp.empty(n, np.uint64)
+            if n:
+                self._pass("fold_places", 32 * shares, table, *sizes, ends, places, codes)
+            if self._hashed:
+                order = cp.argsort(codes)
+                places, codes = places[order], codes[order]
+        self._found = places, n
+        return places, codes, n
+
+    # ------------------------------------------------------------ inside
+
+    def _pieces(self, begin: int, end: int) -> Any:
+        """Yield the parts of a range of rows; there is room for the groups of each."""
+        piece = _HASHED_PIECE if self._hashed else _PIECE
+        for first in range(begin, end, piece):
+            last = min(end, first + piece)
+            if self._hashed:
+                self._reserve(last - first)
+            yield first, last
+            self._run.wait()
+
+    def _reserve(self, n: int) -> None:
+        """Make room for n groups more."""
+        used = int(self._run.fetched(self._groups.ptr, 1, np.uint64)[0])
+        wanted = int(self._table["places"][0])
+        while 2 * (used + n) > wanted:
+            wanted *= 2
+        if wanted > self._table["places"][0]:
+            before, blocks = self._table, self._blocks
+            self._run.clear(self._groups, 8)
+            self._table, self._blocks = self._new_table(wanted, 1)
+            self._pass("fold_move", int(before["places"][0]), before, self._table)
+            self._run.wait()
+            blocks.clear()
+
+    def _new_table(self, places: int, copies: int) -> tuple[Any, list[Any]]:
+        """Return the record of a table without rows, and its blocks."""
+        blocks = [self._run.allocate(8 * places * copies * self._slots, _WHAT)]
+        if self._hashed:
+            blocks.append(self._run.allocate(8 * places, _WHAT))
+        table = np.zeros(1, TABLE)
+        keys, tasks = self._records
+        table["plan"] = (
+            keys.ptr, tasks.ptr, prod(self._places), self._most, len(self._places), len(self._columns),
+            self._slots, len(self._names), self._hashed, 0,
+        )  # fmt: skip
+        table["slots"], table["empty"] = blocks[0].ptr, self._empty.ptr
+        if self._hashed:
+            table["codes"], table["groups"] = blocks[1].ptr, self._groups.ptr
+        table["places"], table["copies"] = places, copies
+        self._pass("fold_clear", places * copies * self._slots, table)
+        return table, blocks
+
+    def _weighed(self, weights: Any, n: int) -> int:
+        halves = self._run.zeroed(16, _WHAT)
+        self._pass("fold_weigh", n, weights, np.uint64(n), np.uint64(halves.ptr))
+        low, high = self._run.fetched(halves.ptr, 2, np.uint64).tolist()
+        return int(low) + (int(high) << 32)
+
+    def _column(self, name: str, numbers: Numbers) -> tuple[int, ...]:
+        values, valid = 0, 0
+        if numbers.values is not None:
+            values = self._folds.place(numbers.values, stored=numbers.stored)
+        if numbers.validity:
+            valid = self._folds.place(np.frombuffer(numbers.keep.buffers()[0], np.uint8), stored=numbers.stored)
+        count = 0 if numbers.values is None else len(numbers.values)
+        return (
+            values, valid, numbers.base, count, numbers.offset, numbers.kind, self._names.index(name),
+            int(numbers.whole or numbers.kind == IDS), 0,
+        )  # fmt: skip
+
+    def _uploaded(self, records: npt.NDArray[Any]) -> Any:
+        block = self._run.allocate(max(1, records.nbytes), _WHAT)
+        self._run.write(block, records)
+        return block
+
+    def _pass(self, name: str, threads: int, *arguments: Any) -> None:
+        """Launch a kernel of independent threads or warps."""
+        if threads:
+            kernel = self._run.kernel("fold", name)
+            most = self._run.device.resident_blocks(kernel, _THREADS, 0)
+            self._run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
+
+
+def _task_records(tasks: Sequence[Task], column: Callable[[str, Numbers], tuple[int, ...]]) -> npt.NDArray[Any]:
+    records, slot = [], 0
+    for task in tasks:
+        of = (0,) * 9 if task.numbers is None else column(task.variable, task.numbers)
+        has_column = int(task.numbers is not None)
+        records.append((of, task.operation, has_column, slot, task.digits, task.bits, task.scale))
+        slot += task.digits
+    return np.array(records, TASK)
+
+
+def _empty_record(tasks: Sequence[Task]) -> Ids:
+    """Return the slots of a group of no rows."""
+    ends = {LEAST: np.iinfo(np.int64).max, GREATEST: np.iinfo(np.int64).min}
+    return np.concatenate([np.full(task.digits, ends.get(task.operation, 0), np.int64) for task in tasks])
+
+
+def _split(columns: Ids, widths: Sequence[int]) -> list[list[Ids]]:
+    ends = np.cumsum(widths)
+    return [list(columns[end - width : end]) for end, width in zip(ends, widths, strict=True)]
