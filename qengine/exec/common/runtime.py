@@ -26,7 +26,8 @@ class Matchers:
     ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
     ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched. ``reach``: follow
     sets of vertices, as ``host.reach_kernel.HOST``. ``folds``: lends what makes folds there, as
-    ``host.folds.HostFolds`` does. ``fold_search``: gives all rows of a search to such folds, as ``gpu.fold_search`` says.
+    ``host.folds.HostFolds`` does. ``fold_search``: gives all rows of a search to such folds, as ``gpu.fold_search``
+    says.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]

@@ -27,6 +27,9 @@ _NARROW = 62
 _WIDTHS = (90, 60)
 """Bits of a part of floats: summed in 128, the fewer there are the more embeddings can be added up."""
 _MANTISSA = 53
+_HALF = np.uint64(2**32 - 1)
+_MOST_FACTORS = 2**30
+"""Halves of words times the terms' factors are added up in 64 bits as long as these add up to so much."""
 
 
 @frozen
@@ -130,10 +133,23 @@ def _rounded(operator: Eliminate, numbers: npt.NDArray[np.uint64], runtime: Runt
         low, high = (vector, None) if vector.ndim == 1 else (vector[:, 0], vector[:, 1])
         whole = low.astype(np.float64) if high is None else np.ldexp(high.astype(np.float64), 64) + low
         return float(factor) * whole
-    total: Array = np.zeros(len(numbers), object)
+    if sum(abs(factor) for factor, _ in terms) > _MOST_FACTORS:
+        total: Array = np.zeros(len(numbers), object)
+        for factor, vector in terms:
+            total += factor * _objects(vector)
+        return total.astype(np.float64)
+    halves = np.zeros((2 * max(vector.ndim for _, vector in terms) + 1, len(numbers)), np.int64)
     for factor, vector in terms:
-        total += factor * _objects(vector)
-    return total.astype(np.float64)
+        for place, word in enumerate(vector.reshape(len(numbers), -1).T):
+            halves[2 * place] += factor * (word & _HALF).astype(np.int64)
+            halves[2 * place + 1] += factor * (word >> np.uint64(32)).astype(np.int64)
+    for place in range(len(halves) - 1):
+        halves[place + 1] += halves[place] >> 32
+        halves[place] &= np.int64(_HALF)
+    whole = np.zeros(len(numbers))
+    for place, half in enumerate(halves):  # none is negative now, nor is their sum: nothing cancels
+        whole += np.ldexp(half.astype(np.float64), 32 * place)
+    return whole
 
 
 def _objects(vector: Array) -> Array:
