@@ -95,6 +95,9 @@ cupy = SimpleNamespace(
     asarray=asarray,
     cumsum=lambda array, out=None: np.cumsum(array, out=out) if out is not None else np.cumsum(array).view(DeviceArray),
     argsort=lambda array: np.argsort(array).view(DeviceArray),
+    ascontiguousarray=lambda array: np.ascontiguousarray(array).view(DeviceArray),
+    concatenate=lambda arrays, axis=0: np.concatenate(arrays, axis).view(DeviceArray),
+    lexsort=lambda keys: np.lexsort(keys).view(DeviceArray),
     flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
     cuda=SimpleNamespace(
         using_allocator=_using_allocator,

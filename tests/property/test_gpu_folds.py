@@ -1,4 +1,4 @@
-"""Aggregates folded by the kernels of the GPU on the host, against the reference: no GPU is needed."""
+"""Aggregates folded and first rows found by the kernels of the GPU on the host: no GPU is needed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec import choice
-from qengine.exec.common.operators import aggregate_entries, folded_rows
+from qengine.exec.common.operators import aggregate_entries, first_on_device, folded_rows
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import folds
+from qengine.exec.gpu import first_rows, folds
 from qengine.optimizer.lower import over_entries
 from tests.emulator.device import Pool, device_memory, emulated, searched
 from tests.examples import examples
@@ -122,3 +122,43 @@ def test_values_of_elements_that_are_not_all_in_one_range() -> None:
         "MATCH (a:A|B) RETURN a.v, count(*)",
     ):
         agrees(graph, query, "gpu")
+
+
+SORT_KEYS = ("a.i", "b.i", "a.v", "b.v", "b.t", "a.k", "k.i", "k.v", "a.k % 2")
+
+
+@st.composite
+def ordered(draw: st.DrawFn) -> str:
+    """Draw a query for the first rows by some keys, in the end by all that it returns, so that ties are equal rows."""
+    pattern = draw(st.sampled_from([each for each in (*ENTRIES, *ROWS) if "b" in each and "[k" in each]))
+    keys = draw(st.lists(st.sampled_from(SORT_KEYS), min_size=1, max_size=3, unique=True))
+    names = [f"c{place}" for place in range(len(keys))]
+    ways = [f"{name}{draw(st.sampled_from(['', ' DESC']))}" for name in names]
+    columns = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
+    return f"MATCH {pattern} RETURN {columns} ORDER BY {', '.join(ways)} LIMIT {draw(st.integers(1, 9))}"
+
+
+@settings(max_examples=examples(200))
+@given(valued_graphs(), ordered(), st.booleans())
+def test_first_rows_equal_reference(graph: Graph, query: str, small: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_on_device, "DEVICE_ROWS", 0)
+        if small:
+            for name, value in (("_FIRST_PIECE", 2), ("_MOST_PIECE", 4), ("_KEPT", 3)):
+                patch.setattr(first_rows, name, value)
+        agrees(graph, query, "gpu")
+
+
+def test_first_rows_are_found_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_on_device, "DEVICE_ROWS", 0)
+    for name, value in (("_FIRST_PIECE", 64), ("_MOST_PIECE", 256), ("_KEPT", 32)):
+        monkeypatch.setattr(first_rows, name, value)
+    noted: list[str] = []
+    monkeypatch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
+    graph, _, _ = random_graph(300, 3_000, np.random.default_rng(2).normal(size=3_000))
+    keys = "c.t AS t, k.w AS w, a.id AS x, b.id AS y, c.id AS z"
+    query = f"MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) RETURN {keys} ORDER BY t DESC, w, x, y, z"
+    for limit in (1, 7, 100):
+        found = graph.query(f"{query} LIMIT {limit}", device="gpu").fetchall()
+        assert found == graph.query(f"{query} LIMIT {limit}", device="cpu").fetchall()
+    assert noted == 3 * ["the first rows are found on the GPU"]

@@ -3,8 +3,7 @@
 // Launch: whole warps, no shared memory; all kernels are passes (base/stop.cuh).
 // Bytes moved: a row's ids, at them each column of a key or an argument (32 of L2's sectors), and an atomic of 8 a slot that
 // changes. Order: records don't depend on it, for all they hold is whole numbers.
-#include "base/warp.cuh"
-#include "fold/fold_table.cuh"
+#include "fold/fold_rows.cuh"
 
 using namespace qe;
 using namespace qe::fold;
@@ -12,10 +11,6 @@ using namespace qe::fold;
 namespace {
 
 constexpr uint32_t kTile = 1024;  // entries that a warp takes at a time
-constexpr int kVariables = 8;
-
-__device__ inline uint64_t thread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
-__device__ inline uint64_t threads() { return uint64_t{gridDim.x} * blockDim.x; }
 __device__ inline uint32_t copy_of(const DeviceTable& table) { return static_cast<uint32_t>(thread() / kLanes % table.copies); }
 
 __device__ inline bool is_taken(const DeviceTable& table, uint64_t place) {
@@ -25,22 +20,12 @@ __device__ inline bool is_taken(const DeviceTable& table, uint64_t place) {
 
 }  // namespace
 
-// n rows: by variable ids of 32 bits, or where `wide` has its bit of 64. weights: how often each counts, `times` as often; or null.
-struct FoldRows {
-  const void* ids[kVariables];
-  const uint64_t* weights;
-  uint64_t n, times;
-  uint32_t wide, unused;
-};
-
+// Rows that are given.
 extern "C" __global__ void fold_rows(DeviceTable table, FoldRows rows) {
   const uint32_t copy = copy_of(table);
   for (uint64_t i = thread(); i < rows.n; i += threads()) {
     const int64_t weight = static_cast<int64_t>((rows.weights ? rows.weights[i] : 1) * rows.times);
-    add_row(table, copy, weight, [&](int variable) {
-      const void* const ids = rows.ids[variable];
-      return rows.wide >> variable & 1 ? static_cast<const int64_t*>(ids)[i] : static_cast<int64_t>(static_cast<const uint32_t*>(ids)[i]);
-    });
+    add_row(table, copy, weight, [&](int variable) { return rows.id(variable, i); });
   }
 }
 

@@ -12,6 +12,7 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
 
 if TYPE_CHECKING:
+    from qengine.exec.common.element_columns import Numbers
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
     from qengine.plan.physical import Eliminate, Search
@@ -26,8 +27,8 @@ class Matchers:
     ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
     ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched. ``reach``: follow
     sets of vertices, as ``host.reach_kernel.HOST``. ``folds``: lends what makes folds there, as
-    ``host.folds.HostFolds`` does. ``fold_search``: gives all rows of a search to such folds, as ``gpu.fold_search``
-    says.
+    ``host.folds.HostFolds`` does. ``fold_search`` and ``first_rows``: give all rows of a search to such folds, and
+    return the first of them by some order, as ``gpu.fold_search`` and ``gpu.first_rows`` say.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
@@ -35,6 +36,10 @@ class Matchers:
     reach: ReachKernels
     folds: Callable[[ExecView, ExecutionContext], AbstractContextManager[Any]]
     fold_search: Callable[[Any, Search, Sequence[str], str | None, Sequence[Any], MaskProvider], bool]
+    first_rows: Callable[
+        [ExecView, Search, Sequence[tuple[str, Numbers, bool]], int, ExecutionContext, MaskProvider],
+        dict[str, Ids] | None,
+    ]
 
 
 class Runtime:

@@ -15,7 +15,8 @@ __all__ = ["run"]
 
 def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Iterator[ResultRows | FewRows]:
     """Run a plan as ``qengine.exec.common.pipeline.run`` does, each ``Search``, ``Eliminate`` and ``Reach`` on the GPU,
-    lengths of shortest paths, and aggregates whose keys and arguments are each of one variable.
+    lengths of shortest paths, and aggregates whose keys and arguments are each of one variable, and the
+    first rows of an order by such keys.
 
     Raises
     ------
@@ -25,10 +26,12 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     from qengine.exec.common import pipeline
     from qengine.exec.common.runtime import Matchers
     from qengine.exec.gpu.eliminate import run_eliminate
+    from qengine.exec.gpu.first_rows import first_of_search
     from qengine.exec.gpu.fold_search import fold_search, lent_folds
     from qengine.exec.gpu.reach import reach_chunks, reach_counts
     from qengine.exec.gpu.search import run_search
     from qengine.exec.host.reach_kernel import ReachKernels
 
     reach = ReachKernels(reach_chunks, reach_counts)
-    return pipeline.run(plan, store, context, Matchers(run_search, run_eliminate, reach, lent_folds, fold_search))
+    matchers = Matchers(run_search, run_eliminate, reach, lent_folds, fold_search, first_of_search)
+    return pipeline.run(plan, store, context, matchers)

@@ -63,6 +63,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "closed_walks": ({},),
     "dfs": tuple({"QE_LEVELS": levels} for levels in (0, 8, 64)),
     "extend": ({"QE_WINDOW_ROWS": 32},),
+    "first_rows": ({},),
     "fold": ({},),
     "count_bfs": ({},),
     "pcsr": ({},),

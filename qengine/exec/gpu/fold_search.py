@@ -17,7 +17,7 @@ from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["fold_search", "lent_folds"]
+__all__ = ["columns_of", "fold_search", "lent_folds"]
 
 
 @contextmanager
@@ -74,14 +74,14 @@ def fold_search(
             return False
         extension = CountingExtension(run, plan, shape, run.free_bytes() // 2)
         for rows in extension.rows([], 1):
-            for columns in _columns(rows, resolved, search, names):
+            for columns in columns_of(rows, resolved, search, names):
                 weights, times = _weights(rows, resolved, search, weight)
                 if not all(fold.add_rows(columns, rows.n, weights, times) for fold in folds):
                     return False
     return True
 
 
-def _columns(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names: Sequence[str]) -> Iterator[list[Any]]:
+def columns_of(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names: Sequence[str]) -> Iterator[list[Any]]:
     """Yield the columns of some variables, under all orders that a symmetric pattern has."""
     column = {name: rows.columns[k] for k, name in enumerate(resolved.outputs)}
     if not search.images:

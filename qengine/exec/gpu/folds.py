@@ -33,7 +33,7 @@ from qengine.exec.host.folds import (
 )
 from qengine.exec.view import ExecView
 
-__all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds"]
+__all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds", "rows_record"]
 
 TABLE = np.dtype(
     [("plan", PLAN), ("slots", "<u8"), ("codes", "<u8"), ("empty", "<u8"), ("groups", "<u8"), ("places", "<u8"),
@@ -104,6 +104,32 @@ class DeviceFolds:
         self._held.clear()
         self._blocks.clear()
 
+    def column(self, variable: int, numbers: Numbers) -> tuple[int, ...]:
+        """Return the fields of a ``host.folds.COLUMN`` record of numbers of a variable, with the device's addresses."""
+        values, valid = 0, 0
+        if numbers.values is not None:
+            values = self.place(numbers.values, stored=numbers.stored)
+        if numbers.validity:
+            valid = self.place(np.frombuffer(numbers.keep.buffers()[0], np.uint8), stored=numbers.stored)
+        count = 0 if numbers.values is None else len(numbers.values)
+        return (
+            values, valid, numbers.base, count, numbers.offset, numbers.kind, variable,
+            int(numbers.whole or numbers.kind == IDS), 0,
+        )  # fmt: skip
+
+    def uploaded(self, records: npt.NDArray[Any]) -> Any:
+        """Return a block with a copy of records."""
+        block = self.run.allocate(max(1, records.nbytes), _WHAT)
+        self.run.write(block, records)
+        return block
+
+    def launch(self, family: str, name: str, threads: int, *arguments: Any) -> None:
+        """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time."""
+        if threads:
+            kernel = self.run.kernel(family, name)
+            most = self.run.device.resident_blocks(kernel, _THREADS, 0)
+            self.run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
+
     def place(self, array: npt.NDArray[Any], *, stored: bool) -> int:
         """Return where an array is on the device, copied there if need be; ``stored``: it is the graph's, and stays."""
         if not array.nbytes:
@@ -137,12 +163,12 @@ class DeviceFold:
         self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
         self._slots = sum(task.digits for task in tasks)
         self._records = (
-            self._uploaded(
+            self._folds.uploaded(
                 np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
             ),
-            self._uploaded(_task_records(tasks, self._column)),
+            self._folds.uploaded(_task_records(tasks, self._column)),
         )
-        self._empty = self._uploaded(_empty_record(tasks))
+        self._empty = self._folds.uploaded(_empty_record(tasks))
         self._found: tuple[Any, int] | None = None  # the places of groups in their order, and how many
         places = prod(self._places)
         self._hashed = 8 * places * self._slots > min(_DENSE_BYTES, self._run.free_bytes() // _DENSE_SHARE)
@@ -170,12 +196,7 @@ class DeviceFold:
             return False
         self._total += total
         for begin, end in self._pieces(0, n):
-            rows = np.zeros(1, ROWS)
-            rows["wide"] = sum((column.dtype.itemsize == 8) << k for k, column in enumerate(columns))
-            starts = [column.data.ptr + begin * column.dtype.itemsize for column in columns]
-            rows["ids"][0, : len(starts)] = starts
-            rows["weights"] = 0 if weights is None else weights.data.ptr + 8 * begin
-            rows["n"], rows["times"] = end - begin, times
+            rows = rows_record(columns, begin, end, weights, times)
             self._pass("fold_rows", end - begin, self._table, rows)
         return True
 
@@ -200,7 +221,7 @@ class DeviceFold:
             place(lists.ends, stored=True), *admitted, lists.edge_base, len(lists.begins) - 1,
             lists.vertices if dense else 0, *variables, lists.skip_loops, 0,
         )  # fmt: skip
-        compared = self._uploaded(
+        compared = self._folds.uploaded(
             np.array(
                 [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions],
                 CONDITION,
@@ -319,28 +340,21 @@ class DeviceFold:
         return int(low) + (int(high) << 32)
 
     def _column(self, name: str, numbers: Numbers) -> tuple[int, ...]:
-        values, valid = 0, 0
-        if numbers.values is not None:
-            values = self._folds.place(numbers.values, stored=numbers.stored)
-        if numbers.validity:
-            valid = self._folds.place(np.frombuffer(numbers.keep.buffers()[0], np.uint8), stored=numbers.stored)
-        count = 0 if numbers.values is None else len(numbers.values)
-        return (
-            values, valid, numbers.base, count, numbers.offset, numbers.kind, self._names.index(name),
-            int(numbers.whole or numbers.kind == IDS), 0,
-        )  # fmt: skip
-
-    def _uploaded(self, records: npt.NDArray[Any]) -> Any:
-        block = self._run.allocate(max(1, records.nbytes), _WHAT)
-        self._run.write(block, records)
-        return block
+        return self._folds.column(self._names.index(name), numbers)
 
     def _pass(self, name: str, threads: int, *arguments: Any) -> None:
-        """Launch a kernel of independent threads or warps."""
-        if threads:
-            kernel = self._run.kernel("fold", name)
-            most = self._run.device.resident_blocks(kernel, _THREADS, 0)
-            self._run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
+        self._folds.launch("fold", name, threads, *arguments)
+
+
+def rows_record(columns: Sequence[Any], begin: int, end: int, weights: Any | None, times: int) -> npt.NDArray[Any]:
+    """Return the ``ROWS`` record of some of the rows of device arrays: ids by variable, and how often each counts."""
+    rows = np.zeros(1, ROWS)
+    rows["wide"] = sum((column.dtype.itemsize == 8) << k for k, column in enumerate(columns))
+    starts = [column.data.ptr + begin * column.dtype.itemsize for column in columns]
+    rows["ids"][0, : len(starts)] = starts
+    rows["weights"] = 0 if weights is None else weights.data.ptr + 8 * begin
+    rows["n"], rows["times"] = end - begin, times
+    return rows
 
 
 def _task_records(tasks: Sequence[Task], column: Callable[[str, Numbers], tuple[int, ...]]) -> npt.NDArray[Any]:

@@ -27,7 +27,7 @@ COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
 """As ``qe::fold::Operation``."""
 
 COLUMN = np.dtype(
-    [("values", "<u8"), ("validity", "<u8"), ("base", "<i8"), ("count", "<i8"), ("offset", "<i8")]
+    [("values", "<u8"), ("validity", "<u8"), ("base", "<i8"), ("count", "<i8"), ("validity_offset", "<i8")]
     + [(name, "<i4") for name in ("kind", "variable", "whole", "unused")]
 )
 KEY = np.dtype([("column", COLUMN), ("low", "<i8"), ("places", "<u8")])
@@ -41,7 +41,7 @@ PLAN = np.dtype(
     + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
 )
 LISTS = np.dtype(
-    [(name, "<u8") for name in ("vertices", "begins", "ends", "owners", "others", "admitted")]
+    [(name, "<u8") for name in ("vertices", "begins", "ends", "admits_owner", "admits_end", "admits_edge")]
     + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
     + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
 )

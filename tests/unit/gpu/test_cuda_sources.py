@@ -23,12 +23,14 @@ from qengine.exec.gpu import (
     dfs_plan,
     elimination_steps,
     extend,
+    first_rows,
     nvrtc,
     pcsr_build,
     reach,
     reach_job,
     sample_job,
 )
+from qengine.exec.gpu import folds as device_folds
 from qengine.exec.gpu.cliques import CLIQUE_CHAIN, CLIQUE_INDEX, CLIQUE_TASK
 from qengine.exec.gpu.closed_walk_counts import GROUP, REMAINS, REST, REST_SHARED, STRIP, WINDOW
 from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
@@ -36,6 +38,7 @@ from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
+from qengine.exec.host import folds
 from qengine.plan.kernels.gpu import MOST_KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -95,6 +98,13 @@ def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
     """The host's layout equals NumPy's by another test; here the device's does."""
     assert set(match_plan.STRUCTS) == set(STRUCTS.values())
     check_layouts("qe/match_plan.h", STRUCTS, architecture)
+
+
+def test_folds_get_what_they_expect() -> None:
+    named = {"Column": folds.COLUMN, "Key": folds.KEY, "Task": folds.TASK, "Plan": folds.PLAN, "Lists": folds.LISTS}
+    named |= {"Condition": folds.CONDITION, "DeviceTable": device_folds.TABLE, "FoldRows": device_folds.ROWS}
+    check_layouts("fold/fold.cu", {f"fold::{name}": dtype for name, dtype in named.items()}, 90)
+    check_layouts("fold/first_rows.cu", {"SortKey": first_rows.SORT_KEY}, 90)
 
 
 @pytest.mark.parametrize("levels", [0, 8, 64])

@@ -21,7 +21,7 @@ from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.folding import folded_variables, variable_of
 from qengine.plan.traverse import operators
 
-__all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows"]
+__all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows", "searched_on_device"]
 
 _WEIGHT_BITS = 40
 _STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
@@ -48,6 +48,18 @@ def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | N
             case _:
                 return None
     return FoldedRows(operator, found, runtime) if found.keys() == names else None
+
+
+def searched_on_device(operator: logical.Aggregate, runtime: Runtime) -> physical.Search | None:
+    """Return the search of which an aggregate has all rows, where a device runs it; else None."""
+    below = operator.input
+    if runtime.matchers is None or not isinstance(below, physical.Search | physical.Eliminate):
+        return None
+    if not isinstance(below.input, logical.Unit):
+        return None
+    if isinstance(below, physical.Search):
+        return below
+    return None if runtime.eliminates(below) else below.search
 
 
 class FoldedRows:
@@ -91,8 +103,8 @@ class FoldedRows:
 
     def on_device(self, masks: MaskProvider, outer: Batch, holding: Holding) -> Iterator[Batch] | None:
         """Return the groups of a search that a device runs, folded there; None where that isn't so, or rows are few."""
-        matchers, below = self._runtime.matchers, self._operator.input
-        if matchers is None or not isinstance(below, physical.Search) or not isinstance(below.input, logical.Unit):
+        matchers, below = self._runtime.matchers, searched_on_device(self._operator, self._runtime)
+        if matchers is None or below is None:
             return None
         expected = int(min(below.rows or 0, 2**40))
         if expected < DEVICE_ROWS or not self.is_worth(expected):

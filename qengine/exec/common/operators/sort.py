@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import by_parts, fitting, pieces, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.first_on_device import first_on_device
 from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.operators.limit import count_of, limited, places_within_rows
 from qengine.exec.common.operators.rows import projected_stage
@@ -35,8 +36,9 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     """
     runtime = build.runtime
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
-    firsts = _first_rows(operator, limit, runtime)
-    upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, build)
+    keys = _sieving(operator) if limit else ()
+    firsts = _first_rows(keys, limit, runtime) if keys and limit else None
+    upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, keys, limit or 0, build)
     sorting = _Sorting(operator, limit, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
@@ -152,14 +154,22 @@ def _many(rows: int, last: int, limit: int, firsts: FirstRows | None) -> bool:
     return rows > 2 * last + _FEW_ROWS if last else rows >= limit
 
 
-def _first_rows(operator: logical.Sort, limit: int | None, runtime: Runtime) -> FirstRows | None:
-    """Return what leaves out rows below the sort, or its projection; None where each must be looked at."""
-    if not limit or not operator.keys or any(can_fail(key.expr) for key in operator.keys):
-        return None
+def _sieving(operator: logical.Sort) -> Sequence[tuple[Expr, bool]]:
+    """Return the keys, as they are below the projection, if any, with whether they ascend; none where rows below the
+    sort, or its projection, must all be looked at.
+    """
+    if any(can_fail(key.expr) for key in operator.keys):
+        return ()
     items = _harmless_items(operator)
     exprs = (items[key.expr.name] if isinstance(key.expr, Variable) and items else key.expr for key in operator.keys)
-    keys = [(compile_expression(expr, runtime), key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
-    return FirstRows(keys, limit, runtime.memory)
+    return [(expr, key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
+
+
+def _first_rows(keys: Sequence[tuple[Expr, bool]], limit: int, runtime: Runtime) -> FirstRows:
+    """Return what leaves out rows that can't be among the first."""
+    return FirstRows(
+        [(compile_expression(expr, runtime), ascending) for expr, ascending in keys], limit, runtime.memory
+    )
 
 
 def _harmless_items(operator: logical.Sort) -> dict[str, Expr]:
@@ -172,12 +182,15 @@ def _harmless_items(operator: logical.Sort) -> dict[str, Expr]:
     return items if whole and all(is_repeatable(each) and not can_fail(each) for each in items.values()) else {}
 
 
-def _sieved(operator: logical.Sort, firsts: FirstRows, build: Build) -> Stage:
+def _sieved(
+    operator: logical.Sort, firsts: FirstRows, keys: Sequence[tuple[Expr, bool]], limit: int, build: Build
+) -> Stage:
     """Return the stage below a sort, of the rows that can be among the first."""
     below = operator.input
-    if not _harmless_items(operator):
-        upstream = build(below)
+    harmless = bool(_harmless_items(operator))
+    made = below.input if harmless and isinstance(below, logical.Project) else below
+    upstream = first_on_device(made, keys, limit, build(made), build)
+    if not harmless:
         return lambda outer: firsts.of(upstream(outer))
     assert isinstance(below, logical.Project)
-    upstream = build(below.input)
     return build.measured(below, projected_stage(below, lambda outer: firsts.of(upstream(outer)), build.runtime))
