@@ -104,6 +104,8 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "elimination_steps.py": {"eliminate"},
         "dfs.py": {"search"},
         "extend_search.py": {"search"},
+        "first_rows.py": {"folds"},
+        "folds.py": {"folds"},
         "reach.py": {"reach_kernel", "walk_kernel"},
         "search.py": {"search"},
     },

@@ -12,7 +12,6 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
 
 if TYPE_CHECKING:
-    from qengine.exec.common.element_columns import Numbers
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
     from qengine.plan.physical import Eliminate, Search
@@ -37,7 +36,7 @@ class Matchers:
     folds: Callable[[ExecView, ExecutionContext], AbstractContextManager[Any]]
     fold_search: Callable[[Any, Search, Sequence[str], str | None, Sequence[Any], MaskProvider], bool]
     first_rows: Callable[
-        [ExecView, Search, Sequence[tuple[str, Numbers, bool]], int, ExecutionContext, MaskProvider],
+        [ExecView, Search, Sequence[tuple[str, Any, bool]], int, ExecutionContext, MaskProvider],
         dict[str, Ids] | None,
     ]
 

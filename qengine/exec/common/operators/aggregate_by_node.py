@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine._frozen import frozen
+from qengine.catalog.costs import costs
 from qengine.errors import ExecutionError
 from qengine.exec.common.aggregates import Aggregator, State
 from qengine.exec.common.batch import Batch
@@ -35,8 +36,10 @@ from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.operand import numpy_values, operand
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.operators.aggregation import Aggregation, StateOf, counted_call
+from qengine.exec.common.operators.folded_rows import folded_rows, searched_on_device
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.ordering import ranks
+from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.traverse import free_variables
@@ -69,7 +72,7 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), _WEIGHT, runtime, whose=operator)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        if ROW in outer.columns:
+        if ROW in outer.columns or _folds_sooner(operator, runtime):
             yield from rows(outer)
             return
         with runtime.memory.holding("AggregateByNode") as holding:
@@ -87,6 +90,19 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
             yield from grouping.of_states(Batch(len(found.ids), columns), states)
 
     return run
+
+
+def _folds_sooner(operator: physical.AggregateByNode, runtime: Runtime) -> bool:
+    """Tell whether a device makes and folds all rows in less time than the host takes without them."""
+    search = searched_on_device(operator.input, runtime)
+    if search is None or search.rows is None or folded_rows(operator.input, runtime) is None:
+        return False
+    programs = [operator.counts, *(each.program for each in operator.sums)]
+    programs += [each.program for each in operator.pairs]
+    schedules = [each.schedule("cpu") for each in programs]
+    host = sum(each.cost for each in schedules if each is not None)
+    device: float = costs("gpu", "search")["start"] + costs("gpu", "rows")["folded"] * search.rows
+    return device < host
 
 
 def _by_vertex(counts: physical.Eliminate, build: Build) -> _ByVertex:
