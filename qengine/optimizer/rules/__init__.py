@@ -1,12 +1,13 @@
 """Rewrites of the logical plan, in order. A rule is one function in one file: operator in, operator out.
 
-A rule's function changes one operator; it is applied to all of a plan, inputs first. The plans of subqueries are
-rewritten when they are lowered.
+A rule's function changes one operator; it is applied to all of a plan, inputs first. It says which operators and
+expressions it is for (``changes``), so that plans without them cost nothing. The plans of subqueries are rewritten when
+they are lowered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
@@ -23,14 +24,14 @@ from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
-from qengine.optimizer.rules.tree import bottom_up
+from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in
 from qengine.optimizer.rules.unused_optionals import unused_optionals
+from qengine.plan.expr import Subquery
 from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators, rewrite_plan
+from qengine.plan.updates import Update
 
 __all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps", "tentative"]
-
-Rule = Callable[[Operator], Operator]
 
 RULES: tuple[Rule, ...] = (
     split_chains,  # first, so that each half of a chain is a condition of its own
@@ -59,30 +60,48 @@ They are applied to the plans of subqueries, too.
 
 def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     """Yield the name of each rule that changes the plan, with the plan after it."""
-    for rule in () if is_as_written(root) else RULES:
-        changed = bottom_up(root, rule)
-        if changed is not root:
-            root = changed
-            yield rule.__name__, root
-    for rule in () if is_as_written(root) else TENTATIVE:
-        changed = rewrite_plan(root, rule)
-        if changed is not root:
-            root = changed
-            yield rule.__name__, root
+    yield from _changing(root)
+    yield from _changing_tentatively(rewritten(root))
 
 
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
-    for rule in () if is_as_written(root) else RULES:
-        root = bottom_up(root, rule)
+    for _, changed in _changing(root):
+        root = changed
     return root
 
 
 def tentative(root: Operator) -> Operator:
     """Return a rewritten plan after the tentative rules; the plan itself where these change nothing."""
-    for rule in () if is_as_written(root) else TENTATIVE:
-        root = rewrite_plan(root, rule)
+    for _, changed in _changing_tentatively(root):
+        root = changed
     return root
+
+
+def _changing(root: Operator) -> Iterator[tuple[str, Operator]]:
+    """Apply the rules; yield the name of each that changes the plan, with the plan after it."""
+    if is_as_written(root):
+        return
+    kinds = kinds_in(root)
+    for rule in RULES:
+        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(kinds)):
+            continue
+        changed = bottom_up(root, rule)
+        if changed is not root:
+            root, kinds = changed, kinds_in(changed)
+            yield rule.__name__, root
+
+
+def _changing_tentatively(root: Operator) -> Iterator[tuple[str, Operator]]:
+    """Apply the tentative rules, as ``_changing`` does the others."""
+    if is_as_written(root):
+        return
+    nested = not kinds_in(root).isdisjoint((Subquery, Update))
+    for rule in TENTATIVE:
+        changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
+        if changed is not root:
+            root = changed
+            yield rule.__name__, root
 
 
 def is_as_written(root: Operator) -> bool:

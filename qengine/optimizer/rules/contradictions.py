@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import FALSE
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, ListOf, Literal, Property, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -26,6 +27,7 @@ _NO_NAN = (NODE, RELATIONSHIP, INTEGER, STRING, BOOLEAN)  # NaN differs from its
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
+@changes(Filter, Match)
 def contradictions(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     match operator:

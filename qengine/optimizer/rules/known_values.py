@@ -15,6 +15,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from qengine._frozen import frozen
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import COMPARE
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable, list_of_items
 from qengine.plan.logical import Match, Operator
@@ -38,6 +39,7 @@ class _Fact:
     values: tuple[Literal, ...]
 
 
+@changes(Match)
 def known_values(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if not isinstance(operator, Match):
