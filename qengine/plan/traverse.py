@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from qengine._deadline import check_planning
+from qengine._frozen import replace
 from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
@@ -111,17 +111,19 @@ def only_variable(expr: Expr) -> str | None:
 def is_repeatable(expr: Expr) -> bool:
     """Tell whether an expression has no subquery and gives the same whenever and however often it is evaluated."""
     for part in preorder(expr):
-        if isinstance(part, Subquery):
+        kind = type(part)
+        if kind is Subquery:
             return False
-        function = lookup(part.name) if isinstance(part, Call) else None
-        if function is not None and not function.deterministic:
-            return False
+        if kind is Call:
+            function = lookup(part.name)  # type: ignore[attr-defined]
+            if function is not None and not function.deterministic:
+                return False
     return True
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with ``change`` applied to every node, children first."""
-    return change(_with_children(expr, lambda child: rewrite(child, change)))
+    return change(_with_children(expr, lambda child: rewrite(child, change)) if expr.child_fields else expr)
 
 
 def substitute(expr: Expr, choose: Callable[[Expr], Expr | None]) -> Expr:
@@ -245,5 +247,5 @@ def operators(plan: Operator) -> Iterator[Operator]:
             value = getattr(each, name)
             if isinstance(value, Operator):
                 waiting.append(value)
-            elif isinstance(value, tuple):
-                waiting += [below for below in reversed(value) if isinstance(below, Operator | Step)]
+            elif isinstance(value, tuple) and value and isinstance(value[0], Operator | Step):
+                waiting += reversed(value)

@@ -7,7 +7,7 @@ they are lowered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
@@ -31,7 +31,7 @@ from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators, rewrite_plan
 from qengine.plan.updates import Update
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps", "tentative"]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "rewritten_both_ways", "steps"]
 
 RULES: tuple[Rule, ...] = (
     split_chains,  # first, so that each half of a chain is a condition of its own
@@ -60,43 +60,55 @@ They are applied to the plans of subqueries, too.
 
 def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     """Yield the name of each rule that changes the plan, with the plan after it."""
-    yield from _changing(root)
-    yield from _changing_tentatively(rewritten(root))
+    if is_as_written(root):
+        return
+    bound = kinds_in(root)
+    for name, changed in _changing(root, bound):
+        root = changed
+        yield name, root
+    yield from _changing_tentatively(root, bound)
 
 
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
-    for _, changed in _changing(root):
-        root = changed
-    return root
+    return root if is_as_written(root) else _rewritten(root, kinds_in(root))
 
 
-def tentative(root: Operator) -> Operator:
-    """Return a rewritten plan after the tentative rules; the plan itself where these change nothing."""
-    for _, changed in _changing_tentatively(root):
-        root = changed
-    return root
-
-
-def _changing(root: Operator) -> Iterator[tuple[str, Operator]]:
-    """Apply the rules; yield the name of each that changes the plan, with the plan after it."""
+def rewritten_both_ways(root: Operator) -> tuple[Operator, Operator]:
+    """Return the plan as ``rewritten`` does, and after the tentative rules; the same where these change nothing."""
     if is_as_written(root):
-        return
-    kinds = kinds_in(root)
+        return root, root
+    bound = kinds_in(root)
+    early = careful = _rewritten(root, bound)
+    for _, changed in _changing_tentatively(careful, bound):
+        early = changed
+    return careful, early
+
+
+def _rewritten(root: Operator, bound: Set[type]) -> Operator:
+    for _, changed in _changing(root, bound):
+        root = changed
+    return root
+
+
+def _changing(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
+    """Apply the rules; yield the name of each that changes the plan, with the plan after it.
+
+    ``bound``: what was in the plan before the first. No rule brings what another one reads into a plan without.
+    """
+    kinds = set(map(type, operators(root)))
     for rule in RULES:
-        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(kinds)):
+        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(bound)):
             continue
         changed = bottom_up(root, rule)
         if changed is not root:
-            root, kinds = changed, kinds_in(changed)
+            root, kinds = changed, set(map(type, operators(changed)))
             yield rule.__name__, root
 
 
-def _changing_tentatively(root: Operator) -> Iterator[tuple[str, Operator]]:
+def _changing_tentatively(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
     """Apply the tentative rules, as ``_changing`` does the others."""
-    if is_as_written(root):
-        return
-    nested = not kinds_in(root).isdisjoint((Subquery, Update))
+    nested = Subquery in bound or Update in bound
     for rule in TENTATIVE:
         changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
         if changed is not root:

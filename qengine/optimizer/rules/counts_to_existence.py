@@ -8,8 +8,7 @@ Wrong for: ``COUNT {…} > 1``, which needs a second row.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes, with_expressions
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Subquery
 from qengine.plan.logical import Filter, Match, Operator, Project

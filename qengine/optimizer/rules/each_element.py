@@ -11,9 +11,9 @@ give; selected paths, which are chosen before they are filtered.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail

@@ -10,9 +10,9 @@ plan with this rule applied is tentative; executors look at all nodes first, and
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.each_element import conditions_put
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr

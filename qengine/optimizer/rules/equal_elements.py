@@ -12,11 +12,11 @@ direction doesn't say which ends are equal if their type is undirected.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import reduce
 from typing import TypeVar
 
-from qengine._frozen import record
+from qengine._frozen import record, replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.columns import columns_of
 from qengine.plan.constants import FALSE

@@ -9,8 +9,7 @@ at behind an alternative that holds.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes, with_expressions
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Parameter, Property, Variable, list_of_items
 from qengine.plan.fallible import condition_can_fail

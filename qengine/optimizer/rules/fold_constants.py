@@ -9,10 +9,10 @@ Wrong for: values of different types, whose comparison is left to the executors;
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import FALSE, TRUE, fold
 from qengine.plan.expr import Expr, Literal

@@ -9,8 +9,7 @@ Wrong for: two relationships of one ``MATCH`` that must differ; ``count(*)``, wh
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.duplicates import below_distinct
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.logical import Aggregate, Distinct, Match, Operator

@@ -10,8 +10,7 @@ which the second only tests; patterns too large to be searched as one.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Variable
 from qengine.plan.fallible import condition_can_fail

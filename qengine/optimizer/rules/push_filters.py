@@ -12,8 +12,8 @@ before it is filtered; conditions that can fail, which wait until everything els
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail

@@ -7,8 +7,7 @@ Wrong for: ``MATCH`` and ``UNWIND``, which drop rows; ``Sort`` and ``Distinct``,
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.top_k import added
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr

@@ -9,11 +9,11 @@ be evaluated twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from typing import TypeVar
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail

@@ -7,8 +7,7 @@ Wrong for: ``Limit`` over ``Distinct`` over ``Sort``, where more than k sorted r
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Call, Expr, Literal
 from qengine.plan.logical import Limit, Operator, Project, Skip, Sort

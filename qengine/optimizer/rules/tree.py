@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from qengine._deadline import check_planning
+from qengine._frozen import replace
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship
@@ -21,7 +21,8 @@ Elements = TypeVar("Elements", tuple[PatternNode, ...], tuple[PatternRelationshi
 class Rule(Protocol):
     """Returns an operator changed, or as it is; inputs it has been applied to already.
 
-    ``of``: the operators that it may change. ``reading``: expressions of which it must find one; none: any will do.
+    ``of``: the operators that it may change. ``reading``: expressions one of which must be in the plan as it was bound;
+    none: any will do.
     """
 
     __name__: str
@@ -58,9 +59,9 @@ def kinds_in(plan: Any) -> set[type]:
         kind = type(node)
         if kind is tuple:
             todo += node
-        else:
+        elif kind is not str:  # the items of tuples may be no nodes
             found.add(kind)
-            for name in getattr(kind, "child_fields", ()):  # the items of tuples may be no nodes
+            for name in getattr(kind, "child_fields", ()):
                 todo.append(getattr(node, name))
     return found
 
@@ -80,7 +81,7 @@ def bottom_up(operator: Operator, change: Rule) -> Operator:
     new = change(operator) if type(operator) in of else operator
     for above in reversed(chain):
         if new is not above.input:  # type: ignore[attr-defined]
-            above = replace(above, input=new)  # type: ignore[call-arg]
+            above = replace(above, input=new)
         new = change(above) if type(above) in of else above
     return new
 

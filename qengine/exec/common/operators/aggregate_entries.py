@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.match_plan import COMPARISONS
