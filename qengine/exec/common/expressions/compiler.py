@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, repeat
 from typing import Any
 
@@ -201,7 +201,10 @@ def _strict(
     """
     evaluators = [compile_expression(arg, runtime) for arg in args]
     names = [f"{index}" for index in range(len(args))]
-    stand_in = rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
+
+    def stand_in() -> x.Expr:
+        return rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
+
     by_row = _ByRow(stand_in, runtime)
     folds = not (isinstance(expr, x.Call) and expr.name in VOLATILE)
     memory = runtime.memory
@@ -213,7 +216,7 @@ def _strict(
 
     def evaluate(batch: Batch) -> Column:
         columns = [evaluator(batch) for evaluator in evaluators]
-        if folds and all(isinstance(column, ConstantColumn) for column in columns):
+        if folds and all([type(column) is ConstantColumn for column in columns]):
             row = {name: column.value for name, column in zip(names, columns, strict=True)}  # type: ignore[attr-defined]
             return ConstantColumn(by_row.function(row), batch.length)
         if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):
@@ -229,21 +232,23 @@ def _strict(
 
 
 class _ByRow:
-    """The row-wise evaluator behind an expression, compiled when first needed."""
+    """The row-wise evaluator behind an expression, which ``make`` returns; compiled when first needed."""
 
-    __slots__ = ("_charges", "_expr", "_function", "_runtime")
-
-    def __init__(self, expr: x.Expr, runtime: Runtime) -> None:
-        self._expr = expr
+    def __init__(self, make: Callable[[], x.Expr], runtime: Runtime) -> None:
+        self._make = make
         self._runtime = runtime
-        self._charges = runtime.memory.limit is not None and scalar.charges(expr)
-        self._function: Callable[[Any], Any] | None = None
 
-    @property
+    @cached_property
+    def _expr(self) -> x.Expr:
+        return self._make()
+
+    @cached_property
+    def _charges(self) -> bool:
+        return self._runtime.memory.limit is not None and scalar.charges(self._expr)
+
+    @cached_property
     def function(self) -> Callable[[Any], Any]:
-        if self._function is None:
-            self._function = scalar.compile(self._expr, self._runtime.environment)
-        return self._function
+        return scalar.compile(self._expr, self._runtime.environment)
 
     def __call__(self, columns: dict[str, Column], length: int) -> Column:
         memory = self._runtime.memory
@@ -302,7 +307,7 @@ class _ByRow:
 
 
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
-    by_row = _ByRow(expr, runtime)
+    by_row = _ByRow(lambda: expr, runtime)
     names = free_variables(expr)
 
     def evaluate(batch: Batch) -> Column:

@@ -31,7 +31,7 @@ __all__ = ["aggregate_entries_stage"]
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
     """Emit what the aggregate below does; where its values can't be folded, what it does with rows."""
     runtime = build.runtime
-    rows = build(operator.input, first)
+    rows = build.later(operator.input, first)
     named = ((name, counted_call(call)) for name, call in operator.input.aggregates)
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)
