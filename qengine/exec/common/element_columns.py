@@ -39,7 +39,7 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
 __all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "keyed", "numbers_of", "ranked"]  # fmt: skip
+           "evaluated", "extent", "integer_extent", "keyed", "numbers_of", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -154,19 +154,48 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
         return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
-    if (key := _small_integers(column, elements)) is not None:
+    if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
     return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
 
 
-def _small_integers(column: Column, elements: Elements) -> Keyed | None:
+@frozen
+class _Extent:
+    """What ``extent`` keeps."""
+
+    least: Any
+    greatest: Any
+    nbytes: int = 64
+
+
+def extent(
+    expr: Expr, elements: Elements, runtime: Runtime, measured: Callable[[], tuple[Any, Any]]
+) -> tuple[Any, Any]:
+    """Return the bounds of an expression's numbers, as ``measured`` finds them; the graph keeps those of a property."""
+    if not isinstance(expr, Property) or not isinstance(expr.subject, Variable) or runtime.memory.limit is not None:
+        return measured()
+    key = ("extent", expr.key, elements.of_nodes, elements.ranges)
+    found: _Extent = runtime.store.derived.get(key, lambda: _Extent(*measured()))
+    return found.least, found.greatest
+
+
+def integer_extent(expr: Expr, column: ArrowColumn, elements: Elements, runtime: Runtime) -> tuple[Any, Any]:
+    """Return the least and the greatest of an expression's integers, None where there are none."""
+
+    def measured() -> tuple[Any, Any]:
+        found = pc.min_max(column.array)
+        return found["min"].as_py(), found["max"].as_py()
+
+    return extent(expr, elements, runtime, measured)
+
+
+def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> Keyed | None:
     if not isinstance(column, ArrowColumn) or not pa.types.is_int64(column.type) or not len(column):
         return None
     numbers = numbers_of(column, elements)
-    least = pc.min_max(column.array)
-    low, high = least["min"].as_py(), least["max"].as_py()
+    low, high = integer_extent(expr, column, elements, runtime)
     if numbers is None or low is None or high - low >= _WIDEST:
         return None
     return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))

@@ -216,7 +216,7 @@ def _strict(
 
     def evaluate(batch: Batch) -> Column:
         columns = [evaluator(batch) for evaluator in evaluators]
-        if folds and all([type(column) is ConstantColumn for column in columns]):
+        if folds and all(type(column) is ConstantColumn for column in columns):
             row = {name: column.value for name, column in zip(names, columns, strict=True)}  # type: ignore[attr-defined]
             return ConstantColumn(by_row.function(row), batch.length)
         if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):

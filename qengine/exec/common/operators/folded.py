@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine._frozen import frozen
 from qengine.exec.common.aggregates import State
@@ -31,6 +30,8 @@ from qengine.exec.common.element_columns import (
     Keyed,
     Numbers,
     evaluated,
+    extent,
+    integer_extent,
     keyed,
     numbers_of,
     ranked,
@@ -213,8 +214,9 @@ class Folded:
         room = _SUMMED_BITS - self._weight_bits
         present = self._count(expr, column)
         if numbers.kind == INTEGERS:
-            ends = pc.min_max(column.array)  # type: ignore[attr-defined]
-            most = max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0)).bit_length()
+            assert isinstance(column, ArrowColumn)
+            least, greatest = integer_extent(expr, column, self._elements[name], self._runtime)
+            most = max(abs(least or 0), abs(greatest or 0)).bit_length()
             digits = max(1, -(-most // room))
             place = self._task(Task(SUM, name, numbers, digits, room), expr)
             return lambda columns, apart: [
@@ -223,7 +225,7 @@ class Folded:
                 integer_column(columns[present][0]),
             ]
         room = min(room, _MANTISSA)
-        scaled = self._scaled(numbers, room)
+        scaled = self._scaled(expr, numbers, room)
         if scaled is None:
             return None
         digits, top = scaled
@@ -239,11 +241,12 @@ class Folded:
 
         return state
 
-    def _scaled(self, numbers: Numbers, room: int) -> tuple[int, int] | None:
+    def _scaled(self, expr: Expr, numbers: Numbers, room: int) -> tuple[int, int] | None:
         """Return how many digits floats take, and the power of two that all are below."""
         from qengine.exec.host.folds import float_range
 
-        least, greatest = float_range(numbers, self._runtime.context)
+        elements, context = self._elements[variable_of(expr)], self._runtime.context
+        least, greatest = extent(expr, elements, self._runtime, lambda: float_range(numbers, context))
         if not isfinite(greatest):
             return None
         top, low = frexp(greatest)[1], frexp(least)[1]
