@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import islice, repeat
 from typing import Any
 
@@ -34,7 +34,7 @@ from qengine.exec.common.columns import (
     from_values,
 )
 from qengine.exec.common.expressions.arithmetic import ARITHMETIC
-from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths
+from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths, true_rows
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
@@ -113,16 +113,40 @@ def compile_predicate(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolA
     ExecutionError
         By the function, where the value is no boolean.
     """
-    evaluate = compile_expression(expr, runtime)
-
-    def of_part(batch: Batch) -> BoolArray:
-        return truths(evaluate(batch), expr)
+    of_part = _compared(expr, runtime) or _true(expr, runtime)
 
     def holds(batch: Batch) -> BoolArray:
         found = [truth for _, truth in by_parts(batch, of_part, runtime.memory)]
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, np.bool_)])
 
     return holds
+
+
+def _true(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray]:
+    evaluate = compile_expression(expr, runtime)
+    return lambda batch: truths(evaluate(batch), expr)
+
+
+def _compared(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray] | None:
+    """Return what tells where a single comparison is true; None for other conditions, and where memory is limited."""
+    if not isinstance(expr, x.Comparison) or len(expr.ops) > 1 or runtime.memory.limit is not None:
+        return None
+    (op,) = expr.ops
+    left, right = (compile_expression(arg, runtime) for arg in expr.args)
+    given = x.Call(
+        op, tuple(x.Variable(f"{place}", type=arg.type) for place, arg in enumerate(expr.args)), span=expr.span
+    )
+    otherwise = cache(lambda: compile_expression(given, runtime))
+
+    def of_part(batch: Batch) -> BoolArray:
+        columns = left(batch), right(batch)
+        found = None if _constants(*columns) else true_rows(op, *columns)
+        if found is None:
+            named = Batch(batch.length, dict(zip("01", columns, strict=True)))
+            return truths(otherwise()(named), expr)
+        return found
+
+    return of_part
 
 
 def truths(column: Column, expr: x.Expr) -> BoolArray:
