@@ -13,6 +13,7 @@ from qengine.errors import QengineError, QueryInterrupted, SemanticError, Unsupp
 
 if TYPE_CHECKING:
     from qengine.syntax import ast
+    from qengine.syntax.scanner import Token
 
 __all__ = ["may_update", "one_statement", "planning", "too_deep"]
 
@@ -39,8 +40,8 @@ def _has_updating_word(text: str) -> bool:
 _known_to_update = lru_cache(maxsize=1024)(_has_updating_word)
 
 
-def one_statement(text: str) -> ast.Statement:
-    """Return the one statement of a text.
+def one_statement(text: str, tokens: list[Token] | None = None) -> ast.Statement:
+    """Return the one statement of a text; ``tokens``: those of ``scan``, where they are known.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def one_statement(text: str) -> ast.Statement:
 
     if not isinstance(text, str):
         raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
-    statements = parse(text)
+    statements = parse(text, tokens)
     if len(statements) != 1:
         found = "none" if not statements else f"{len(statements)} statements"
         raise SemanticError(

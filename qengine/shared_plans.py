@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from qengine._frozen import frozen, record
@@ -37,7 +37,7 @@ from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["CutText", "SharedPlans", "cut_at_literals"]
+__all__ = ["CutText", "Scanned", "SharedPlans", "cut_at_literals"]
 
 _FAMILIES = 256  # that a graph keeps plans of
 _TRIES = 8  # plans with parameters that are made for a family, be they of use or not
@@ -74,16 +74,34 @@ class CutText:
         return [Span(each.start_pos, each.end_pos) for each in self.literals]
 
 
+class Scanned:
+    """A text whose tokens are looked for once: where it is cut, and parsed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def tokens(self) -> list[Token] | None:
+        """The text's tokens, None for one of many."""
+        found = scan(self.text, limit=_TOKENS)
+        return found if len(found) <= _TOKENS else None
+
+    @cached_property
+    def cut(self) -> CutText | None:
+        """The text cut at its literals; None for one without, and for one of many tokens."""
+        text = self.text
+        literals = tuple([token for token in self.tokens or () if token.type in _PARSE])
+        if not literals:
+            return None
+        ends = [0, *[token.end_pos for token in literals]]
+        starts = [*[token.start_pos for token in literals], len(text)]
+        between = tuple([text[end:start] for end, start in zip(ends, starts, strict=True)])
+        return CutText(text, literals, (between, tuple([token.type for token in literals])))
+
+
 def cut_at_literals(text: str) -> CutText | None:
     """Return a text cut at its literals; None for one without, and for one of many tokens."""
-    tokens = scan(text, limit=_TOKENS)
-    literals = tuple(token for token in tokens if token.type in _PARSE)
-    if not literals or len(tokens) > _TOKENS:
-        return None
-    ends = [0, *(token.end_pos for token in literals)]
-    starts = [*(token.start_pos for token in literals), len(text)]
-    between = tuple(text[end:start] for end, start in zip(ends, starts, strict=True))
-    return CutText(text, literals, (between, tuple(token.type for token in literals)))
+    return Scanned(text).cut
 
 
 @frozen
@@ -131,11 +149,16 @@ class SharedPlans:
         self._families: LruCache[_Family] = LruCache(_FAMILIES)
         self._found: LruCache[Planned] = LruCache(_FAMILIES)
 
-    def find(self, text: str, gpu: bool) -> Planned | None:
+    def scanned(self, text: str) -> Scanned:
+        """Return a text to find a plan of."""
+        return Scanned(text)
+
+    def find(self, scanned: Scanned, gpu: bool) -> Planned | None:
         """Return the plan of a text, as a text of its family was planned; None where there is none that is right."""
+        text = scanned.text
         if (known := self._found.find((text, gpu))) is not None:
             return known
-        cut = cut_at_literals(text)
+        cut = scanned.cut
         family = None if cut is None else self._families.find((cut.family, gpu))
         if cut is None or family is None:
             return None
@@ -157,6 +180,7 @@ class SharedPlans:
         self,
         statement: ast.Statement,
         planned: Planned,
+        scanned: Scanned,
         gpu: bool,
         plan_again: Callable[[Mapping[Span, str]], Planned],
     ) -> None:
@@ -168,10 +192,12 @@ class SharedPlans:
             What the text was parsed to.
         planned
             Its plan as it stands.
+        scanned
+            The text.
         plan_again
             Plans it with parameters of some names at some places.
         """
-        if (cut := cut_at_literals(planned.text)) is None:
+        if (cut := scanned.cut) is None:
             return
         family = self._families.get((cut.family, gpu), _Family)
         if not family.seen or family.tries >= _TRIES:

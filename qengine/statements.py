@@ -90,17 +90,18 @@ class Statements:
         if (kept := self._plans.find(key)) is not None:
             return kept, 0.0
         sharing = not (reference or explaining or given) and isinstance(text, str)
-        if sharing and (shared := self._shared.find(text, gpu)) is not None:
+        scanned = self._shared.scanned(text) if sharing else None
+        if scanned is not None and (shared := self._shared.find(scanned, gpu)) is not None:
             return shared, 0.0
         begin = time.perf_counter()
         from qengine.optimizer.target import for_gpu
 
         with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
-            statement = one_statement(text)
+            statement = one_statement(text, None if scanned is None else scanned.tokens)
             planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
-            if sharing:
+            if scanned is not None:
                 again = partial(self._planned, statement, text, False, {}, context, False)
-                self._shared.learn(statement, planned, gpu, again)
+                self._shared.learn(statement, planned, scanned, gpu, again)
         seconds = time.perf_counter() - begin
         if planned.notices and not (reference or gpu):  # which are planned beside another
             log(planned.notices)

@@ -24,7 +24,7 @@ from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning
-from qengine.shared_plans import SharedPlans
+from qengine.shared_plans import Scanned, SharedPlans
 from qengine.storage.store import GraphStore
 from qengine.syntax import ast
 from qengine.types import ANY, Type
@@ -75,9 +75,10 @@ class UpdatePlans:
         if last is None or last[0] != held:
             last = self._shared = held, SharedPlans(_OpenCatalog(undirected))  # type: ignore[arg-type]
         shared = last[1]
-        if (known := shared.find(text, False)) is not None:
+        scanned = Scanned(text)
+        if (known := shared.find(scanned, False)) is not None:
             return known
-        planned = plan_update(text, undirected, context, self._procedures, shared)
+        planned = plan_update(text, undirected, context, self._procedures, (shared, scanned))
         return None if planned is None else self._plans.get(key, lambda: planned)
 
 
@@ -86,12 +87,12 @@ def plan_update(
     undirected: frozenset[str],
     context: ExecutionContext,
     procedures: Procedures,
-    shared: SharedPlans | None = None,
+    shared: tuple[SharedPlans, Scanned] | None = None,
 ) -> Planned | None:
     """Return what a statement is planned to, None for one that only reads, or that is only to be shown.
 
-    ``undirected``: the types whose relationships have no direction. ``shared``: learns the plan, for texts that differ
-    in literals alone.
+    ``undirected``: the types whose relationships have no direction. ``shared``: what learns the plan, for texts that
+    differ in literals alone, and the text as it was scanned for that.
 
     Raises
     ------
@@ -101,13 +102,14 @@ def plan_update(
     from qengine.syntax.checks import updates
 
     with planning(text, context.check_planning):
-        statement = one_statement(text)
+        statement = one_statement(text, None if shared is None else shared[1].tokens)
         check_planning()
         if not updates(statement.body) or statement.explain == "explain":
             return None
         planned = _bound(statement, text, undirected, procedures)
         if shared is not None and is_anchored(planned.logical.root):
-            shared.learn(statement, planned, False, partial(_bound, statement, text, undirected, procedures))
+            plans, scanned = shared
+            plans.learn(statement, planned, scanned, False, partial(_bound, statement, text, undirected, procedures))
         return planned
 
 

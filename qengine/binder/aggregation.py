@@ -40,7 +40,8 @@ class Grouping:
                 self.keys.setdefault(item.expr, item.name)
             elif isinstance(item.expr, AggregateCall):
                 self.calls.setdefault(item.expr, item.name)
-        for part in (part for item in self.items for part in preorder(item.expr)):
+        mixed = (item.expr for item in self.items if item.aggregates and not isinstance(item.expr, AggregateCall))
+        for part in (part for expr in mixed for part in preorder(expr)):
             if isinstance(part, AggregateCall) and part not in self.calls:
                 self.calls[part] = self.binding.names.anonymous()
 
@@ -59,6 +60,8 @@ class Grouping:
     def _over_groups(self, item: Item) -> Expr:
         if not item.aggregates:
             return Variable(self.keys[item.expr], type=item.expr.type, span=item.expr.span)
+        if isinstance(item.expr, AggregateCall):
+            return Variable(self.calls[item.expr], type=item.expr.type, span=item.expr.span)
         local = {name for part in preorder(item.expr) for name in bound_names(part)}
 
         def choose(part: Expr) -> Expr | None:

@@ -8,9 +8,8 @@ it for these too. One that updates, or runs in transactions of its own, becomes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import join

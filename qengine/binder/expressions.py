@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from qengine._deadline import check_planning
-from qengine._frozen import record
+from qengine._frozen import record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
 from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be

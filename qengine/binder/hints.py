@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine._nearest import nearest
 from qengine.binder.binding import did_you_mean
 from qengine.errors import SemanticError, Span

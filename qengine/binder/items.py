@@ -13,17 +13,16 @@ from qengine.syntax import ast
 
 @frozen
 class Item:
-    """One column: the user's name for it, its name in the plan, what was written, what it means."""
+    """One column: the user's name for it, its name in the plan, what was written, what it means.
+
+    ``aggregates``: whether the expression has an aggregate in it.
+    """
 
     alias: str
     name: str
     written: ast.Expression
     expr: Expr
-
-    @property
-    def aggregates(self) -> bool:
-        """Whether the expression has an aggregate in it."""
-        return aggregates(self.expr)
+    aggregates: bool
 
     @property
     def result(self) -> Variable:
@@ -33,7 +32,7 @@ class Item:
 
 def aggregates(expr: Expr) -> bool:
     """Tell whether an expression has an aggregate in it (those of its subqueries aside)."""
-    return any(isinstance(part, AggregateCall) for part in preorder(expr))
+    return any(type(part) is AggregateCall for part in preorder(expr))
 
 
 def is_plain(expr: Expr) -> bool:
@@ -52,12 +51,15 @@ def bind_items(binding: Binding, projection: ast.Projection, scope: Scope, uniqu
     written = (
         [(name, ast.Variable(name)) for name in sorted(scope.symbols) if not is_hidden(name)] if projection.star else []
     )
-    bound: list[tuple[str, ast.Expression, Expr]] = []
+    bound: list[tuple[str, ast.Expression, Expr, bool]] = []
     binder = ExpressionBinder(binding, scope, None)
     for alias, node in [*written, *((alias_of(item), item.expression) for item in projection.items)]:
-        bound.append((alias, node, binder.value(node)))
-    unique = unique or any(aggregates(expr) for _, _, expr in bound)
-    return tuple(Item(alias, _name(binding, alias, node, expr, unique), node, expr) for alias, node, expr in bound)
+        expr = binder.value(node)
+        bound.append((alias, node, expr, aggregates(expr)))
+    unique = unique or any(each for *_, each in bound)
+    return tuple(
+        [Item(alias, _name(binding, alias, node, expr, unique), node, expr, each) for alias, node, expr, each in bound]
+    )
 
 
 def _name(binding: Binding, alias: str, node: ast.Expression, expr: Expr, unique: bool) -> str:

@@ -7,9 +7,9 @@ predicates are bound, split into conjuncts, and put at the one element that they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 
-from qengine._frozen import record
+from qengine._frozen import record, replace
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder

@@ -54,8 +54,10 @@ class ProjectionScope:
 
     def _resolve(self, expr: Expr) -> Expr:
         """Express ``expr`` by the columns behind the projection."""
-        results = {item.expr: item for item in reversed(self.items)}
         new = {item.name for item in self.items} | self.carried
+        if isinstance(expr, Variable) and expr.name in new:
+            return expr
+        results = {item.expr: item for item in reversed(self.items)}
         local = {name for part in preorder(expr) for name in bound_names(part)}
         mixed = aggregates(expr)
 

@@ -6,9 +6,7 @@ Outside, they are the lists of the nodes that begin and end a hop: all nodes of 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.binder.binding import Binding
 from qengine.plan.expr import Call, Expr, Literal, Variable
 from qengine.plan.traverse import free_variables, substitute

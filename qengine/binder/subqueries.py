@@ -5,9 +5,9 @@ Each becomes a ``Subquery`` whose plan starts at an ``Argument`` with the outer 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
+from qengine._frozen import replace
 from qengine.binder.clauses import bind_body
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import list_type
@@ -77,4 +77,4 @@ def _started(plan: Operator, leaf: Argument) -> Operator:
         return leaf
     if isinstance(plan, Union):
         return replace(plan, inputs=tuple(_started(each, leaf) for each in plan.inputs))
-    return replace(plan, input=_started(plan.input, leaf))  # type: ignore[attr-defined,call-arg]
+    return replace(plan, input=_started(plan.input, leaf))  # type: ignore[attr-defined]

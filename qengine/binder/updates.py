@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
-from qengine._frozen import frozen, record
+from qengine._frozen import frozen, record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.call import BindClauses, bind_updating_call
 from qengine.binder.expressions import ExpressionBinder

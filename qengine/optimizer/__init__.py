@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import rewritten, steps, tentative
+from qengine.optimizer.rules import rewritten_both_ways, steps
 from qengine.optimizer.unused_hints import unused_hints
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
@@ -27,8 +27,7 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     def lowered(root: Operator) -> Operator:
         return lower(root, Demand(frozenset(logical.columns)), catalog).root
 
-    root = rewritten(logical.root)
-    early = tentative(root)
+    root, early = rewritten_both_ways(logical.root)
     careful = None if early is root else lowered(root)
     return PhysicalPlan(lowered(early), logical.columns, logical.explain, careful)
 

@@ -7,8 +7,8 @@ runs. Small columns are read faster than anything is looked up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import is_peeked

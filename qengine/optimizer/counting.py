@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.lower.demand import Demand

@@ -7,8 +7,7 @@ has too few is dropped before any path out of it is walked.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.matching import Matching, MatchingOrder, order_problem
 from qengine.optimizer.order import EXACT, CostModel
@@ -32,6 +31,8 @@ def first_match(matching: Matching, order: MatchingOrder, cardinality: Cardinali
         return order
     if _has_conditions(matching, cardinality):  # what satisfies them may lie apart from most rows
         return order
+    if len(order.names) == 1 and not matching.bound:
+        return replace(order, cost=min(order.cost, _A_STEP * max(order.rows, 1.0)), on_gpu=None)
     names = _near_first(matching, order.names, len(rows))
     numbered, problem = order_problem(matching, cardinality)
     number = {name: place for place, name in enumerate(numbered)}

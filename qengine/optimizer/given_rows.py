@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.optimizer.rules import rewritten
 from qengine.optimizer.symmetry import shape_of
 from qengine.plan.expr import Expr, Variable

@@ -13,10 +13,9 @@ what it has found: a semi-join.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences

@@ -8,11 +8,11 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
+from qengine.catalog.costs import costs
 from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
@@ -84,6 +84,8 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
+    if (alone := _of_one(matching, cardinality)) is not None:
+        return alone
     names, problem = order_problem(matching, cardinality)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
@@ -107,6 +109,24 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
         known,
         used.on("gpu").cost(found.vertices) if compared else None,
     )
+
+
+def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | None:
+    """Return the order of a single vertex without hints, at the cost that the model gives it; None for others."""
+    if len(matching.names) != 1 or matching.bound or matching.edges or matching.hints is not NO_HINTS:
+        return None
+    (name,) = matching.names
+    candidates = cardinality.candidates(name)
+    rows = max(candidates, 1.0)
+
+    def cost(constants: Mapping[str, float]) -> float:
+        if matching.counted and name not in matching.wanted:
+            return constants["locate"]
+        return constants["locate"] + constants["bind"] * candidates + constants["row"] * rows
+
+    host = cost(costs("cpu", "search"))
+    compared = matching.counted and host > _COMPARED
+    return MatchingOrder((name,), rows, host, on_gpu=cost(costs("gpu", "depth_first")) if compared else None)
 
 
 def order_on_gpu(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:

@@ -9,14 +9,13 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import chain
 from math import inf
 from typing import Any
 
 from qengine import _native
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.errors import OutOfMemory, Unsupported
 from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of, members

@@ -6,10 +6,9 @@ Vertices are numbers, sets of vertices are bit masks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import Incidence
 
 _UNKNOWN = Incidence((), True, True, None)

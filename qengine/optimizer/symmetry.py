@@ -10,9 +10,8 @@ This holds where no automorphism maps an embedding to itself: the vertices of an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Expr, Variable

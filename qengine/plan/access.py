@@ -80,6 +80,8 @@ def equality(predicate: Expr, name: str) -> tuple[str, Expr] | None:
 
 def constant(expr: Expr) -> bool:
     """Tell whether an expression has the same value in each row of an execution, and can't fail."""
+    if isinstance(expr, Literal | Parameter):
+        return True
     parts = tuple(preorder(expr))
     return all(isinstance(part, Literal | Parameter | ListOf) for part in parts) and not can_fail(expr)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import operator as op
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical
 from qengine.plan.fallible import fails_somewhere
 from qengine.plan.traverse import rewrite
@@ -29,6 +29,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": op.ge,
 }
 _NUMBERS = (int, float)
+_COMPUTED = frozenset((Logical, Call, Comparison))
 TRUE, FALSE = Literal(True, type=BOOLEAN), Literal(False, type=BOOLEAN)
 
 
@@ -38,6 +39,8 @@ def fold(expr: Expr) -> Expr:
 
 
 def _fold(expr: Expr) -> Expr:
+    if type(expr) not in _COMPUTED:
+        return expr
     match expr:
         case Logical(op="AND" | "OR"):
             return _logical(expr)

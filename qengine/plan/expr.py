@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from qengine.plan.pattern import LabelExpr
 
 
+class _Remembering:
+    """``variables``: what ``plan.traverse.free_variables`` has found of an expression, which never changes."""
+
+    __slots__ = ("variables",)
+    variables: frozenset[str]
+
+
 @frozen(kw_only=True)
-class Expr:
+class Expr(_Remembering):
     """Base of all bound expressions. ``child_fields``: those that hold sub-expressions, or a subquery's plan."""
 
     child_fields: ClassVar[tuple[str, ...]] = ()

@@ -51,7 +51,13 @@ def can_fail(expr: Expr) -> bool:
 
 def fails_somewhere(expr: Expr) -> bool:
     """Tell whether a part of an expression may fail, needed or not."""
-    return any(map(_fails_itself, preorder(expr)))
+    return any(type(part) in _FALLIBLE and _fails_itself(part) for part in preorder(expr))
+
+
+_FALLIBLE = frozenset(
+    (Property, HasLabels, MapProjection, Logical, Case, ListComprehension, Quantifier, Reduce, Call, Subquery)
+) | {AggregateCall}
+"""What ``_fails_itself`` looks at; it is asked for every part of every condition, again and again."""
 
 
 def _fails_itself(expr: Expr) -> bool:

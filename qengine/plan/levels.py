@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, Source, VertexLevel
 
 __all__ = ["links", "reordered", "without_order"]

@@ -6,10 +6,9 @@ is false for each; if ``c`` is null for one, neither is true.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.plan.expr import Call, Expr, Quantifier, Variable
 from qengine.plan.traverse import conjuncts, only_variable, substitute
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.plan.expr import (
     Call,
     Comparison,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from qengine._deadline import check_planning
+from qengine._frozen import replace
 from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
@@ -30,22 +30,27 @@ from qengine.types import ANY
 _POLLED = 1024  # nodes between two looks whether to stop
 
 
-def children(expr: Expr) -> Iterator[Expr]:
-    """Yield the direct sub-expressions, in the order in which they are written. Subquery plans are not entered."""
+_remember: Callable[[Expr, frozenset[str]], None] = Expr.variables.__set__  # type: ignore[attr-defined]
+
+
+def children(expr: Expr) -> list[Expr]:
+    """Return the direct sub-expressions, in the order in which they are written. Subquery plans are not entered."""
+    found: list[Expr] = []
     for name in expr.child_fields:
         value = getattr(expr, name)
         if isinstance(value, Expr):
-            yield value
+            found.append(value)
         elif isinstance(value, tuple):
-            yield from _expressions(value)
+            _gather(value, found)
+    return found
 
 
-def _expressions(items: tuple[Any, ...]) -> Iterator[Expr]:
+def _gather(items: tuple[Any, ...], found: list[Expr]) -> None:
     for item in items:
         if isinstance(item, Expr):
-            yield item
+            found.append(item)
         elif isinstance(item, tuple):
-            yield from _expressions(item)
+            _gather(item, found)
 
 
 def preorder(expr: Expr) -> Iterator[Expr]:
@@ -58,8 +63,8 @@ def preorder(expr: Expr) -> Iterator[Expr]:
         seen += 1
         if not seen % _POLLED:
             check_planning()
-        below = tuple(children(expr))
-        waiting.extend(reversed(below))
+        if expr.child_fields:
+            waiting += reversed(children(expr))
 
 
 def bound_names(expr: Expr) -> frozenset[str]:
@@ -77,18 +82,24 @@ def free_variables(expr: Expr) -> frozenset[str]:
     A comprehension's variable hides a column of the same name in the whole comprehension: binders give such
     variables names of their own, so the source never reads the hidden column.
     """
-    if isinstance(expr, Variable):
-        return frozenset((expr.name,))
-    if isinstance(expr, PathOf):
-        return frozenset(expr.elements)
-    if isinstance(expr, Subquery):
-        return frozenset(expr.outer)
+    known: frozenset[str] | None = getattr(expr, "variables", None)
+    if known is not None:
+        return known
     found: frozenset[str] = frozenset()
-    for place, child in enumerate(children(expr), 1):
-        if not place % _POLLED:
-            check_planning()
-        found |= free_variables(child)
-    return found - bound_names(expr)
+    if isinstance(expr, Variable):
+        found = frozenset((expr.name,))
+    elif isinstance(expr, PathOf):
+        found = frozenset(expr.elements)
+    elif isinstance(expr, Subquery):
+        found = frozenset(expr.outer)
+    else:
+        for place, child in enumerate(children(expr), 1):
+            if not place % _POLLED:
+                check_planning()
+            found |= free_variables(child)
+        found -= bound_names(expr)
+    _remember(expr, found)
+    return found
 
 
 def only_variable(expr: Expr) -> str | None:
@@ -100,17 +111,19 @@ def only_variable(expr: Expr) -> str | None:
 def is_repeatable(expr: Expr) -> bool:
     """Tell whether an expression has no subquery and gives the same whenever and however often it is evaluated."""
     for part in preorder(expr):
-        if isinstance(part, Subquery):
+        kind = type(part)
+        if kind is Subquery:
             return False
-        function = lookup(part.name) if isinstance(part, Call) else None
-        if function is not None and not function.deterministic:
-            return False
+        if kind is Call:
+            function = lookup(part.name)  # type: ignore[attr-defined]
+            if function is not None and not function.deterministic:
+                return False
     return True
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with ``change`` applied to every node, children first."""
-    return change(_with_children(expr, lambda child: rewrite(child, change)))
+    return change(_with_children(expr, lambda child: rewrite(child, change)) if expr.child_fields else expr)
 
 
 def substitute(expr: Expr, choose: Callable[[Expr], Expr | None]) -> Expr:
@@ -234,5 +247,5 @@ def operators(plan: Operator) -> Iterator[Operator]:
             value = getattr(each, name)
             if isinstance(value, Operator):
                 waiting.append(value)
-            elif isinstance(value, tuple):
-                waiting += [below for below in reversed(value) if isinstance(below, Operator | Step)]
+            elif isinstance(value, tuple) and value and isinstance(value[0], Operator | Step):
+                waiting += reversed(value)

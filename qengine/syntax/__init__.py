@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from qengine.syntax import ast
     from qengine.syntax.lexemes import Lexeme
+    from qengine.syntax.scanner import Token
 
 __all__ = ["is_complete", "parse", "tokens"]
 
 
-def parse(text: str) -> tuple[ast.Statement, ...]:
+def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, which ``;`` separates; none for a text of white space and comments.
 
     Parameters
     ----------
     text
         One or more statements.
+    tokens
+        What ``scanner.scan`` returns of it, where that is known.
 
     Raises
     ------
@@ -26,7 +29,7 @@ def parse(text: str) -> tuple[ast.Statement, ...]:
     """
     from qengine.syntax import parser  # not before the first query
 
-    return parser.parse(text)
+    return parser.parse(text, tokens)
 
 
 def tokens(text: str) -> list[Lexeme]:

@@ -25,15 +25,18 @@ MAX_TOKENS = 500_000
 _LOCK = threading.Lock()  # the builder has state; parsing holds the interpreter's lock anyway
 
 
-def parse(text: str) -> tuple[ast.Statement, ...]:
+def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, which ``;`` separates; none for a text of white space and comments.
+
+    ``tokens``: what ``scan`` returns of it, where that is known.
 
     Raises
     ------
     QuerySyntaxError
         At the first place where the text is not of the language.
     """
-    tokens = scan(text, limit=MAX_TOKENS)
+    if tokens is None:
+        tokens = scan(text, limit=MAX_TOKENS)
     if len(tokens) > MAX_TOKENS:
         span = Span(tokens[-1].start_pos, tokens[-1].end_pos)
         message = f"The text has more than {MAX_TOKENS:,} words and signs."

@@ -175,6 +175,28 @@ def test_integers_beyond_64_bits_on_the_way_are_exact() -> None:
     assert [mean for _, mean in graph.query(query, device="cpu").fetchall()] == exact
 
 
+@pytest.mark.parametrize("keys", ["", "n.g AS g, "])
+def test_sums_of_one_group_have_all_digits(keys: str) -> None:
+    whole = [2**62, 2**62 - 1, -(2**62), 3, None, -(2**62) + 5]
+    floats = [1e15, 0.123456789, -1e15, None, 3e-9, 1.0]
+    nodes = pa.table({"id": np.arange(6), "g": np.ones(6, np.int64), "w": whole, "f": floats})
+    graph = Graph.from_arrow([("P", nodes)], [], key="id")
+    query = f"MATCH (n:P) RETURN {keys}sum(n.w), count(n.w), sum(n.f), count(n.f)"
+    assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
+    (row,) = graph.query(query, device="cpu").fetchall()
+    total = math.fsum(each for each in floats if each is not None)
+    assert row[-4:-2] == (sum(each for each in whole if each is not None), 5)
+    assert row[-2] == pytest.approx(total, rel=1e-9) and row[-1] == 5
+
+
+def test_bounds_of_numbers_are_those_of_the_nodes_that_are_read() -> None:
+    nodes = [{"id": k, "labels": ["AB"[k % 2]], "properties": {"v": k % 2 * 10**9 + k, "f": 10.0**k}} for k in range(8)]
+    graph = Graph.from_records(nodes, [])
+    queries = [f"MATCH (n{label}) RETURN n.v, count(*), sum(n.v), sum(n.f)" for label in (":A", ":B", "", ":A|B")]
+    for query in [*queries, *reversed(queries)]:
+        agrees(graph, query)
+
+
 def test_memory_limit_is_kept() -> None:
     graph, _, _ = random_graph(3000, 90_000, np.ones(90_000))
     with pytest.raises(OutOfMemory):

@@ -17,7 +17,7 @@ from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.columns import ArrowColumn, Column, ObjectColumn
 from qengine.exec.common.operators import first_rows, sort
 from qengine.exec.common.operators.first_rows import FirstRows
-from qengine.exec.common.ordering import sort_keys, sorted_rows
+from qengine.exec.common.ordering import kth_least, sort_keys, sorted_rows
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.compare import order_key
 from tests.examples import examples
@@ -123,3 +123,16 @@ def test_a_row_that_makes_the_projection_fail_is_not_left_out() -> None:
     for device in ("cpu", "reference"):
         with pytest.raises(Exception, match="zero"):
             GRAPH.query(query, device=device).fetchall()
+
+
+@given(
+    st.one_of(
+        st.lists(st.integers(-3, 3), min_size=1, max_size=60),
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60),
+        st.lists(st.sampled_from([-(2**63), 2**63 - 1, 2**63 - 2, 5000, 0]), min_size=1, max_size=60),
+    ),
+    st.data(),
+)
+def test_selection_equals_sorting(values: list[int], data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, len(values) - 1))
+    assert kth_least(np.array(values, np.int64), k) == sorted(values)[k]

@@ -56,6 +56,7 @@ class Table {
   std::vector<uint32_t> index_;   // hashed: 1 + a group, or 0; a power of two long
   uint64_t size_ = 0, room_ = 0;  // groups
   int shift_ = 64;
+  bool alone_ = false;  // all rows are of one group
 };
 
 // A column's numbers, of the type that it has. get: whether an element has one.

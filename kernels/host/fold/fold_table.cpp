@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "fold/fold.h"
 
@@ -58,10 +59,73 @@ void run(const Task& task, const Block& block, int64_t* const* records) {
   });
 }
 
+// Calls each(i, code) for the rows of a block, with the code that a key has there.
+template <typename Each>
+void with_codes(const Key& key, const Block& block, Each&& each) {
+  const int64_t* ids = block.ids[key.column.variable];
+  const int64_t low = key.low;
+  with_reader(key.column, [&](const auto& reader, auto number) {
+    for (int i = 0; i < block.n; ++i)
+      each(i, reader.get(ids[i], &number) ? static_cast<uint64_t>(static_cast<int64_t>(number) - low + 1) : 0);
+  });
+}
+
+constexpr int kMostAlone = 8;  // digits
+
+// The same for rows of one group alone, whose record needn't be looked for, or written for each of them.
+template <bool kWeighted>
+void run_alone(const Task& task, const Block& block, int64_t* record) {
+  const int variable = task.column.variable;
+  int64_t* const to = record + task.slot;
+  if (!task.has_column) {
+    int64_t rows = kWeighted ? 0 : block.n;
+    if constexpr (kWeighted) rows = std::accumulate(block.weights, block.weights + block.n, int64_t{0});
+    *to += rows;
+    return;
+  }
+  with_reader(task.column, [&](const auto& reader, auto number) {
+    using Number = decltype(number);
+    const auto each = [&](auto&& add) { for_each<kWeighted>(block, reader, variable, number, add); };
+    int64_t found[kMostAlone] = {};
+    switch (task.operation) {
+      case kCount:
+        each([&](int, Number, int64_t weight) { found[0] += weight; });
+        *to += found[0];
+        return;
+      case kMin:
+        found[0] = *to;
+        each([&](int, Number value, int64_t) { found[0] = std::min(found[0], ordered(value)); });
+        *to = found[0];
+        return;
+      case kMax:
+        found[0] = *to;
+        each([&](int, Number value, int64_t) { found[0] = std::max(found[0], ordered(value)); });
+        *to = found[0];
+        return;
+      default: {
+        const double step = std::ldexp(1.0, static_cast<int>(task.bits));
+        const auto digits = [&](const auto& sums) {
+          each([&](int, Number value, int64_t weight) {
+            sums.each(value, [&found, weight](int k, int64_t digit) { found[k] += digit * weight; });
+          });
+        };
+        if constexpr (!std::is_same_v<Number, double>) digits(IntegerDigits{task.digits, task.bits});
+        else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step});
+        else if (task.digits == 2) digits(FloatDigits<2>{2, task.scale, step});
+        else digits(FloatDigits<0>{task.digits, task.scale, step});
+        for (int k = 0; k < task.digits; ++k) to[k] += found[k];
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Table::Table(const Plan& plan, const int64_t* empty, Charge& charge) : plan_(plan), empty_(empty), charge_(charge) {
   if (plan.hashed) return;
+  alone_ = plan.n_keys == 0 && std::all_of(plan.tasks, plan.tasks + plan.n_tasks, [](const Task& task) {
+    return task.operation != kDistinct && task.digits <= kMostAlone;
+  });
   size_ = plan.places;
   charge.add(size_ * static_cast<uint64_t>(plan.n_slots) * sizeof(int64_t));
   slots_.resize(size_ * static_cast<uint64_t>(plan.n_slots));
@@ -109,20 +173,26 @@ void Table::find(const uint64_t* codes, int n, int64_t** records) {
 }
 
 void Table::add(const Block& block) {
-  uint64_t codes[kBlock];
-  int64_t* records[kBlock];
-  std::fill(codes, codes + block.n, 0);
-  for (int k = 0; k < plan_.n_keys; ++k) {
-    const Key& key = plan_.keys[k];
-    const int64_t* ids = block.ids[key.column.variable];
-    with_reader(key.column, [&](const auto& reader, auto number) {
-      for (int i = 0; i < block.n; ++i) {
-        const uint64_t code = reader.get(ids[i], &number) ? static_cast<uint64_t>(static_cast<int64_t>(number) - key.low + 1) : 0;
-        codes[i] = codes[i] * key.places + code;
-      }
-    });
+  if (alone_) {
+    for (int k = 0; k < plan_.n_tasks; ++k) {
+      if (block.weights) run_alone<true>(plan_.tasks[k], block, record(0));
+      else run_alone<false>(plan_.tasks[k], block, record(0));
+    }
+    return;
   }
-  find(codes, block.n, records);
+  int64_t* records[kBlock];
+  if (plan_.n_keys == 1 && !plan_.hashed) {
+    int64_t* const base = record(0);
+    with_codes(plan_.keys[0], block, [&](int i, uint64_t code) { records[i] = base + code * static_cast<uint64_t>(plan_.n_slots); });
+  } else {
+    uint64_t codes[kBlock];
+    std::fill(codes, codes + block.n, 0);
+    for (int k = 0; k < plan_.n_keys; ++k) {
+      const Key& key = plan_.keys[k];
+      with_codes(key, block, [&](int i, uint64_t code) { codes[i] = codes[i] * key.places + code; });
+    }
+    find(codes, block.n, records);
+  }
   for (int k = 0; k < plan_.n_tasks; ++k) {
     if (block.weights) run<true>(plan_.tasks[k], block, records);
     else run<false>(plan_.tasks[k], block, records);

@@ -110,10 +110,13 @@ class _EntityColumn(Column):
         return type(self)(self.ids[indices])
 
     def slice(self, offset: int, length: int) -> Column:
+        if self._ids is None and self.bounds is not None:
+            begin, end = self.bounds
+            return type(self)(None, (min(begin + offset, end), min(begin + offset + length, end)))
         return type(self)(self.ids[offset : offset + length])
 
     def is_null(self) -> BoolArray:
-        return self.ids < 0
+        return self.ids < 0 if self._ids is not None else np.zeros(len(self), np.bool_)
 
     def values(self) -> list[Any]:
         handle = self.handle

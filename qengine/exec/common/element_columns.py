@@ -39,7 +39,7 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
 __all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "ends_of", "evaluated", "integer_ends", "keyed", "numbers_of", "ranked"]  # fmt: skip
+           "evaluated", "extent", "integer_extent", "keyed", "numbers_of", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -163,14 +163,42 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
 
 
+@frozen
+class _Extent:
+    """What ``extent`` keeps."""
+
+    least: Any
+    greatest: Any
+    nbytes: int = 64
+
+
+def extent(
+    expr: Expr, elements: Elements, runtime: Runtime, measured: Callable[[], tuple[Any, Any]]
+) -> tuple[Any, Any]:
+    """Return the bounds of an expression's numbers, as ``measured`` finds them; the graph keeps those of a property."""
+    if not isinstance(expr, Property) or not isinstance(expr.subject, Variable) or runtime.memory.limit is not None:
+        return measured()
+    key = ("extent", expr.key, elements.of_nodes, elements.ranges)
+    found: _Extent = runtime.store.derived.get(key, lambda: _Extent(*measured()))
+    return found.least, found.greatest
+
+
+def integer_extent(expr: Expr, column: ArrowColumn, elements: Elements, runtime: Runtime) -> tuple[Any, Any]:
+    """Return the least and the greatest of an expression's integers, None where there are none."""
+
+    def measured() -> tuple[Any, Any]:
+        found = pc.min_max(column.array)
+        return found["min"].as_py(), found["max"].as_py()
+
+    return extent(expr, elements, runtime, measured)
+
+
 def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> Keyed | None:
     if not isinstance(column, ArrowColumn) or not pa.types.is_int64(column.type) or not len(column):
         return None
     numbers = numbers_of(expr, column, elements, runtime)
-    if numbers is None:
-        return None
-    low, high = integer_ends(numbers, runtime)
-    if low is None or high is None or high - low >= _WIDEST:
+    low, high = integer_extent(expr, column, elements, runtime)
+    if numbers is None or low is None or high - low >= _WIDEST:
         return None
     return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
 
@@ -224,33 +252,6 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
         source = store.relationship_property(index, expr.key)
     buffer = None if source is None else source.array.buffers()[-1]
     return buffer is not None and bool(buffer.address == address)
-
-
-@frozen
-class _Ends:
-    """The least and the greatest of some numbers, kept with the graph."""
-
-    ends: tuple[Any, Any]
-    nbytes: int = 64
-
-
-def integer_ends(numbers: Numbers, runtime: Runtime) -> tuple[int | None, int | None]:
-    """Return the least and the greatest of integers, None of no number at all."""
-
-    def made() -> tuple[Any, Any]:
-        ends = pc.min_max(numbers.keep)
-        return ends["min"].as_py(), ends["max"].as_py()
-
-    return ends_of("integers", numbers, runtime, made)
-
-
-def ends_of(kind: str, numbers: Numbers, runtime: Runtime, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return what is made of numbers: the graph keeps it where they are stored."""
-    if not numbers.stored:
-        return make()
-    key = ("ends", kind, numbers.values.ctypes.data, len(numbers.values))
-    found: _Ends = runtime.store.derived.get(key, lambda: _Ends(make()))
-    return found.ends
 
 
 def compared_numbers(

@@ -23,7 +23,9 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 
-__all__ = ["lasting_ranks", "ranks", "sort_keys", "sorted_rows"]
+__all__ = ["kth_least", "lasting_ranks", "ranks", "sort_keys", "sorted_rows"]
+
+_FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
 
 
 def ranks(column: Column) -> IntArray:
@@ -119,6 +121,18 @@ def sorted_rows(keys: Sequence[IntArray], length: int, limit: int | None = None)
     return _sorted(keys, _candidates(keys, np.arange(length, dtype=np.int64), limit))[:limit]
 
 
+def kth_least(values: IntArray, k: int) -> int:
+    """Return the number before which k others come in ascending order; there are more than k.
+
+    Where they lie close together they are counted: NumPy's selection is slow where many are equal.
+    """
+    low, high = int(values.min()), int(values.max())
+    if high - low > max(_FEW_VALUES, len(values)):
+        return int(np.partition(values, k)[k])
+    ends = np.cumsum(np.bincount(values - low))
+    return low + int(np.searchsorted(ends, k, side="right"))
+
+
 def _sorted(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
     if len(keys) == 1:
         return rows[np.argsort(keys[0][rows], kind="stable")]
@@ -132,7 +146,7 @@ def _candidates(keys: Sequence[IntArray], rows: IntArray, limit: int) -> IntArra
     if not keys:
         return rows[:limit]
     values = keys[0][rows]
-    bound = np.partition(values, limit - 1)[limit - 1]
+    bound = kth_least(values, limit - 1)
     below = rows[values < bound]
     ties = _candidates(keys[1:], rows[values == bound], limit - len(below))
     return np.sort(np.concatenate([below, ties]))

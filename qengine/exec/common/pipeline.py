@@ -163,6 +163,16 @@ class _Builder:
             raise InternalError(f"The CPU executor doesn't know the operator {type(operator).__name__}.")
         return self.measured(operator, make(operator, self, first))
 
+    def later(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
+        """Return the stage of an operator that is rarely run: it is made when it is, unless a profile is to show it."""
+        if self.runtime.context.profile is not None:
+            return self(operator, first)
+
+        def run(outer: Batch) -> Iterator[Batch]:
+            return self(operator, first)(outer)
+
+        return run
+
     def measured(self, operator: logical.Operator, stage: Stage) -> Stage:
         """Return the stage of an operator, with what it does counted where a query is profiled."""
         profile = self.runtime.context.profile

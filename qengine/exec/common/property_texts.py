@@ -200,6 +200,11 @@ class PropertyTexts(ArrowColumn):
 
     def codes(self) -> tuple[IntArray, Codes] | None:
         """Return the code of each row, -1 for null, and what codes stand for; None where the property has none."""
+        found = self.places()
+        return None if found is None else (found[0].astype(np.int64), found[1])
+
+    def places(self) -> tuple[NDArray[np.int32], Codes] | None:
+        """Return the same as ``codes``, as they are kept."""
         found = self.of.codes(len(self))
         if found is None:
             return None
@@ -211,7 +216,7 @@ class PropertyTexts(ArrowColumn):
             if len(places) and places.view(np.uint64).max() >= len(column.array):  # negative ones are large
                 places = np.where(self._outside(), -1, places)
             codes = found.codes.take(places)
-        return codes.astype(np.int64), found
+        return codes, found
 
     def _outside(self) -> BoolArray:
         """Return where the property has no values: its column doesn't cover the id."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.calls import scheduled

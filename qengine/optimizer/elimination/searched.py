@@ -8,11 +8,10 @@ labels tell most vertices apart, there are few terms and each leaves little to s
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from math import isinf
 
 from qengine._deadline import check_planning
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.access import with_access
 from qengine.optimizer.cardinality import Cardinality

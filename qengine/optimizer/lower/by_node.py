@@ -10,9 +10,9 @@ terms of inclusion and exclusion cancel exactly.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import inf
 
+from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.match import MatchLowering, Purpose, check_kernels

@@ -7,9 +7,9 @@ EXISTS { (x)-->() }] }`` runs it for all items of all rows at once; the comprehe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from qengine._frozen import replace
 from qengine.errors import Unsupported
 from qengine.plan.expr import (
     Call,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
 from qengine.plan.traverse import free_variables

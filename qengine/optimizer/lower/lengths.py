@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.plan.expr import Call, Expr, PathOf, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.physical import Shortest
@@ -19,6 +19,8 @@ _KNOWN = "@length "
 
 def lengths_alone(root: Operator, exprs: Sequence[Expr]) -> tuple[Operator, tuple[Expr, ...]]:
     """Return an operator and all that is read of it, with shortest paths' lengths in the place of the paths."""
+    if not _is_over_shortest(root):
+        return root, tuple(exprs)
     read = frozenset[str]().union(*map(free_variables, exprs))
     for name in sorted(read):
         changed = [_of_length(expr, name) for expr in exprs]
@@ -26,6 +28,13 @@ def lengths_alone(root: Operator, exprs: Sequence[Expr]) -> tuple[Operator, tupl
         if found is not None:
             return lengths_alone(found, [expr for expr in changed if expr is not None])
     return root, tuple(exprs)
+
+
+def _is_over_shortest(operator: Operator) -> bool:
+    """Tell whether there may be a path at all below an operator."""
+    while isinstance(operator, Filter | Project):
+        operator = operator.input
+    return isinstance(operator, Shortest)
 
 
 def _of_length(expr: Expr, name: str) -> Expr | None:

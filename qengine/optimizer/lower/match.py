@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from math import inf
 
 from qengine._deadline import check_planning
-from qengine._frozen import frozen, record
+from qengine._frozen import frozen, record, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.access import looked_up_rows, with_access
 from qengine.optimizer.cardinality import Cardinality
@@ -356,7 +356,7 @@ class MatchLowering:
         if request.existence:
             order = first_match(matching, order, cardinality)
         enumerated = enumerated_instead(matching, order, cardinality) if request.existence else None
-        shapes = self._shapes(request, self._built(request, order))
+        shapes = self._shapes(request, order)
         if is_for_gpu() and not (shapes or request.existence):
             order = order_on_gpu(matching, order, cardinality)
         found = order if enumerated is None else matching_order(enumerated, cardinality)
@@ -384,12 +384,12 @@ class MatchLowering:
             return _MatchStrategy(order, matching.counted, elimination=elimination, shapes=shapes)
         return _MatchStrategy(order, matching.counted, join=join, shapes=shapes)
 
-    def _shapes(self, request: _MatchRequest, levels: Sequence[Level]) -> tuple[Component[View], ...]:
+    def _shapes(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Component[View], ...]:
         """Return the shapes that a GPU counts all embeddings by."""
         matching = request.matching
         if not matching.counted or matching.bound or request.emitted or request.existence:
             return ()
-        return count_shapes(levels, self.catalog)
+        return count_shapes(self._built(request, order), self.catalog)
 
     def _emit(self, request: _MatchRequest, strategy: _MatchStrategy) -> None:
         """Put the search, or its elimination, on top of the plan."""

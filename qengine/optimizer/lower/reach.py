@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.plan.expr import AggregateCall, Variable
 from qengine.plan.fallible import can_fail
 from qengine.plan.logical import Aggregate, Project

@@ -14,13 +14,15 @@ from qengine.plan.columns import columns_of
 from qengine.plan.expr import Expr, Subquery, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Attach
-from qengine.plan.traverse import rewrite
+from qengine.plan.traverse import preorder, rewrite
 
 
 def attach_subqueries(
     root: Operator, columns: tuple[str, ...], exprs: Sequence[Expr], catalog: CatalogView
 ) -> tuple[Operator, tuple[str, ...], tuple[Expr, ...]]:
     """Return the input with a column for each subquery of ``exprs``, its columns, and the expressions without them."""
+    if not any(type(part) is Subquery for expr in exprs for part in preorder(expr)):
+        return root, columns, tuple(exprs)
     from qengine.optimizer.lower.tail import lower
 
     state = root

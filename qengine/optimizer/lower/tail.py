@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import singledispatch
 
+from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered

@@ -1,12 +1,13 @@
 """Rewrites of the logical plan, in order. A rule is one function in one file: operator in, operator out.
 
-A rule's function changes one operator; it is applied to all of a plan, inputs first. The plans of subqueries are
-rewritten when they are lowered.
+A rule's function changes one operator; it is applied to all of a plan, inputs first. It says which operators and
+expressions it is for (``changes``), so that plans without them cost nothing. The plans of subqueries are rewritten when
+they are lowered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Set
 
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
@@ -23,14 +24,14 @@ from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
-from qengine.optimizer.rules.tree import bottom_up
+from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in
 from qengine.optimizer.rules.unused_optionals import unused_optionals
+from qengine.plan.expr import Subquery
 from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators, rewrite_plan
+from qengine.plan.updates import Update
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "steps", "tentative"]
-
-Rule = Callable[[Operator], Operator]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "rewritten_both_ways", "steps"]
 
 RULES: tuple[Rule, ...] = (
     split_chains,  # first, so that each half of a chain is a condition of its own
@@ -59,30 +60,60 @@ They are applied to the plans of subqueries, too.
 
 def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     """Yield the name of each rule that changes the plan, with the plan after it."""
-    for rule in () if is_as_written(root) else RULES:
-        changed = bottom_up(root, rule)
-        if changed is not root:
-            root = changed
-            yield rule.__name__, root
-    for rule in () if is_as_written(root) else TENTATIVE:
-        changed = rewrite_plan(root, rule)
-        if changed is not root:
-            root = changed
-            yield rule.__name__, root
+    if is_as_written(root):
+        return
+    bound = kinds_in(root)
+    for name, changed in _changing(root, bound):
+        root = changed
+        yield name, root
+    yield from _changing_tentatively(root, bound)
 
 
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
-    for rule in () if is_as_written(root) else RULES:
-        root = bottom_up(root, rule)
+    return root if is_as_written(root) else _rewritten(root, kinds_in(root))
+
+
+def rewritten_both_ways(root: Operator) -> tuple[Operator, Operator]:
+    """Return the plan as ``rewritten`` does, and after the tentative rules; the same where these change nothing."""
+    if is_as_written(root):
+        return root, root
+    bound = kinds_in(root)
+    early = careful = _rewritten(root, bound)
+    for _, changed in _changing_tentatively(careful, bound):
+        early = changed
+    return careful, early
+
+
+def _rewritten(root: Operator, bound: Set[type]) -> Operator:
+    for _, changed in _changing(root, bound):
+        root = changed
     return root
 
 
-def tentative(root: Operator) -> Operator:
-    """Return a rewritten plan after the tentative rules; the plan itself where these change nothing."""
-    for rule in () if is_as_written(root) else TENTATIVE:
-        root = rewrite_plan(root, rule)
-    return root
+def _changing(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
+    """Apply the rules; yield the name of each that changes the plan, with the plan after it.
+
+    ``bound``: what was in the plan before the first. No rule brings what another one reads into a plan without.
+    """
+    kinds = set(map(type, operators(root)))
+    for rule in RULES:
+        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(bound)):
+            continue
+        changed = bottom_up(root, rule)
+        if changed is not root:
+            root, kinds = changed, set(map(type, operators(changed)))
+            yield rule.__name__, root
+
+
+def _changing_tentatively(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
+    """Apply the tentative rules, as ``_changing`` does the others."""
+    nested = Subquery in bound or Update in bound
+    for rule in TENTATIVE:
+        changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
+        if changed is not root:
+            root = changed
+            yield rule.__name__, root
 
 
 def is_as_written(root: Operator) -> bool:

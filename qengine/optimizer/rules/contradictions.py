@@ -9,9 +9,10 @@ Wrong for: ranges over values of different types, which only compare as null; ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import product
 
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import FALSE
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, ListOf, Literal, Property, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -26,6 +27,7 @@ _NO_NAN = (NODE, RELATIONSHIP, INTEGER, STRING, BOOLEAN)  # NaN differs from its
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
+@changes(Filter, Match)
 def contradictions(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     match operator:
@@ -77,11 +79,10 @@ def _no_labels(labels: LabelExpr | None) -> bool:
 
 def _excluded(predicates: Sequence[Expr]) -> bool:
     """Tell whether a condition excludes another, or admits nothing by itself."""
-    known = set(predicates)
     for predicate in predicates:
         match predicate:
             case Call(name="NOT", args=(arg,)):
-                excluded = arg in known and is_repeatable(arg) and not condition_can_fail(arg)
+                excluded = arg in predicates and is_repeatable(arg) and not condition_can_fail(arg)
             case Call(name="IS NULL", args=(Property() as subject,)):
                 excluded = any(_needs(each, subject) for each in predicates)
             case Call(name="IN", args=(_, ListOf(items=()))):

@@ -8,11 +8,10 @@ Wrong for: ``COUNT {…} > 1``, which needs a second row.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from qengine.optimizer.rules.tree import with_expressions
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes, with_expressions
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Subquery
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Filter, Match, Operator, Project
 from qengine.plan.traverse import rewrite
 from qengine.types import BOOLEAN
 
@@ -21,6 +20,7 @@ _NONE = {("=", 0), ("<", 1), ("<=", 0)}
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
+@changes(Filter, Project, Match, reading=(Subquery,))
 def counts_to_existence(operator: Operator) -> Operator:
     """Apply the rule to one operator's expressions."""
     return with_expressions(operator, lambda expr: rewrite(expr, _asked))

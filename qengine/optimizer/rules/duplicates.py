@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from qengine._frozen import replace
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unwind
 from qengine.plan.pattern import PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables

@@ -11,9 +11,10 @@ give; selected paths, which are chosen before they are filtered.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Match, Operator
@@ -21,6 +22,7 @@ from qengine.plan.path_conditions import EachCondition, each_condition
 from qengine.plan.pattern import PatternRelationship, QueryGraph
 
 
+@changes(Match)
 def each_element(operator: Operator) -> Operator:
     """Apply the rule to an operator, for conditions that can't fail."""
     if not isinstance(operator, Match):

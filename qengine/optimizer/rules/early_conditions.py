@@ -10,10 +10,11 @@ plan with this rule applied is tentative; executors look at all nodes first, and
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
+from qengine._frozen import replace
 from qengine.optimizer.rules.each_element import conditions_put
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Match, Operator
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
@@ -22,6 +23,7 @@ from qengine.plan.traverse import only_variable
 Element = TypeVar("Element", PatternNode, PatternRelationship)
 
 
+@changes(Match)
 def early_conditions(operator: Operator) -> Operator:
     """Apply the rule to an operator."""
     if not isinstance(operator, Match):

@@ -12,11 +12,12 @@ direction doesn't say which ends are equal if their type is undirected.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import reduce
 from typing import TypeVar
 
-from qengine._frozen import record
+from qengine._frozen import record, replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.columns import columns_of
 from qengine.plan.constants import FALSE
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, PathOf, Variable
@@ -30,6 +31,7 @@ from qengine.types import ANY, BOOLEAN, NODE, RELATIONSHIP
 Element = TypeVar("Element", PatternNode, PatternRelationship)
 
 
+@changes(Match)
 def equal_elements(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if not isinstance(operator, Match) or not any(map(_equal, operator.graph.predicates)):

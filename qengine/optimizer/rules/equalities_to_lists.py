@@ -9,16 +9,16 @@ at behind an alternative that holds.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from qengine.optimizer.rules.tree import with_expressions
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes, with_expressions
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Parameter, Property, Variable, list_of_items
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Operator
+from qengine.plan.logical import Filter, Match, Operator, Project
 from qengine.plan.traverse import rewrite
 from qengine.types import BOOLEAN
 
 
+@changes(Filter, Project, Match, reading=(Logical,))
 def equalities_to_lists(operator: Operator) -> Operator:
     """Apply the rule to one operator's expressions."""
     return with_expressions(operator, lambda expr: rewrite(expr, _listed))

@@ -9,10 +9,11 @@ Wrong for: values of different types, whose comparison is left to the executors;
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import FALSE, TRUE, fold
 from qengine.plan.expr import Expr, Literal
 from qengine.plan.fallible import condition_can_fail
@@ -21,6 +22,7 @@ from qengine.plan.predicates import placed
 from qengine.plan.traverse import conjuncts
 
 
+@changes(Filter, Match)
 def fold_constants(operator: Operator) -> Operator:
     """Apply the rule to one operator; a filter that is always true goes."""
     if isinstance(operator, Filter):

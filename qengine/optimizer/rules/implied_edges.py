@@ -9,14 +9,15 @@ Wrong for: two relationships of one ``MATCH`` that must differ; ``count(*)``, wh
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.duplicates import below_distinct
-from qengine.plan.logical import Match, Operator
+from qengine.optimizer.rules.tree import changes
+from qengine.plan.logical import Aggregate, Distinct, Match, Operator
 from qengine.plan.pattern import Direction, LabelExpr, MatchMode, PatternNode, PatternRelationship, QueryGraph, names_in
 from qengine.plan.traverse import free_variables
 
 
+@changes(Aggregate, Distinct)
 def implied_edges(operator: Operator) -> Operator:
     """Apply the rule below one operator."""
     return below_distinct(operator, _without)

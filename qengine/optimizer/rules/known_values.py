@@ -10,11 +10,11 @@ Wrong for: parameters, whose values are not known yet; relationships of variable
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeVar
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.constants import COMPARE
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Property, Variable, list_of_items
 from qengine.plan.logical import Match, Operator
@@ -38,6 +38,7 @@ class _Fact:
     values: tuple[Literal, ...]
 
 
+@changes(Match)
 def known_values(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if not isinstance(operator, Match):
@@ -49,6 +50,8 @@ def known_values(operator: Operator) -> Operator:
 def _narrowed(graph: QueryGraph) -> QueryGraph:
     predicates = [*_predicates(graph)]
     if not predicates:
+        return graph
+    if not any(map(_may_list, predicates)):
         return graph
     facts = [fact for fact in map(_fact, predicates) if fact is not None]
     if not any(fact.op == "IN" for fact in facts):
@@ -107,6 +110,11 @@ def _predicates(graph: QueryGraph) -> Iterator[Expr]:
         if edge.hops is None:
             yield from edge.predicates
     yield from graph.predicates
+
+
+def _may_list(predicate: Expr) -> bool:
+    """Tell whether a condition may be a fact that says which values there are."""
+    return (isinstance(predicate, Comparison) and predicate.ops == ("=",)) or isinstance(predicate, Call)
 
 
 def _fact(predicate: Expr) -> _Fact | None:

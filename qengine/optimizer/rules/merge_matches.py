@@ -10,8 +10,8 @@ which the second only tests; patterns too large to be searched as one.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Match, Operator, Project
@@ -21,6 +21,7 @@ from qengine.plan.predicates import both
 _ELEMENTS = 30
 
 
+@changes(Match)
 def merge_matches(operator: Operator) -> Operator:
     """Apply the rule to one operator, whose input it has been applied to."""
     if not isinstance(operator, Match) or operator.optional:

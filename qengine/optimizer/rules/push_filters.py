@@ -12,8 +12,9 @@ before it is filtered; conditions that can fail, which wait until everything els
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unwind
@@ -23,6 +24,7 @@ from qengine.plan.traverse import conjunction, conjuncts, free_variables, is_rep
 Conditions = Sequence[Expr]
 
 
+@changes(Filter)
 def push_filters(operator: Operator) -> Operator:
     """Apply the rule to one operator, whose inputs it has been applied to."""
     if not isinstance(operator, Filter):

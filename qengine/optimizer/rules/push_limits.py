@@ -7,13 +7,14 @@ Wrong for: ``MATCH`` and ``UNWIND``, which drop rows; ``Sort`` and ``Distinct``,
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
 from qengine.optimizer.rules.top_k import added
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Limit, Match, Operator, Project, Skip
 
 
+@changes(Limit)
 def push_limits(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if not isinstance(operator, Limit):

@@ -8,10 +8,12 @@ Wrong for: ``WITH DISTINCT a, b RETURN DISTINCT a``, whose projection makes rows
 
 from __future__ import annotations
 
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort
 
 
+@changes(Distinct)
 def redundant_distinct(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if isinstance(operator, Distinct) and _key(operator.input) is not None:

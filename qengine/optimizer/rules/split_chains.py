@@ -9,11 +9,12 @@ be evaluated twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from typing import TypeVar
 
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Match, Operator
@@ -24,6 +25,7 @@ from qengine.plan.traverse import conjunction, conjuncts
 Element = TypeVar("Element", PatternNode, PatternRelationship)
 
 
+@changes(Filter, Match)
 def split_chains(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     match operator:

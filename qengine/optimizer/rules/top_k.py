@@ -7,13 +7,14 @@ Wrong for: ``Limit`` over ``Distinct`` over ``Sort``, where more than k sorted r
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from qengine._frozen import replace
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.expr import Call, Expr, Literal
 from qengine.plan.logical import Limit, Operator, Project, Skip, Sort
 from qengine.types import INTEGER
 
 
+@changes(Limit)
 def top_k(operator: Operator) -> Operator:
     """Apply the rule to one operator."""
     if isinstance(operator, Limit):

@@ -1,23 +1,74 @@
-"""Walks over operator trees and their expressions for rules."""
+"""Walks over operator trees and their expressions for rules, and which of these a rule may change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from qengine._deadline import check_planning
+from qengine._frozen import replace
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship
 
-__all__ = ["bottom_up", "with_expressions"]
+__all__ = ["Rule", "bottom_up", "changes", "kinds_in", "with_expressions"]
+
+_POLLED = 1024  # nodes between two looks whether to stop
 
 Elements = TypeVar("Elements", tuple[PatternNode, ...], tuple[PatternRelationship, ...])
 
 
-def bottom_up(operator: Operator, change: Callable[[Operator], Operator]) -> Operator:
+class Rule(Protocol):
+    """Returns an operator changed, or as it is; inputs it has been applied to already.
+
+    ``of``: the operators that it may change. ``reading``: expressions one of which must be in the plan as it was bound;
+    none: any will do.
+    """
+
+    __name__: str
+    of: frozenset[type[Operator]]
+    reading: frozenset[type[Expr]]
+
+    def __call__(self, operator: Operator, /) -> Operator:
+        """Apply the rule to one operator."""
+
+
+def changes(
+    *operators: type[Operator], reading: tuple[type[Expr], ...] = ()
+) -> Callable[[Callable[[Operator], Operator]], Rule]:
+    """Make a function a rule that changes these operators alone: a plan without them is not looked through for it."""
+
+    def decorate(function: Any) -> Rule:
+        function.of, function.reading = frozenset(operators), frozenset(reading)
+        rule: Rule = function
+        return rule
+
+    return decorate
+
+
+def kinds_in(plan: Any) -> set[type]:
+    """Return the classes of all nodes of a plan, of operators and expressions, those of subqueries too."""
+    found: set[type] = set()
+    todo = [plan]
+    seen = 0
+    while todo:
+        node = todo.pop()
+        seen += 1
+        if not seen % _POLLED:
+            check_planning()
+        kind = type(node)
+        if kind is tuple:
+            todo += node
+        elif kind is not str:  # the items of tuples may be no nodes
+            found.add(kind)
+            for name in getattr(kind, "child_fields", ()):
+                todo.append(getattr(node, name))
+    return found
+
+
+def bottom_up(operator: Operator, change: Rule) -> Operator:
     """Return the tree with ``change`` applied to every operator, inputs first. Chains of any length are fine."""
+    of = change.of
     check_planning()
     chain: list[Operator] = []
     while (below := getattr(operator, "input", None)) is not None:
@@ -27,9 +78,11 @@ def bottom_up(operator: Operator, change: Callable[[Operator], Operator]) -> Ope
         inputs = tuple(bottom_up(each, change) for each in operator.inputs)
         if any(new is not old for new, old in zip(inputs, operator.inputs, strict=True)):
             operator = replace(operator, inputs=inputs)
-    new = change(operator)
+    new = change(operator) if type(operator) in of else operator
     for above in reversed(chain):
-        new = change(above if new is above.input else replace(above, input=new))  # type: ignore[attr-defined, call-arg]
+        if new is not above.input:  # type: ignore[attr-defined]
+            above = replace(above, input=new)
+        new = change(above) if type(above) in of else above
     return new
 
 

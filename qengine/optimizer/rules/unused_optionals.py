@@ -9,10 +9,12 @@ Wrong for: ``MATCH``, which drops rows without a match; ``count(*)`` above, whic
 from __future__ import annotations
 
 from qengine.optimizer.rules.duplicates import below_distinct
+from qengine.optimizer.rules.tree import changes
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Match, Operator
+from qengine.plan.logical import Aggregate, Distinct, Match, Operator
 
 
+@changes(Aggregate, Distinct)
 def unused_optionals(operator: Operator) -> Operator:
     """Apply the rule below one operator."""
     return below_distinct(operator, _without)

@@ -17,7 +17,7 @@ from qengine.exec.common import pipeline
 from qengine.exec.common.operators import aggregate
 from qengine.exec.context import ExecutionContext
 from qengine.plan import logical as op
-from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Property, Variable
+from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Property, Variable
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Attach, EdgeLevel, Optional, PhysicalPlan, Search, VertexLevel
 from qengine.storage import from_records
@@ -70,6 +70,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSearch:
 
 
 def scan(source: op.Operator | None = None, seeds: tuple[str, ...] = (), **options: Any) -> Search:
+    """Return a search for the fake: breadth first, as one level alone would be read without a search."""
+    options.setdefault("strategy", "extend")
     levels = (*(VertexLevel(name) for name in seeds), VertexLevel("n"))
     return Search(source or op.Unit(), levels, len(seeds), options.pop("emit", ("n",)), **options)
 
@@ -83,6 +85,19 @@ def rows(plan: op.Operator, *columns: str, context: ExecutionContext | None = No
 
 
 V = Property(Variable("n"), "v")
+
+
+@pytest.mark.parametrize("predicates", [(), (Comparison((">=",), (Property(Variable("n"), "v"), Literal(7))),)])
+def test_one_level_alone_is_read_without_a_search(fake: FakeSearch, predicates: tuple[Expr, ...]) -> None:
+    search = Search(op.Unit(), (VertexLevel("n", None, predicates),), 0, ("n",))
+    context = ExecutionContext({})
+    found = [batch.length for batch in pipeline.run(PhysicalPlan(op.Limit(search, Literal(3)), ("n",)), STORE, context)]
+    assert found == [3] and not fake.seeds
+    kept = [i for i in range(COUNT) if not predicates or i % 10 >= 7]
+    assert [node.id for (node,) in rows(search, "n")] == kept
+    once = op.Project(search, (("v", V),))
+    assert rows(once, "v") == [(i % 10,) for i in kept]
+    assert not fake.seeds
 
 
 def test_limit_stops_the_search(fake: FakeSearch) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from qengine.exec.common.columns import (
     ArrowColumn,
@@ -31,7 +32,7 @@ from qengine.exec.common.expressions.operand import NUMERIC, Operand, holds_text
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["COMPARISON", "combine_truths"]
+__all__ = ["COMPARISON", "combine_truths", "true_rows"]
 
 _EXACT = 2.0**53  # up to here every integer is a double
 _FLAT = frozenset({"boolean", "integer", "float", "string"})
@@ -83,6 +84,27 @@ def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
     return function
 
 
+def true_rows(op: str, left: Column, right: Column) -> BoolArray | None:
+    """Return the rows for which a comparison is true: of two numbers of one kind, or a text property with a string.
+
+    Where nobody asks for null, NumPy takes a quarter of the time of Arrow, which makes bits. None for other columns.
+    """
+    if isinstance(left, ConstantColumn):
+        left, right, op = right, left, _MIRRORED[op]
+    if isinstance(left, PropertyTexts):
+        if not isinstance(right, ConstantColumn) or type(right.value) is not str or (coded := left.places()) is None:
+            return None
+        mine, codes = coded
+        true = _beside(op, mine, *codes.place(right.value))
+        return true if op == "=" else np.logical_and(true, mine >= 0)
+    a, b = operand(left), operand(right)
+    if a.kind not in NUMERIC or a.kind != b.kind:
+        return None
+    compared: BoolArray = _NUMPY[op](numpy_values(a), numpy_values(b))
+    nulls = null_rows(left, right)
+    return compared if nulls is None else np.logical_and(compared, ~nulls)
+
+
 def _by_code(op: str, left: Column, right: Column) -> Column | None:
     """Return the comparison of a text property with a string, or with the same property of others, by codes.
 
@@ -103,7 +125,7 @@ def _by_code(op: str, left: Column, right: Column) -> Column | None:
     return None
 
 
-def _beside(op: str, codes: IntArray, place: int, found: bool) -> BoolArray:
+def _beside(op: str, codes: IntArray | NDArray[np.int32], place: int, found: bool) -> BoolArray:
     """Compare codes with a string before which ``place`` strings stand; ``found``: the next is equal to it."""
     if found:
         compared: BoolArray = _NUMPY[op](codes, place)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, cached_property, partial
 from itertools import islice, repeat
 from typing import Any
 
@@ -34,7 +34,7 @@ from qengine.exec.common.columns import (
     from_values,
 )
 from qengine.exec.common.expressions.arithmetic import ARITHMETIC
-from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths
+from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths, true_rows
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
@@ -113,16 +113,40 @@ def compile_predicate(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolA
     ExecutionError
         By the function, where the value is no boolean.
     """
-    evaluate = compile_expression(expr, runtime)
-
-    def of_part(batch: Batch) -> BoolArray:
-        return truths(evaluate(batch), expr)
+    of_part = _compared(expr, runtime) or _true(expr, runtime)
 
     def holds(batch: Batch) -> BoolArray:
         found = [truth for _, truth in by_parts(batch, of_part, runtime.memory)]
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, np.bool_)])
 
     return holds
+
+
+def _true(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray]:
+    evaluate = compile_expression(expr, runtime)
+    return lambda batch: truths(evaluate(batch), expr)
+
+
+def _compared(expr: x.Expr, runtime: Runtime) -> Callable[[Batch], BoolArray] | None:
+    """Return what tells where a single comparison is true; None for other conditions, and where memory is limited."""
+    if not isinstance(expr, x.Comparison) or len(expr.ops) > 1 or runtime.memory.limit is not None:
+        return None
+    (op,) = expr.ops
+    left, right = (compile_expression(arg, runtime) for arg in expr.args)
+    given = x.Call(
+        op, tuple(x.Variable(f"{place}", type=arg.type) for place, arg in enumerate(expr.args)), span=expr.span
+    )
+    otherwise = cache(lambda: compile_expression(given, runtime))
+
+    def of_part(batch: Batch) -> BoolArray:
+        columns = left(batch), right(batch)
+        found = None if _constants(*columns) else true_rows(op, *columns)
+        if found is None:
+            named = Batch(batch.length, dict(zip("01", columns, strict=True)))
+            return truths(otherwise()(named), expr)
+        return found
+
+    return of_part
 
 
 def truths(column: Column, expr: x.Expr) -> BoolArray:
@@ -201,7 +225,10 @@ def _strict(
     """
     evaluators = [compile_expression(arg, runtime) for arg in args]
     names = [f"{index}" for index in range(len(args))]
-    stand_in = rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
+
+    def stand_in() -> x.Expr:
+        return rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
+
     by_row = _ByRow(stand_in, runtime)
     folds = not (isinstance(expr, x.Call) and expr.name in VOLATILE)
     memory = runtime.memory
@@ -213,7 +240,7 @@ def _strict(
 
     def evaluate(batch: Batch) -> Column:
         columns = [evaluator(batch) for evaluator in evaluators]
-        if folds and all(isinstance(column, ConstantColumn) for column in columns):
+        if folds and all(type(column) is ConstantColumn for column in columns):
             row = {name: column.value for name, column in zip(names, columns, strict=True)}  # type: ignore[attr-defined]
             return ConstantColumn(by_row.function(row), batch.length)
         if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):
@@ -229,21 +256,23 @@ def _strict(
 
 
 class _ByRow:
-    """The row-wise evaluator behind an expression, compiled when first needed."""
+    """The row-wise evaluator behind an expression, which ``make`` returns; compiled when first needed."""
 
-    __slots__ = ("_charges", "_expr", "_function", "_runtime")
-
-    def __init__(self, expr: x.Expr, runtime: Runtime) -> None:
-        self._expr = expr
+    def __init__(self, make: Callable[[], x.Expr], runtime: Runtime) -> None:
+        self._make = make
         self._runtime = runtime
-        self._charges = runtime.memory.limit is not None and scalar.charges(expr)
-        self._function: Callable[[Any], Any] | None = None
 
-    @property
+    @cached_property
+    def _expr(self) -> x.Expr:
+        return self._make()
+
+    @cached_property
+    def _charges(self) -> bool:
+        return self._runtime.memory.limit is not None and scalar.charges(self._expr)
+
+    @cached_property
     def function(self) -> Callable[[Any], Any]:
-        if self._function is None:
-            self._function = scalar.compile(self._expr, self._runtime.environment)
-        return self._function
+        return scalar.compile(self._expr, self._runtime.environment)
 
     def __call__(self, columns: dict[str, Column], length: int) -> Column:
         memory = self._runtime.memory
@@ -302,7 +331,7 @@ class _ByRow:
 
 
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
-    by_row = _ByRow(expr, runtime)
+    by_row = _ByRow(lambda: expr, runtime)
     names = free_variables(expr)
 
     def evaluate(batch: Batch) -> Column:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
@@ -35,7 +34,7 @@ __all__ = ["aggregate_entries_stage"]
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
     """Emit what the aggregate below does; where its values can't be folded, what it does with rows."""
     runtime = build.runtime
-    rows = build(operator.input, first)
+    rows = build.later(operator.input, first)
     named = ((name, counted_call(call)) for name, call in operator.input.aggregates)
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from qengine.exec.common.aggregates import Aggregator, State, aggregator, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
@@ -32,7 +32,7 @@ def counted_call(call: AggregateCall) -> AggregateCall:
 
 
 class Aggregation:
-    """The expressions of an ``Aggregate``, compiled.
+    """The expressions of an ``Aggregate``, compiled where rows are grouped by them.
 
     ``weight``: the column that says how often a row counts. ``apart``: no two rows are of one group, but for those of
     different outer rows. ``whose``: the operator of the plan that it runs, where ``operator`` is made of that.
@@ -51,19 +51,25 @@ class Aggregation:
         self._runtime = runtime
         self._weight = weight
         self._names = [name for name, _ in operator.keys]
-        self._keys = [compile_expression(expr, runtime) for _, expr in operator.keys]
+        self._key_exprs = [expr for _, expr in operator.keys]
         self._results = [name for name, _ in operator.aggregates]
         self._calls = [call for _, call in operator.aggregates]
         self._aggregators: list[Aggregator] = [aggregator(call) for call in self._calls]
-        self._args: list[list[Evaluate]] = [
-            [compile_expression(arg, runtime) for arg in call.args] for call in self._calls
-        ]
+
+    @cached_property
+    def _keys(self) -> list[Evaluate]:
+        return [compile_expression(expr, self._runtime) for expr in self._key_exprs]
+
+    @cached_property
+    def _args(self) -> list[list[Evaluate]]:
+        return [[compile_expression(arg, self._runtime) for arg in call.args] for call in self._calls]
 
     def run(
         self, batches: Iterator[Batch], outer: Batch, folded: Callable[[], FoldedGroups] | None = None
     ) -> Iterator[Batch]:
         """Yield the groups of all batches; ``folded`` gives those of other rows once the batches have ended."""
         memory = self._runtime.memory
+        _ = self._keys, self._args  # a parameter that can't be a value is told of, rows or none
         with memory.holding("Aggregate") as holding:
             apart = self._apart and ROW not in outer.columns
             merge = GroupMerge(self._aggregators, apart, self._runtime, self._whose)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.element_columns import (
     IDS,
     INTEGERS,
@@ -14,7 +14,7 @@ from qengine.exec.common.element_columns import (
     Numbers,
     elements_of,
     evaluated,
-    integer_ends,
+    integer_extent,
     numbers_of,
     ranked,
 )
@@ -100,6 +100,8 @@ def _numbers(expr: Expr, elements: Elements, build: Build) -> Numbers | None:
     numbers = numbers_of(expr, column, elements, build.runtime)
     if numbers is None:
         return ranked(expr, column, elements, build.runtime)[0]
-    if numbers.kind == INTEGERS and numbers.nullable and integer_ends(numbers, build.runtime)[1] == _GREATEST:
-        return None  # which null stands for
+    if numbers.kind == INTEGERS and numbers.nullable:
+        assert isinstance(column, ArrowColumn)
+        if integer_extent(expr, column, elements, build.runtime)[1] == _GREATEST:
+            return None  # which null stands for
     return numbers

@@ -11,7 +11,7 @@ from qengine.exec.common.batch_parts import by_parts, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import Evaluate
 from qengine.exec.common.operators.stage import rows_of
-from qengine.exec.common.ordering import lasting_ranks, sort_keys
+from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys
 from qengine.exec.memory import MemoryAccount
 
 __all__ = ["FirstRows"]
@@ -83,7 +83,7 @@ class FirstRows:
             places = np.arange(len(rows), dtype=np.int64)  # of those that tie
             for ranks in sort_keys([(self._column(evaluate, batch, rows), ascending)]):
                 found = ranks[places]
-                bound = np.partition(found, left - 1)[left - 1]
+                bound = kth_least(found, left - 1)
                 first = places[np.flatnonzero(found < bound)]
                 kept.append(rows[first])
                 left -= len(first)

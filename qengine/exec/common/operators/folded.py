@@ -29,9 +29,9 @@ from qengine.exec.common.element_columns import (
     Elements,
     Keyed,
     Numbers,
-    ends_of,
     evaluated,
-    integer_ends,
+    extent,
+    integer_extent,
     keyed,
     numbers_of,
     ranked,
@@ -226,7 +226,9 @@ class Folded:
         room = _SUMMED_BITS - self._weight_bits
         present = self._count(expr, column)
         if numbers.kind == INTEGERS:
-            most = max(abs(end or 0) for end in integer_ends(numbers, self._runtime)).bit_length()
+            assert isinstance(column, ArrowColumn)
+            least, greatest = integer_extent(expr, column, self._elements[name], self._runtime)
+            most = max(abs(least or 0), abs(greatest or 0)).bit_length()
             digits = max(1, -(-most // room))
             place = self._task(Task(SUM, name, numbers, digits, room), expr)
             return lambda columns, apart: [
@@ -235,7 +237,7 @@ class Folded:
                 integer_column(columns[present][0]),
             ]
         room = min(room, _MANTISSA)
-        scaled = self._scaled(numbers, room)
+        scaled = self._scaled(expr, numbers, room)
         if scaled is None:
             return None
         digits, top = scaled
@@ -251,11 +253,12 @@ class Folded:
 
         return state
 
-    def _scaled(self, numbers: Numbers, room: int) -> tuple[int, int] | None:
+    def _scaled(self, expr: Expr, numbers: Numbers, room: int) -> tuple[int, int] | None:
         """Return how many digits floats take, and the power of two that all are below."""
         from qengine.exec.host.folds import float_range
 
-        least, greatest = ends_of("floats", numbers, self._runtime, lambda: float_range(numbers, self._runtime.context))
+        elements, context = self._elements[variable_of(expr)], self._runtime.context
+        least, greatest = extent(expr, elements, self._runtime, lambda: float_range(numbers, context))
         if not isfinite(greatest):
             return None
         top, low = frexp(greatest)[1], frexp(least)[1]

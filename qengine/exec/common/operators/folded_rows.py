@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 
+from qengine._frozen import replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import Batch

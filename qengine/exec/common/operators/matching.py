@@ -11,8 +11,9 @@ from qengine.errors import ResourceError
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
-from qengine.exec.common.operators.stage import Build, Stage
-from qengine.plan import physical
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.vertex_scan import scanned_level, scanned_vertices
+from qengine.plan import logical, physical
 
 if TYPE_CHECKING:
     from qengine.exec.common.runtime import Runtime
@@ -25,7 +26,22 @@ __all__ = ["eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     """Emit the embeddings for each input row, with the input's columns."""
-    return _searched(operator, build(operator.input, first), build, first)
+    upstream = build(operator.input, first)
+    searched = _searched(operator, upstream, build, first)
+    level = scanned_level(operator, build.runtime)
+    if level is None or not isinstance(operator.input, logical.Unit):
+        return searched
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        if ROW in outer.columns:
+            yield from searched(outer)
+            return
+        for _ in upstream(outer):
+            for column in scanned_vertices(level, build.runtime, build.masks, first):
+                build.runtime.context.check()
+                yield Batch(len(column), {level.name: column})
+
+    return run
 
 
 def _searched(operator: physical.Search, upstream: Stage, build: Build, first: int) -> Stage:

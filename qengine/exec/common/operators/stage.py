@@ -42,6 +42,9 @@ class Build(Protocol):
     def __call__(self, operator: Operator, first: int = BATCH_ROWS) -> Stage:
         """Return the stage that runs ``operator``."""
 
+    def later(self, operator: Operator, first: int = BATCH_ROWS) -> Stage:
+        """Return the stage of an operator that is rarely run: it is made when it is, unless a profile is to show it."""
+
     def measured(self, operator: Operator, stage: Stage) -> Stage:
         """Return a stage that runs ``operator``, made by another's; its rows and seconds are counted in a profile."""
 

@@ -1,0 +1,65 @@
+"""The vertices of a search that is one level alone: label ranges and masks are read in Python, no native search begins.
+
+Where nothing is asked of the vertices, a column is a range of ids, so that properties are slices of what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qengine.exec.common.batch import BATCH_ROWS
+from qengine.exec.common.batch_parts import pieces
+from qengine.exec.common.columns import NodeColumn
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.runtime import Runtime
+from qengine.plan.access import FEW
+from qengine.plan.folding import entry_levels
+from qengine.plan.physical import Search, VertexLevel
+
+__all__ = ["scanned_level", "scanned_vertices"]
+
+
+def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
+    """Return the only level of a search that emits each of its vertices once; None for another search.
+
+    Where memory is limited the native search is asked, which charges what it holds.
+    """
+    if search.seeds or search.exists or search.count is not None or search.strategy != "search":
+        return None
+    if runtime.matchers is not None or runtime.memory.limit is not None:
+        return None
+    levels = entry_levels(search)
+    if levels is None or levels[1] is not None or search.emit != (levels[0].name,):
+        return None
+    return levels[0]
+
+
+def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: int) -> Iterator[NodeColumn]:
+    """Yield the vertices of a level, ascending; ``first``: how many the consumer would like at first.
+
+    Raises
+    ------
+    ExecutionError
+        Where a predicate fails.
+    QueryTimeout, QueryInterrupted
+        By the context's limits.
+    """
+    ranges = runtime.store.label_ranges(level.labels).tolist()
+    if not level.predicates:
+        for low, high in ranges:
+            for offset, length in pieces(high - low, first):
+                yield NodeColumn(None, (low + offset, low + offset + length))
+            first = BATCH_ROWS
+        return
+    listed = masks.vertex_list(level, ranges) if level.access and ranges else None
+    if listed is None:
+        parts = [
+            np.flatnonzero(masks.vertex_mask(level.name, level.predicates, low, high)) + low for low, high in ranges
+        ]
+        listed = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
+        if level.access and len(listed) * FEW <= sum(high - low for low, high in ranges):
+            masks.scanned(level)
+    for offset, length in pieces(len(listed), first):
+        yield NodeColumn(listed[offset : offset + length])
