@@ -39,12 +39,13 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
 __all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "keyed", "numbers_of", "ranked"]  # fmt: skip
+           "evaluated", "evaluations", "keyed", "numbers_of", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
 
 _RANGE = 1 << 19  # elements that are evaluated at a time
+_STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
 _WIDEST = 2**40  # a range of integers that are codes as they are
 
 
@@ -114,6 +115,12 @@ def elements_of(level: Level, runtime: Runtime) -> Elements | None:
         chosen = range(len(store.types)) if not level.types else sorted(each for each in named if each is not None)
         ranges = [(info.base, info.base + info.count) for info in (store.types[k] for k in chosen) if info.count]
     return Elements(level.name, isinstance(level, VertexLevel), tuple(ranges)) if ranges else None
+
+
+def evaluations(expr: Expr, elements: Elements) -> int:
+    """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
+    stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
+    return (elements.end - elements.begin) // (_STORED if stored else 1)
 
 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,13 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.race import raced
+from qengine.exec.host.row_sinks import SinkSource
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
+
+if TYPE_CHECKING:
+    from qengine.exec.common.operators.diversion import Diversion
+    from qengine.exec.host.row_sinks import RowSink
 
 __all__ = ["SearchChunk", "run_search"]
 
@@ -42,7 +48,13 @@ class SearchChunk:
 
 
 def run_search(
-    store: ExecView, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
+    store: ExecView,
+    search: Search,
+    seeds: Sequence[Ids],
+    rows: int,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    diversion: Diversion | None = None,
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
@@ -54,6 +66,8 @@ def run_search(
         int64[rows] for each seed level: vertex ids, -1 for null. Without seeds each row gets all embeddings.
     masks
         Evaluates predicates of single variables.
+    diversion
+        May take rows from the search as it runs, which are then not yielded.
 
     Raises
     ------
@@ -68,7 +82,7 @@ def run_search(
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)
-    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows)
+    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows, diversion)
     yield from completed(found, resolved, search, seeds, rows, chunk_rows)
 
 
@@ -102,9 +116,11 @@ def _run(
     context: ExecutionContext,
     masks: MaskProvider,
     chunk_rows: int,
+    diversion: Diversion | None,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is enumerated, one count for each row."""
     running = SearchHandle(resolved, seeds, rows, context, chunk_rows)
+    sink: RowSink | None = None
     try:
         if resolved.summed and not search.seeds:
             total, winner = raced(running, store, search, context, masks, chunk_rows)
@@ -112,14 +128,37 @@ def _run(
             return
         done = False
         while not done:
+            wanted = None if diversion is None else diversion.opened(_source(resolved, search))
+            if wanted is not None:
+                sink = _attached(running, wanted)
             n, done = running.wait()
             if n:
                 yield _taken(running, resolved, search, n)
+        if sink is not None:
+            sink.end()
     except KeyboardInterrupt:
         context.interrupt()
         context.raise_for(Status.INTERRUPTED)
     finally:
         running.close()
+        if sink is not None and diversion is not None:
+            diversion.ended(sink.rows())
+            sink.close()
+
+
+def _source(resolved: ResolvedSearch, search: Search) -> SinkSource:
+    images = search.images or (search.emit,)
+    named = [dict(zip(search.emit, image, strict=True)) for image in images]
+    rows = [[image[name] for name in resolved.outputs] for image in named]
+    return SinkSource(resolved.outputs, rows, resolved.mode is SearchMode.COUNT, search.orbits)
+
+
+def _attached(running: SearchHandle, sink: RowSink) -> RowSink | None:
+    """Let a sink take the rows from now on; None, and it is closed, where too few are left."""
+    if running.attach(sink.handle):
+        return sink
+    sink.close()
+    return None
 
 
 def _taken(running: SearchHandle, resolved: ResolvedSearch, search: Search, n: int) -> SearchChunk:

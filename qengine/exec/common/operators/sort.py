@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import by_parts, fitting, pieces, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.diverted_first_rows import diverted_first_rows
 from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.operators.limit import count_of, limited, places_within_rows
 from qengine.exec.common.operators.rows import projected_stage
@@ -21,7 +22,7 @@ from qengine.exec.spill.merge import SortedRuns
 from qengine.plan import logical
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.fallible import can_fail
-from qengine.plan.traverse import is_repeatable
+from qengine.plan.traverse import bound_names, free_variables, is_repeatable, substitute
 
 __all__ = ["sort_stage"]
 
@@ -35,7 +36,7 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     """
     runtime = build.runtime
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
-    firsts = _first_rows(operator, limit, runtime)
+    firsts = _first_rows(operator, limit, build)
     upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, build)
     sorting = _Sorting(operator, limit, runtime)
 
@@ -152,32 +153,40 @@ def _many(rows: int, last: int, limit: int, firsts: FirstRows | None) -> bool:
     return rows > 2 * last + _FEW_ROWS if last else rows >= limit
 
 
-def _first_rows(operator: logical.Sort, limit: int | None, runtime: Runtime) -> FirstRows | None:
+def _first_rows(operator: logical.Sort, limit: int | None, build: Build) -> FirstRows | None:
     """Return what leaves out rows below the sort, or its projection; None where each must be looked at."""
     if not limit or not operator.keys or any(can_fail(key.expr) for key in operator.keys):
         return None
-    items = _harmless_items(operator)
-    exprs = (items[key.expr.name] if isinstance(key.expr, Variable) and items else key.expr for key in operator.keys)
-    keys = [(compile_expression(expr, runtime), key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
-    return FirstRows(keys, limit, runtime.memory)
-
-
-def _harmless_items(operator: logical.Sort) -> dict[str, Expr]:
-    """Return the items of a projection below, where all keys are some and rows may be left out before it; else none."""
+    found = _keys_below(operator)
+    exprs = [key.expr for key in operator.keys] if found is None else found
+    keys = [(expr, key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
+    compiled = [(compile_expression(expr, build.runtime), ascending) for expr, ascending in keys]
     below = operator.input
-    if not isinstance(below, logical.Project):
-        return {}
+    rows = below.input if found is not None and isinstance(below, logical.Project) else below
+    return FirstRows(compiled, limit, build.runtime.memory, diverted_first_rows(rows, keys, limit, build))
+
+
+def _keys_below(operator: logical.Sort) -> list[Expr] | None:
+    """Return the keys by columns below a projection, where rows may be left out before it; None where they may not."""
+    below = operator.input
+    if not isinstance(below, logical.Project) or any(bound_names(key.expr) for key in operator.keys):
+        return None
     items = dict(below.items)
-    whole = all(isinstance(key.expr, Variable) and key.expr.name in items for key in operator.keys)
-    return items if whole and all(is_repeatable(each) and not can_fail(each) for each in items.values()) else {}
+    if not all(is_repeatable(each) and not can_fail(each) for each in items.values()):
+        return None
+    if not all(free_variables(key.expr) <= items.keys() for key in operator.keys):
+        return None
+    return [substitute(key.expr, lambda part: _item(part, items)) for key in operator.keys]
+
+
+def _item(part: Expr, items: Mapping[str, Expr]) -> Expr | None:
+    return items[part.name] if isinstance(part, Variable) else None
 
 
 def _sieved(operator: logical.Sort, firsts: FirstRows, build: Build) -> Stage:
     """Return the stage below a sort, of the rows that can be among the first."""
     below = operator.input
-    if not _harmless_items(operator):
-        upstream = build(below)
-        return lambda outer: firsts.of(upstream(outer))
+    if _keys_below(operator) is None:
+        return firsts.stage(below, build)
     assert isinstance(below, logical.Project)
-    upstream = build(below.input)
-    return build.measured(below, projected_stage(below, lambda outer: firsts.of(upstream(outer)), build.runtime))
+    return build.measured(below, projected_stage(below, firsts.stage(below.input, build), build.runtime))

@@ -1,0 +1,129 @@
+"""Rows of a search that go to a sink of the threads that find them, instead of up the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
+from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.matching import diverted_search_stage
+from qengine.exec.common.operators.rows import filtered_stage
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.plan import logical, physical
+from qengine.plan.expr import Comparison, Expr
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.traverse import conjuncts, free_variables, only_variable
+
+if TYPE_CHECKING:
+    from qengine.exec.common.batch import Batch
+    from qengine.exec.host.folds import Condition
+    from qengine.exec.host.row_sinks import RowSink, SinkSource
+
+__all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
+
+
+def comparisons_between(predicates: Sequence[Expr]) -> list[Comparison] | None:
+    """Return conditions that compare values of one variable each; None where there are others."""
+    found = [_compared(each) for each in predicates]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def _compared(condition: Expr) -> Comparison | None:
+    if not isinstance(condition, Comparison) or len(condition.ops) > 1 or condition_can_fail(condition):
+        return None
+    return condition if all(only_variable(arg) is not None for arg in condition.args) else None
+
+
+def compared_conditions(
+    comparisons: Sequence[Comparison], elements: Mapping[str, Elements], runtime: Runtime, holding: Holding
+) -> list[Condition] | None:
+    """Return comparisons by numbers of all elements; None where their values have none."""
+    from qengine.exec.host.folds import Condition
+
+    found = []
+    for each in comparisons:
+        numbers = compared_numbers(each.args[0], each.args[1], elements, runtime)
+        if numbers is None:
+            return None
+        holding.add(sum(side.nbytes for _, side in numbers))
+        found.append(Condition(COMPARISONS[each.ops[0]], *numbers))
+    return found
+
+
+def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
+    """Return how the rows of an operator can be diverted: a search of the whole graph, with comparisons above it."""
+    comparisons: list[Comparison] | None = []
+    below = operator
+    if isinstance(below, logical.Filter):
+        comparisons = comparisons_between(conjuncts(below.predicate))
+        below = below.input
+    if comparisons is None or build.runtime.matchers is not None:
+        return None
+    if not isinstance(below, physical.Search) or below.seeds or not isinstance(below.input, logical.Unit):
+        return None
+    return Diversion(operator, below, comparisons, build)
+
+
+class Diversion:
+    """A search, perhaps with comparisons above it, whose rows a sink may take.
+
+    Attributes
+    ----------
+    stage
+        Emits the rows that no sink takes, and what it gives.
+    search
+        The search.
+    """
+
+    def __init__(
+        self, operator: logical.Operator, search: physical.Search, comparisons: Sequence[Comparison], build: Build
+    ) -> None:
+        self.search = search
+        self._operator = operator
+        self._comparisons = comparisons
+        self._runtime = build.runtime
+        self._sink_of: Callable[[SinkSource], RowSink] | None = None
+        found = build.measured(search, diverted_search_stage(search, build, self))
+        self.stage: Stage = found
+        if isinstance(operator, logical.Filter):
+            self.stage = build.measured(operator, filtered_stage(operator, found, build.runtime))
+
+    def takes(self, outer: Batch) -> bool:
+        """Tell whether rows for these outer rows can be diverted."""
+        return outer.length == 1 and ROW not in outer.columns
+
+    def elements(self, names: frozenset[str]) -> dict[str, Elements] | None:
+        """Return what variables, and those that are compared, may bind; None where one has no such level."""
+        wanted = names.union(*(free_variables(each) for each in self._comparisons))
+        levels = {level.name: level for level in self.search.levels if level.name in self.search.emit}
+        found = {name: elements_of(levels[name], self._runtime) for name in wanted if name in levels}
+        kept = {name: each for name, each in found.items() if each is not None}
+        return kept if kept.keys() == wanted else None
+
+    def conditions(self, elements: Mapping[str, Elements], holding: Holding) -> list[Condition] | None:
+        """Return the comparisons by numbers of all elements; None where their values have none."""
+        return compared_conditions(self._comparisons, elements, self._runtime, holding)
+
+    def to(self, sink_of: Callable[[SinkSource], RowSink]) -> None:
+        """Let the rows that the search has not yet handed over go to a sink, unless they are few."""
+        self._sink_of = sink_of
+
+    def opened(self, source: SinkSource) -> RowSink | None:
+        """Return the sink that is wanted, once."""
+        sink_of, self._sink_of = self._sink_of, None
+        return None if sink_of is None else sink_of(source)
+
+    def ended(self, rows: tuple[int, int, int]) -> None:
+        """Count in a profile what was diverted; ``rows``: of ``RowSink.rows``."""
+        self._sink_of = None
+        profile = self._runtime.context.profile
+        if profile is None:
+            return
+        taken, passed, given = rows
+        width = 8 * (len(self.search.emit) + (self.search.count is not None))
+        for operator, found in {id(self._operator): passed, id(self.search): taken}.items():
+            profile[operator].rows += found - given
+            profile[operator].bytes += width * (found - given)
