@@ -1,4 +1,4 @@
-"""What takes a search's rows from the threads that find them: they are folded, or the first of an order are kept."""
+"""The native sinks of a search's rows: its threads fold them, or keep the first of an order."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from qengine import _native
-from qengine._frozen import frozen
 from qengine.exec.common.element_columns import Numbers
+from qengine.exec.common.row_sinks import SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.folds import COLUMN, Condition, Fold, column_record, condition_records
 
-__all__ = ["FirstRowsSink", "FoldSink", "RowSink", "SinkSource"]
+__all__ = ["FirstRowsSink", "FoldSink"]
 
 SOURCE = np.dtype(
     [("columns", "<u8"), ("conditions", "<u8"), ("orbits", "<i8")]
@@ -28,20 +28,7 @@ FIRST_ROWS = np.dtype(
 )
 
 
-@frozen
-class SinkSource:
-    """The rows that a search finds: names of its columns, and for each image of a row the column that each becomes.
-
-    ``weighted``: a row counts as often as its count says, times ``orbits``.
-    """
-
-    outputs: Sequence[str]
-    images: Sequence[Sequence[str]]
-    weighted: bool
-    orbits: int
-
-
-class RowSink:
+class _Sink:
     """A native sink for rows for which all conditions hold.
 
     Parameters
@@ -75,13 +62,7 @@ class RowSink:
         return taken, passed, given
 
     def end(self) -> None:
-        """Make use of what was taken: the search has found all its rows.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Make use of what was taken."""
 
     def close(self) -> None:
         """Free it; the search is closed."""
@@ -90,7 +71,7 @@ class RowSink:
             self._handle = ctypes.c_void_p()
 
 
-class FoldSink(RowSink):
+class FoldSink(_Sink):
     """Folds rows, each thread by itself.
 
     Parameters
@@ -119,7 +100,7 @@ class FoldSink(RowSink):
         self._context.run(self._library.qe_row_fold_merge, self._handle, ctypes.byref(self._context.control))
 
 
-class FirstRowsSink(RowSink):
+class FirstRowsSink(_Sink):
     """Keeps the first rows of an order; the search gives them once it has found all.
 
     Parameters

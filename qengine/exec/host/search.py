@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +11,12 @@ from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.row_sinks import RowSink, SinkRequest, SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.race import raced
-from qengine.exec.host.row_sinks import SinkSource
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
-
-if TYPE_CHECKING:
-    from qengine.exec.common.operators.diversion import Diversion
-    from qengine.exec.host.row_sinks import RowSink
 
 __all__ = ["SearchChunk", "run_search"]
 
@@ -54,7 +49,7 @@ def run_search(
     rows: int,
     context: ExecutionContext,
     masks: MaskProvider,
-    diversion: Diversion | None = None,
+    diversion: SinkRequest | None = None,
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
@@ -116,7 +111,7 @@ def _run(
     context: ExecutionContext,
     masks: MaskProvider,
     chunk_rows: int,
-    diversion: Diversion | None,
+    diversion: SinkRequest | None,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is enumerated, one count for each row."""
     running = SearchHandle(resolved, seeds, rows, context, chunk_rows)

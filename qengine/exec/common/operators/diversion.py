@@ -10,6 +10,7 @@ from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.matching import diverted_search_stage
 from qengine.exec.common.operators.rows import filtered_stage
 from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.plan import logical, physical
@@ -20,7 +21,6 @@ from qengine.plan.traverse import conjuncts, free_variables, only_variable
 if TYPE_CHECKING:
     from qengine.exec.common.batch import Batch
     from qengine.exec.host.folds import Condition
-    from qengine.exec.host.row_sinks import RowSink, SinkSource
 
 __all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
 

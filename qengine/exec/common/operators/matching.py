@@ -16,7 +16,7 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.plan import physical
 
 if TYPE_CHECKING:
-    from qengine.exec.common.operators.diversion import Diversion
+    from qengine.exec.common.row_sinks import SinkRequest
     from qengine.exec.common.runtime import Runtime
     from qengine.exec.host.eliminate import Counts
     from qengine.exec.host.reach_kernel import ReachKernels
@@ -30,13 +30,13 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     return _searched(operator, build(operator.input, first), build, first)
 
 
-def diverted_search_stage(operator: physical.Search, build: Build, diversion: Diversion) -> Stage:
+def diverted_search_stage(operator: physical.Search, build: Build, diversion: SinkRequest) -> Stage:
     """Emit the embeddings that aren't diverted, by the CPU's search."""
     return _searched(operator, build(operator.input), build, BATCH_ROWS, diversion)
 
 
 def _searched(
-    operator: physical.Search, upstream: Stage, build: Build, first: int, diversion: Diversion | None = None
+    operator: physical.Search, upstream: Stage, build: Build, first: int, diversion: SinkRequest | None = None
 ) -> Stage:
     runtime = build.runtime
     find = _search(runtime) if diversion is None else partial(_search(runtime), diversion=diversion)
