@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
 from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.join import JoinStage
 from qengine.exec.common.operators.matching import diverted_search_stage
 from qengine.exec.common.operators.rows import filtered_stage
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -16,10 +18,9 @@ from qengine.exec.memory import Holding
 from qengine.plan import logical, physical
 from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.traverse import conjuncts, free_variables, only_variable
+from qengine.plan.traverse import conjuncts, free_variables, only_variable, operators
 
 if TYPE_CHECKING:
-    from qengine.exec.common.batch import Batch
     from qengine.exec.host.folds import Condition
 
 __all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
@@ -54,42 +55,64 @@ def compared_conditions(
 
 
 def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
-    """Return how the rows of an operator can be diverted: a search of the whole graph, with comparisons above it."""
+    """Return how rows of an operator can be diverted: of a search of the whole graph, perhaps joined or compared."""
     comparisons: list[Comparison] | None = []
     below = operator
     if isinstance(below, logical.Filter):
         comparisons = comparisons_between(conjuncts(below.predicate))
         below = below.input
-    if comparisons is None or build.runtime.matchers is not None:
+    joined = below if isinstance(below, physical.HashJoin) else None
+    search = below if joined is None else joined.input
+    if comparisons is None or build.runtime.matchers is not None or not isinstance(search, physical.Search):
         return None
-    if not isinstance(below, physical.Search) or below.seeds or not isinstance(below.input, logical.Unit):
+    if search.seeds or not isinstance(search.input, logical.Unit):
         return None
-    return Diversion(operator, below, comparisons, build)
+    if joined is not None and (search.images or search.count is not None):
+        return None
+    return Diversion(operator, search, joined, comparisons, build)
 
 
 class Diversion:
-    """A search, perhaps with comparisons above it, whose rows a sink may take.
+    """A search, perhaps joined with other rows, and with comparisons above it, whose rows a sink may take.
 
     Attributes
     ----------
     stage
         Emits the rows that no sink takes, and what it gives.
-    search
-        The search.
+    count
+        The column that says how often a row counts, None for once.
+    expected
+        Rows that are expected, before comparisons.
+    gives
+        Whether a sink may give rows back.
     """
 
     def __init__(
-        self, operator: logical.Operator, search: physical.Search, comparisons: Sequence[Comparison], build: Build
+        self,
+        operator: logical.Operator,
+        search: physical.Search,
+        joined: physical.HashJoin | None,
+        comparisons: Sequence[Comparison],
+        build: Build,
     ) -> None:
-        self.search = search
         self._operator = operator
+        self._search = search
+        self._joined = joined
         self._comparisons = comparisons
         self._runtime = build.runtime
         self._sink_of: Callable[[SinkSource], RowSink] | None = None
-        found = build.measured(search, diverted_search_stage(search, build, self))
-        self.stage: Stage = found
+        self._inner: RowSink | None = None
+        self._join: JoinStage | None = None
+        self.count = search.count
+        self.expected = (search.rows if joined is None else joined.rows) or 0.0
+        self.gives = joined is None and search.count is None and not search.images
+        stage = build.measured(search, diverted_search_stage(search, build, self))
+        if joined is not None:
+            self._join = JoinStage(joined, stage, build, BATCH_ROWS)
+            stage = build.measured(joined, self._join.run)
         if isinstance(operator, logical.Filter):
-            self.stage = build.measured(operator, filtered_stage(operator, found, build.runtime))
+            stage = build.measured(operator, filtered_stage(operator, stage, build.runtime))
+        self.stage: Stage = stage
 
     def takes(self, outer: Batch) -> bool:
         """Tell whether rows for these outer rows can be diverted."""
@@ -98,9 +121,11 @@ class Diversion:
     def elements(self, names: frozenset[str]) -> dict[str, Elements] | None:
         """Return what variables, and those that are compared, may bind; None where one has no such level."""
         wanted = names.union(*(free_variables(each) for each in self._comparisons))
-        levels = {level.name: level for level in self.search.levels if level.name in self.search.emit}
+        searches = [each for each in operators(self._joined or self._search) if isinstance(each, physical.Search)]
+        levels = {level.name: level for each in searches for level in each.levels}
+        emitted = (*self._search.emit, *(self._joined.emit if self._joined is not None else ()))
         found = {name: elements_of(levels[name], self._runtime) for name in wanted if name in levels}
-        kept = {name: each for name, each in found.items() if each is not None}
+        kept = {name: each for name, each in found.items() if each is not None and name in emitted}
         return kept if kept.keys() == wanted else None
 
     def conditions(self, elements: Mapping[str, Elements], holding: Holding) -> list[Condition] | None:
@@ -114,16 +139,29 @@ class Diversion:
     def opened(self, source: SinkSource) -> RowSink | None:
         """Return the sink that is wanted, once."""
         sink_of, self._sink_of = self._sink_of, None
-        return None if sink_of is None else sink_of(source)
+        if sink_of is None:
+            return None
+        if self._join is None:
+            self._inner = sink_of(source)
+            return self._inner
+        joining = self._join.sink(source, sink_of)
+        self._inner = None if joining is None else joining.inner
+        return joining
 
     def ended(self, rows: tuple[int, int, int]) -> None:
         """Count in a profile what was diverted; ``rows``: of ``RowSink.rows``."""
         self._sink_of = None
         profile = self._runtime.context.profile
-        if profile is None:
+        if profile is None or self._inner is None:
             return
-        taken, passed, given = rows
-        width = 8 * (len(self.search.emit) + (self.search.count is not None))
-        for operator, found in {id(self._operator): passed, id(self.search): taken}.items():
-            profile[operator].rows += found - given
-            profile[operator].bytes += width * (found - given)
+        taken, passed, given = self._inner.rows()
+        counted = {id(self._operator): passed, id(self._joined or self._search): taken, id(self._search): rows[0]}
+        for operator, found in counted.items():
+            if operator in profile:
+                profile[operator].rows += found - given
+                profile[operator].bytes += 8 * self._width(operator) * (found - given)
+
+    def _width(self, operator: int) -> int:
+        """Return how many numbers a row of an operator has."""
+        joined = () if self._joined is None or operator == id(self._search) else self._joined.emit
+        return len(self._search.emit) + len(joined) + (self.count is not None)

@@ -41,7 +41,7 @@ def diverted_first_rows(
     if limit > _MOST_ROWS or not all(len(free_variables(key)) == 1 and is_repeatable(key) for key, _ in keys):
         return None
     diversion = diversion_of(below, build)
-    if diversion is None or diversion.search.count is not None or diversion.search.images:
+    if diversion is None or not diversion.gives:
         return None
     elements = diversion.elements(frozenset(variable_of(key) for key, _ in keys))
     if elements is None or len(elements) > _MOST_VARIABLES:

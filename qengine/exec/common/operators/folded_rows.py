@@ -112,7 +112,7 @@ class FoldedRows:
         elements, conditions = None if diversion is None else self._elements_with(diversion), None
         if diversion is not None and elements is not None:
             conditions = diversion.conditions(elements, holding)
-            rows = max(rows, int(min(diversion.search.rows or 0, _MOST_ROWS)))
+            rows = max(rows, int(min(diversion.expected, _MOST_ROWS)))
         folded = self.folded(rows, elements if conditions is not None else None)
         if not folded.open(holding):
             folded.close()
@@ -123,7 +123,7 @@ class FoldedRows:
 
     def _elements_with(self, diversion: Diversion) -> dict[str, Elements] | None:
         """Return what may be bound to the variables that are folded or compared; None where rows count otherwise."""
-        if self._operator.weight != diversion.search.count:
+        if self._operator.weight != diversion.count:
             return None
         return diversion.elements(frozenset(self._elements))
 
