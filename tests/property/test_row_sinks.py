@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from qengine import Graph, QengineError, QueryTimeout, _native
 from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded_rows import FoldedRows
+from qengine.exec.host.joined_rows import JoinedRowsSink
 from qengine.testing.compare import difference
 from tests.examples import examples
 from tests.property.test_aggregate_by_node import outcome
@@ -24,6 +25,7 @@ PATTERNS = (
     "(a)-[k:R]->(b)-[:R]->(a)", "(a)-[k:R]->(b), (a)-[:U]-(c)", "(a)-[k]->(b), (c), (d)",
     "(a)--(b)--(c)--(a), (a)-[k:R]->(b)", "(a)-[k:R]->(b)-[:R]->(c)-[:R]->(d)",
 )  # fmt: skip
+JOINED = PATTERNS[:4]
 KEYS = ("a.v", "b.i", "k.i", "k.v", "a.t", "b", "k", "a.k % 2", "b.none")
 ARGUMENTS = ("a.v", "b.i", "k.v", "a.i + 1", "b.t", "c.k", "c.v")
 VALUES = (
@@ -81,7 +83,8 @@ def matched(draw: st.DrawFn) -> str:
     drawn = st.one_of(st.sampled_from(above), st.sampled_from((*CONDITIONS, *between)))
     conditions = draw(st.lists(drawn, max_size=2, unique=True))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"/*+ search */ MATCH {draw(st.sampled_from(MODES))}{pattern}{where}"
+    hint = draw(st.sampled_from(("search", "join(a, b | b, c)"))) if pattern in JOINED else "search"
+    return f"/*+ {hint} */ MATCH {draw(st.sampled_from(MODES))}{pattern}{where}"
 
 
 @pytest.fixture
@@ -103,6 +106,20 @@ def diverted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int, i
     _native.load().qe_search_trial_ns(1_000_000)
 
 
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets how many rows each sink joins."""
+    found: list[int] = []
+    end = JoinedRowsSink.end
+
+    def noted(self: JoinedRowsSink) -> None:
+        found.append(self.inner.rows()[0])
+        end(self)
+
+    monkeypatch.setattr(JoinedRowsSink, "end", noted)
+    return found
+
+
 def agree(graph: Graph, query: str) -> None:
     try:
         graph.prepare(query)
@@ -115,7 +132,12 @@ def agree(graph: Graph, query: str) -> None:
         assert difference(expected, found) is None, query
 
 
-def test_folded_rows_equal_reference(diverted: list[tuple[int, int, int]]) -> None:
+def test_folded_rows_equal_reference(
+    diverted: list[tuple[int, int, int]], joined: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qengine.exec.common.operators.join._FEW_PROBING", 1)
+    monkeypatch.setattr("qengine.exec.common.operators.join._MANY_PROBING", 1)
+
     @settings(max_examples=examples(300))
     @given(graphs(), aggregates())
     def check(graph: Graph, query: str) -> None:
@@ -123,6 +145,7 @@ def test_folded_rows_equal_reference(diverted: list[tuple[int, int, int]]) -> No
 
     check()
     assert sum(taken > 2 for taken, _, _ in diverted) > examples(300) // 10
+    assert any(joined)
     assert any(0 < passed < taken for taken, passed, _ in diverted)
 
 
@@ -172,10 +195,11 @@ THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
 
 @THREADS
 @pytest.mark.parametrize("where", ["", " WHERE a.t <> c.t"])
-def test_rows_are_folded_the_same_by_any_threads(paths: Any, threads: int, where: str) -> None:
+@pytest.mark.parametrize("hint", ["search", "join(a, b | b, c)"])
+def test_rows_are_folded_the_same_by_any_threads(paths: Any, threads: int, where: str, hint: str) -> None:
     graph, rows = paths
     kept = rows["a"] % 5 != rows["c"] % 5 if where else np.ones(len(rows["a"]), np.bool_)
-    query = f"/*+ search */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P){where} "
+    query = f"/*+ {hint} */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P){where} "
     found = graph.query(query + "RETURN k.w, b.t, count(*), sum(c.id), min(a.f), sum(a.f)", threads=threads).fetchall()
     assert len(found) == 55
     for w, t, count, total, least, floats in found:
@@ -232,10 +256,19 @@ def test_profile_counts_rows_that_are_diverted(paths: Any) -> None:
         text = str(graph.query(f"PROFILE {match} {end}", threads=3))
         (line,) = (line for line in text.splitlines() if "Filter" in line)
         assert f"[rows={count:,} " in line
+    hinted = match.replace("search", "join(a, b | b, c)")
+    lines = str(graph.query(f"PROFILE {hinted} RETURN k.w, count(*), min(c.id), min(b.f)", threads=3)).splitlines()
+    counts = [next(line for line in lines if word in line) for word in ("Filter", "HashJoin", "Search")]
+    assert f"[rows={kept.sum():,} " in counts[0]
+    assert f"[rows={len(kept):,} " in counts[1]
+    assert f"[rows={EDGES:,} " in counts[2]
 
 
 def test_limits_are_kept(paths: Any) -> None:
     graph, _ = paths
+    joined = "/*+ join(a, b, x | x, y, c) */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(x:P)-[:R]->(y:P)-[:R]->(c:P) "
+    with pytest.raises(QueryTimeout):
+        graph.query(joined + "RETURN k.w, c.t, count(*), min(a.f)", timeout=2.0, threads=2).fetchall()
     longer = "/*+ search */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(x:P)-[:R]->(y:P)-[:R]->(c:P) WHERE a.t <> c.t "
     for end in ("RETURN k.w, count(*)", "RETURN a.id AS a, c.id AS c, k.w AS w ORDER BY w, a, c LIMIT 5"):
         with pytest.raises(QueryTimeout):

@@ -95,7 +95,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "operators/folded.py": {"folds"},
         "operators/folded_pairs.py": {"folds", "pair_folds"},
         "operators/folded_rows.py": {"folds", "row_sinks"},
-        "operators/join.py": {"hash_join"},
+        "operators/join.py": {"hash_join", "joined_rows"},
         "operators/matching.py": {"eliminate", "reach", "reach_kernel", "search", "shortest", "walk"},
         "pipeline.py": {"count_fast_path"},
         "runtime.py": {"reach_kernel", "search"},

@@ -64,6 +64,9 @@ QE_API void qe_search_return(Lent* lent) {
   owned->pool->give(std::move(owned->chunk));
 }
 
+// Gives back n rows of a search without seeds that doesn't count: an array an output. They come again, or go to a sink.
+QE_API int32_t qe_search_put(SearchRun* run, int64_t n, const int64_t* const* columns) { return run->put(n, columns); }
+
 // Gives the rows that are not yet taken to a sink, from now on; *attached: 0 where the search has ended and hardly any are left.
 // The consumer waits as before, and takes what the sink gives it. The sink must be freed after the search is closed.
 QE_API int32_t qe_search_attach(SearchRun* run, RowSink* sink, int32_t* attached) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kLentShare = 4;  // of a chunk's room that must be filled
 constexpr size_t kFewWaiting = 2;  // chunks that are not worth a sink
+constexpr int64_t kPutTogether = 256;  // rows that are given back: what is done with each may take long
 
 }  // namespace
 
@@ -76,6 +77,24 @@ void SearchRun::exchange(Worker& worker) {
   }
   if (worker.chunk == nullptr) worker.chunk = make_chunk(false).release();
   worker.poll();
+}
+
+Status SearchRun::put(int64_t n, const int64_t* const* columns) {
+  for (int64_t begin = 0; begin < n; begin += kPutTogether) {
+    auto chunk = std::make_unique<Chunk>();
+    chunk->n = chunk->capacity = static_cast<size_t>(std::min(kPutTogether, n - begin));
+    chunk->n_outputs = match_.n_outputs;
+    try {
+      chunk->data.reserve(chunk->n * static_cast<size_t>(match_.n_outputs + 2), charge_);
+    } catch (const Halt& halt) {
+      return halt.status;
+    }
+    for (int k = 0; k < match_.n_outputs; ++k) std::copy_n(columns[k] + begin, chunk->n, chunk->column(k));
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++chunks_;
+    full_.push_back(std::move(chunk));
+  }
+  return kOk;
 }
 
 bool SearchRun::attach(RowSink* sink) {

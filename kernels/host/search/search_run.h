@@ -44,6 +44,9 @@ class SearchRun {
   Status take(int64_t* const* columns);
   std::unique_ptr<Lent> lend();  // those rows themselves, null where they are few or sums
 
+  // Gives back n rows that were taken: they wait again, a few together.
+  Status put(int64_t n, const int64_t* const* columns);
+
   // From now on workers give rows to the sink, which must outlive the search, and so are those that wait to be taken. False, and
   // nothing done, where the search has ended and hardly any wait.
   bool attach(RowSink* sink);

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from qengine._frozen import frozen
+from qengine.exec.common.columns import IntArray
 
 __all__ = ["RowSink", "SinkRequest", "SinkSource"]
 
@@ -52,6 +53,9 @@ class SinkRequest(Protocol):
 
     def opened(self, source: SinkSource) -> RowSink | None:
         """Return the sink that is wanted, once; None as long as there is none."""
+
+    def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
+        """Return rows that have come and are to go to the sink, too: parts, each with an array for each output."""
 
     def ended(self, rows: tuple[int, int, int]) -> None:
         """Take notice of what the sink has taken, as its ``rows`` tells."""

@@ -84,6 +84,12 @@ class SearchHandle:
         self._context.raise_for(self._library.qe_search_take(self._handle, columns))
         return data
 
+    def put(self, columns: Sequence[npt.NDArray[np.int64]]) -> None:
+        """Give back rows of a search that neither has seeds nor counts: an array for each output."""
+        arrays = [np.ascontiguousarray(each, dtype=np.int64) for each in columns]
+        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        self._context.raise_for(self._library.qe_search_put(self._handle, len(arrays[0]), addresses))
+
     def attach(self, sink: ctypes.c_void_p) -> bool:
         """Give the rows that aren't yet taken to a native sink; False where the search has ended and few are left.
 
@@ -128,6 +134,7 @@ def _library() -> ctypes.CDLL:
     library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
     library.qe_search_take.argtypes = (pointer, pointer)
     library.qe_search_lend.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_search_put.argtypes = (pointer, i64, pointer)
     library.qe_search_attach.argtypes = (pointer, pointer, pointer)
     library.qe_search_return.argtypes = (pointer,)
     library.qe_search_return.restype = None

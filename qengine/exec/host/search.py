@@ -125,6 +125,8 @@ def _run(
         while not done:
             wanted = None if diversion is None else diversion.opened(_source(resolved, search))
             if wanted is not None:
+                for part in diversion.returned(resolved.outputs) if diversion is not None else ():
+                    running.put(part)
                 sink = _attached(running, wanted)
             n, done = running.wait()
             if n:

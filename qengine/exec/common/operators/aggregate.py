@@ -70,7 +70,7 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
                 yield from found
                 return
             holding.set(0)
-            waiting, many = folding.gathered(batches, holding)
+            waiting, many = folding.gathered(batches, holding, diversion)
             found = folding.run(waiting, batches, outer, holding, diversion) if many else None
             if found is not None:
                 yield from found

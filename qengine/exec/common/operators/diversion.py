@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
 from qengine.exec.common.match_plan import COMPARISONS
-from qengine.exec.common.operators.join import JoinStage
+from qengine.exec.common.operators.join import JoinStage, ids_of
 from qengine.exec.common.operators.matching import diverted_search_stage
 from qengine.exec.common.operators.rows import filtered_stage
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -81,8 +82,8 @@ class Diversion:
         Emits the rows that no sink takes, and what it gives.
     count
         The column that says how often a row counts, None for once.
-    expected
-        Rows that are expected, before comparisons.
+    expected, seen
+        Rows that are expected, and those that have come, before comparisons.
     gives
         Whether a sink may give rows back.
     """
@@ -103,16 +104,27 @@ class Diversion:
         self._sink_of: Callable[[SinkSource], RowSink] | None = None
         self._inner: RowSink | None = None
         self._join: JoinStage | None = None
+        self.seen = 0
         self.count = search.count
         self.expected = (search.rows if joined is None else joined.rows) or 0.0
         self.gives = joined is None and search.count is None and not search.images
         stage = build.measured(search, diverted_search_stage(search, build, self))
         if joined is not None:
-            self._join = JoinStage(joined, stage, build, BATCH_ROWS)
+            self._join = JoinStage(joined, stage, build, BATCH_ROWS, lambda: self._sink_of is not None)
             stage = build.measured(joined, self._join.run)
         if isinstance(operator, logical.Filter):
-            stage = build.measured(operator, filtered_stage(operator, stage, build.runtime))
-        self.stage: Stage = stage
+            stage = build.measured(operator, filtered_stage(operator, self._counted(stage), build.runtime))
+        self.stage: Stage = stage if isinstance(operator, logical.Filter) else self._counted(stage)
+
+    def _counted(self, stage: Stage) -> Stage:
+        """Return a stage whose rows are counted."""
+
+        def run(outer: Batch) -> Iterator[Batch]:
+            for batch in stage(outer):
+                self.seen += batch.length
+                yield batch
+
+        return run
 
     def takes(self, outer: Batch) -> bool:
         """Tell whether rows for these outer rows can be diverted."""
@@ -148,6 +160,11 @@ class Diversion:
         self._inner = None if joining is None else joining.inner
         return joining
 
+    def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
+        """Return rows of the search that it gave before the sink was wanted, and that are not yet joined."""
+        left = [] if self._join is None else self._join.left
+        return [[ids_of(batch.columns[name]) for name in outputs] for batch in left]
+
     def ended(self, rows: tuple[int, int, int]) -> None:
         """Count in a profile what was diverted; ``rows``: of ``RowSink.rows``."""
         self._sink_of = None
@@ -155,11 +172,13 @@ class Diversion:
         if profile is None or self._inner is None:
             return
         taken, passed, given = self._inner.rows()
-        counted = {id(self._operator): passed, id(self._joined or self._search): taken, id(self._search): rows[0]}
-        for operator, found in counted.items():
+        again = 0 if self._join is None else sum(batch.length for batch in self._join.left)
+        found = taken if self._join is None else rows[0] - again
+        counted = {id(self._operator): passed, id(self._joined or self._search): taken, id(self._search): found}
+        for operator, count in counted.items():
             if operator in profile:
-                profile[operator].rows += found - given
-                profile[operator].bytes += 8 * self._width(operator) * (found - given)
+                profile[operator].rows += count - given
+                profile[operator].bytes += 8 * self._width(operator) * (count - given)
 
     def _width(self, operator: int) -> int:
         """Return how many numbers a row of an operator has."""

@@ -70,11 +70,9 @@ class DivertedFirstRows:
     def batches(self, outer: Batch) -> Iterator[Batch]:
         """Yield rows, those that come first among them."""
         asked = not self._diversion.takes(outer)
-        rows = 0
         with self._runtime.memory.holding("Sort") as holding:
             for batch in self._diversion.stage(outer):
-                rows += batch.length
-                if not asked and _A_ROW * rows >= self._evaluated:
+                if not asked and _A_ROW * self._diversion.seen >= self._evaluated:
                     asked = True
                     self._divert(holding)
                 yield batch

@@ -82,7 +82,9 @@ class FoldedRows:
         """Return the aggregate as it is folded, where so many rows are expected; ``elements``: of more variables."""
         return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS)
 
-    def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
+    def gathered(
+        self, batches: Iterator[Batch], holding: Holding, diversion: Diversion | None
+    ) -> tuple[list[Batch], bool]:
         """Return the first rows, and whether they are worth evaluating expressions for all elements."""
         waiting: list[Batch] = []
         rows = 0
@@ -91,7 +93,7 @@ class FoldedRows:
             waiting.append(batch)
             rows += batch.length
             holding.add(batch.nbytes)
-            if self.is_worth(rows):
+            if self.is_worth(rows if diversion is None else max(rows, diversion.seen)):
                 return waiting, True
         return waiting, False
 

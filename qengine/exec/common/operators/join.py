@@ -28,8 +28,9 @@ from qengine.plan import physical
 if TYPE_CHECKING:
     from qengine.exec.host.joined_rows import JoinedRowsSink
 
-__all__ = ["JoinStage", "hash_join_stage"]
+__all__ = ["JoinStage", "hash_join_stage", "ids_of"]
 
+_FEW_PROBING, _MANY_PROBING = 256, 4096  # rows that are joined at once, first and later: they may have many partners
 _TABLE = 32  # bytes a row while its table is made: the number of its group, a row of each group, and the table itself
 
 
@@ -45,9 +46,25 @@ class JoinStage:
     ----------
     upstream
         Emits the input's rows.
+    ends
+        Tells whether rows of the input that are not yet joined are wanted as they are.
+
+    Attributes
+    ----------
+    left
+        Such rows.
     """
 
-    def __init__(self, operator: physical.HashJoin, upstream: Stage, build: Build, first: int) -> None:
+    def __init__(
+        self,
+        operator: physical.HashJoin,
+        upstream: Stage,
+        build: Build,
+        first: int,
+        ends: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.left: list[Batch] = []
+        self._ends = ends
         self._operator = operator
         self._upstream = upstream
         self._other = build(operator.build)
@@ -67,8 +84,13 @@ class JoinStage:
                 return
             if self._built.table is None:
                 return
-            for rows, _ in self._joining.joined(batch, self._built, wanted):
-                yield rows
+            begin, size = 0, _FEW_PROBING
+            while begin < batch.length and not self._ends():
+                for rows, _ in self._joining.joined(batch.slice(begin, size), self._built, wanted):
+                    yield rows
+                begin, size = begin + size, min(4 * size, _MANY_PROBING)
+            if begin < batch.length:
+                self.left.append(batch.slice(begin, batch.length - begin))
 
     def sink(self, source: SinkSource, sink_of: Callable[[SinkSource], RowSink]) -> JoinedRowsSink | None:
         """Return what joins rows of the input, for a sink of joined rows; None where the build side isn't in memory."""
@@ -81,7 +103,7 @@ class JoinStage:
         wanted = {name: rows.columns[name] for name in names.union(operator.emit) if name not in source.outputs}
         if not all(isinstance(column, NodeColumn | RelationshipColumn) for column in wanted.values()):
             return None
-        built = {name: _ids(column) for name, column in wanted.items()}
+        built = {name: ids_of(column) for name, column in wanted.items()}
         outputs = (*source.outputs, *operator.emit)
         inner = sink_of(SinkSource(outputs, [outputs], weighted=False, orbits=1))
         context = self._joining.context
@@ -221,10 +243,11 @@ def _test(equations: Sequence[tuple[str, str]], batch: Batch, rows: Batch) -> Te
 
 def _operand(name: str, batch: Batch, rows: Batch) -> Operand:
     if name in batch.columns:
-        return Operand(_ids(batch.columns[name]), False)
-    return Operand(_ids(rows.columns[name]), True)
+        return Operand(ids_of(batch.columns[name]), False)
+    return Operand(ids_of(rows.columns[name]), True)
 
 
-def _ids(column: Column) -> IntArray:
+def ids_of(column: Column) -> IntArray:
+    """Return the ids of a column of nodes or relationships, below 0 for null."""
     ids = column.ids if isinstance(column, NodeColumn | RelationshipColumn) else vertex_ids(column)
     return np.ascontiguousarray(ids, dtype=np.int64)
