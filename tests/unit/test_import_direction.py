@@ -90,9 +90,12 @@ SEAMS: dict[str, dict[str, set[str]]] = {
     "exec/common": {
         "operators/aggregate_entries.py": {"folds"},
         "operators/aggregate_by_node.py": {"eliminate", "pair_folds", "vertex_sums"},
+        "operators/diversion.py": {"folds"},
+        "operators/diverted_first_rows.py": {"row_sinks"},
         "operators/folded.py": {"folds"},
         "operators/folded_pairs.py": {"folds", "pair_folds"},
-        "operators/join.py": {"hash_join"},
+        "operators/folded_rows.py": {"folds", "row_sinks"},
+        "operators/join.py": {"hash_join", "joined_rows"},
         "operators/matching.py": {"eliminate", "reach", "reach_kernel", "search", "shortest", "walk"},
         "pipeline.py": {"count_fast_path"},
         "runtime.py": {"reach_kernel", "search"},

@@ -5,8 +5,11 @@
 // All that records hold are whole numbers: floats are added as fixed-point digits, so sums are the same in any order, on any
 // number of threads. Source: block-at-a-time execution, Boncz, Zukowski and Nes 2005; reproducible sums, Demmel and Nguyen 2015.
 #pragma once
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/charged_memory.h"
@@ -32,19 +35,25 @@ class Table {
   Table(const Plan& plan, const int64_t* empty, Charge& charge);
 
   void add(const Block& block);
-  void merge(const Table& other, const Control* control);
+  // Adds the groups of another table: those of codes [begin, end) where they are not hashed, or some of the others.
+  void merge(const Table& other, uint64_t begin, uint64_t end);
+  void merge(const Table& other, const uint32_t* some, size_t n);
+  void clear();  // hashed: leaves no group
   uint64_t groups() const;
+  uint64_t size() const { return size_; }  // hashed: groups, else codes
+  uint64_t code(uint64_t g) const { return plan_.hashed ? codes_[g] : g; }
   // Calls each(code, record) for each group, in no order where hashed.
   template <typename Each>
   void each(Each&& each) const {
     for (uint64_t g = 0; g < size_; ++g)
-      if (plan_.hashed || record(g)[0]) each(plan_.hashed ? codes_[g] : g, record(g));
+      if (plan_.hashed || record(g)[0]) each(code(g), record(g));
   }
+  const int64_t* record(uint64_t g) const { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
 
  private:
-  const int64_t* record(uint64_t g) const { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
   int64_t* record(uint64_t g) { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
   void find(const uint64_t* codes, int n, int64_t** records);
+  void combine(int64_t* to, const int64_t* from) const;
   void reserve(uint64_t more);
   uint64_t place(uint64_t code);
 
@@ -98,12 +107,36 @@ void with_reader(const Column& column, Read&& read) {
   }
 }
 
-// A fold under way: its plan, and the table of all rows so far.
+inline uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
+
+// Groups of one range of hashes, that threads merge theirs into.
+struct Shard {
+  Shard(const Plan& plan, const int64_t* empty, Charge& charge) : table(plan, empty, charge) {}
+  std::mutex mutex;
+  Table table;
+};
+
+// An integer of the same order: of floats with NaN greatest, and both zeros equal.
+template <typename Number>
+int64_t ordered(Number number) {
+  if constexpr (std::is_same_v<Number, double>) {
+    number = std::isnan(number) ? NAN : number + 0.0;
+    int64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits < 0 ? bits ^ INT64_MAX : bits;
+  } else {
+    return number;
+  }
+}
+
+// A fold under way: its plan, and the groups of all rows so far. A thread that folds by itself uses `table`. Several have a table
+// each (fold_threads.h) and merge it into `shards` where groups are hashed, else into `table` in the end.
 struct Fold {
   Fold(const Plan& given, Control* control);
 
-  // Charges the weights of rows to what they may add up to; false, and nothing done, where that is too much.
+  // Charges the weights of rows to what they may add up to, from any thread; false, and nothing done, where that is too much.
   bool counts(const int64_t* weights, uint64_t n);
+  void share(const Table& from, size_t first);  // merges hashed groups into the shards, of which the `first` is the first
 
   std::vector<Key> keys;
   std::vector<Task> tasks;
@@ -112,6 +145,8 @@ struct Fold {
   Control* control;
   Charge charge;
   std::unique_ptr<Table> table;
+  std::once_flag sharing;
+  std::vector<std::unique_ptr<Shard>> shards;
   uint64_t total = 0;
 };
 

@@ -1,7 +1,6 @@
 // Rows of counts by two vertices (pair_rows.h) folded as they are made: none is kept, or seen by anybody else.
 //
-// A worker takes some roots at a time, writes their rows into a block, and folds that into a table of its own; the tables are merged
-// at the end. Bytes moved: those of the rows' vectors, and of fold_table.cpp. The same for every number of threads.
+// A worker takes some roots at a time, writes their rows into a block, and folds that into groups of its own (fold_threads.h). Bytes moved: those of the rows' vectors, and of fold_table.cpp. The same for every number of threads.
 #include <algorithm>
 
 #include "count/pair_rows.h"
@@ -29,7 +28,7 @@ constexpr uint64_t kRoots = 16;  // between two looks whether to stop: a row may
 
 class Blocks {
  public:
-  Blocks(Fold& fold, const PairSource& source, Table& table) : fold_(fold), source_(source), table_(table) {
+  Blocks(Fold& fold, const PairSource& source, Own& own) : fold_(fold), source_(source), own_(own) {
     buffer_.resize(static_cast<size_t>(fold.plan.n_variables + 2) * kBlock);
     for (int k = 0; k < fold.plan.n_variables; ++k) columns_.push_back(column(k));
   }
@@ -43,12 +42,9 @@ class Blocks {
     if (++n_ == kBlock) flush();
   }
   void flush() {
-    unsigned __int128 sum = 0;
-    for (int i = 0; i < n_; ++i) sum += source_.weighted ? static_cast<uint64_t>(weights()[i]) : 1;
-    if (sum > fold_.plan.most) throw Halt{kOverflow};
-    const auto more = static_cast<uint64_t>(sum);
-    if (__atomic_add_fetch(&fold_.total, more, __ATOMIC_RELAXED) > fold_.plan.most) throw Halt{kOverflow};
-    if (n_) table_.add({n_, columns_.data(), source_.weighted ? weights() : nullptr});
+    const int64_t* given = source_.weighted ? weights() : nullptr;
+    if (!fold_.counts(given, static_cast<uint64_t>(n_))) throw Halt{kOverflow};
+    if (n_) own_.add({n_, columns_.data(), given});
     n_ = 0;
   }
 
@@ -66,7 +62,7 @@ class Blocks {
 
   Fold& fold_;
   const PairSource& source_;
-  Table& table_;
+  Own& own_;
   std::vector<int64_t> buffer_;
   std::vector<const int64_t*> columns_;
   int n_ = 0;
@@ -77,8 +73,8 @@ void fold_rows(Fold& fold, const PairSource& source) {
   const int threads = eliminate::workers_for(fold.control, source.n * kRoots);
   Charge charge(fold.control);
   charge.add(static_cast<size_t>(threads) * eliminate::PairRows<V>::bytes(source.terms, source.n_terms, source.n));
-  deal_tables(fold, source.n, kRoots, threads, [&](eliminate::WorkQueue& queue, Table& table) {
-    Blocks blocks(fold, source, table);
+  deal_tables(fold, source.n, kRoots, threads, [&](eliminate::WorkQueue& queue, Own& own) {
+    Blocks blocks(fold, source, own);
     eliminate::PairRows<V> rows(source.terms, source.n_terms, source.n, queue);
     for (uint64_t begin, end; queue.take(&begin, &end);)
       for (auto root = static_cast<uint32_t>(begin); root < end; ++root)

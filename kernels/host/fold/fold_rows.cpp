@@ -1,7 +1,7 @@
 // Folding rows that are given, or the entries of stored lists as they are read (fold.h).
 //
-// Entries are dealt in pieces of the lists, whoever's they are, to threads with a table each; these are merged at the end. The
-// results are the same for every number of threads. Bytes moved: lists once, those of fold_table.cpp.
+// Entries are dealt in pieces of the lists, whoever's they are, to threads with groups each (fold_threads.h). The results are the
+// same for every number of threads. Bytes moved: lists once, those of fold_table.cpp.
 #include <algorithm>
 
 #include "fold/fold_conditions.h"
@@ -16,8 +16,8 @@ constexpr uint64_t kShare = 4;  // vertices that are folded in the time of an en
 
 class EntryRows {
  public:
-  EntryRows(const Lists& lists, const Condition* conditions, int n_conditions, int n_variables, Table& table)
-      : lists_(lists), conditions_(conditions), n_conditions_(n_conditions), table_(table) {
+  EntryRows(const Lists& lists, const Condition* conditions, int n_conditions, int n_variables, Own& own)
+      : lists_(lists), conditions_(conditions), n_conditions_(n_conditions), own_(own) {
     buffer_.resize(static_cast<size_t>(n_variables + 1) * kBlock);
     for (int k = 0; k <= n_variables; ++k) columns_.push_back(buffer_.data() + k * kBlock);
     spare_ = columns_.back();
@@ -39,7 +39,7 @@ class EntryRows {
     }
   }
   void flush() {
-    if (n_) table_.add({n_, columns_.data(), nullptr});
+    if (n_) own_.add({n_, columns_.data(), nullptr});
     n_ = 0;
   }
 
@@ -82,7 +82,7 @@ class EntryRows {
   const Lists& lists_;
   const Condition* conditions_;
   int n_conditions_;
-  Table& table_;
+  Own& own_;
   std::vector<int64_t> buffer_;
   std::vector<int64_t*> columns_;
   int64_t* spare_;
@@ -90,7 +90,7 @@ class EntryRows {
 };
 
 // Folds the vertices of [begin, end), each less by `first` in `admitted`.
-void fold_vertices(Table& table, uint64_t first, uint64_t begin, uint64_t end, const uint8_t* admitted) {
+void fold_vertices(Own& own, uint64_t first, uint64_t begin, uint64_t end, const uint8_t* admitted) {
   int64_t ids[kBlock];
   const int64_t* const columns[1] = {ids};
   for (int n = 0; begin < end; n = 0) {
@@ -98,7 +98,7 @@ void fold_vertices(Table& table, uint64_t first, uint64_t begin, uint64_t end, c
       ids[n] = static_cast<int64_t>(first + begin);
       n += admitted ? admitted[begin] != 0 : 1;
     }
-    if (n) table.add({n, columns, nullptr});
+    if (n) own.add({n, columns, nullptr});
   }
 }
 
@@ -134,8 +134,8 @@ QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* 
   const uint64_t n = lists->begins[lists->n];
   return qe::eliminate::guarded([&] {
     if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
-    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n), [&](auto& queue, Table& table) {
-      EntryRows rows(*lists, conditions, n_conditions, fold->plan.n_variables, table);
+    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n), [&](auto& queue, Own& own) {
+      EntryRows rows(*lists, conditions, n_conditions, fold->plan.n_variables, own);
       for (uint64_t begin, end; queue.take(&begin, &end);) rows.entries(begin, end);
       rows.flush();
     });
@@ -146,31 +146,9 @@ QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* 
 QE_API int32_t qe_fold_vertices(Fold* fold, uint64_t first, uint64_t n, const uint8_t* admitted, Control*) {
   return qe::eliminate::guarded([&] {
     if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
-    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n / kShare), [&](auto& queue, Table& table) {
-      for (uint64_t begin, end; queue.take(&begin, &end);) fold_vertices(table, first, begin, end, admitted);
+    deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n / kShare), [&](auto& queue, Own& own) {
+      for (uint64_t begin, end; queue.take(&begin, &end);) fold_vertices(own, first, begin, end, admitted);
     });
-  });
-}
-
-QE_API uint64_t qe_fold_groups(const Fold* fold) { return fold->table->groups(); }
-
-// Writes the code of each group, and for each task its slots, one column after the other: of kDistinct one, how many bits are set.
-QE_API void qe_fold_take(const Fold* fold, uint64_t* codes, int64_t* columns) {
-  const uint64_t n = fold->table->groups();
-  uint64_t g = 0;
-  fold->table->each([&](uint64_t code, const int64_t* record) {
-    int64_t* to = columns + g;
-    for (const Task& task : fold->tasks) {
-      if (task.operation == kDistinct) {
-        int64_t bits = 0;
-        for (int k = 0; k < task.digits; ++k) bits += __builtin_popcountll(static_cast<uint64_t>(record[task.slot + k]));
-        *to = bits;
-        to += n;
-        continue;
-      }
-      for (int k = 0; k < task.digits; ++k, to += n) *to = record[task.slot + k];
-    }
-    codes[g++] = code;
   });
 }
 

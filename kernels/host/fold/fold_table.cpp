@@ -12,9 +12,9 @@ namespace qe::fold {
 namespace {
 
 constexpr uint64_t kLeast = 1024;  // groups that a hash table has room for
-constexpr uint64_t kMergedAtOnce = 1 << 16;  // groups, between two looks whether to stop
-
-uint64_t hash_of(uint64_t code) { return (code ^ code >> 32) * 0x9E3779B97F4A7C15u; }
+constexpr int kShardBits = 6;
+constexpr size_t kShards = size_t{1} << kShardBits;
+constexpr size_t kAhead = 256;  // groups that are looked for together
 
 template <bool kWeighted, typename Reader, typename Number, typename Add>
 void for_each(const Block& block, const Reader& reader, int variable, Number number, Add&& add) {
@@ -199,22 +199,35 @@ void Table::add(const Block& block) {
   }
 }
 
-void Table::merge(const Table& other, const Control* control) {
-  eliminate::Patience patience(control, kMergedAtOnce);
-  other.each([&](uint64_t code, const int64_t* from) {
-    patience.spend(1);
-    if (plan_.hashed) reserve(1);
-    int64_t* to = record(plan_.hashed ? place(code) : code);
-    for (int k = 0; k < plan_.n_tasks; ++k) {
-      const Task& task = plan_.tasks[k];
-      for (int s = task.slot; s < task.slot + task.digits; ++s) switch (task.operation) {
-        case kMin: to[s] = std::min(to[s], from[s]); break;
-        case kMax: to[s] = std::max(to[s], from[s]); break;
-        case kDistinct: to[s] |= from[s]; break;
-        default: to[s] += from[s];
-      }
+void Table::combine(int64_t* to, const int64_t* from) const {
+  for (int k = 0; k < plan_.n_tasks; ++k) {
+    const Task& task = plan_.tasks[k];
+    for (int s = task.slot; s < task.slot + task.digits; ++s) switch (task.operation) {
+      case kMin: to[s] = std::min(to[s], from[s]); break;
+      case kMax: to[s] = std::max(to[s], from[s]); break;
+      case kDistinct: to[s] |= from[s]; break;
+      default: to[s] += from[s];
     }
-  });
+  }
+}
+
+void Table::merge(const Table& other, uint64_t begin, uint64_t end) {
+  for (uint64_t g = begin; g < end; ++g)
+    if (other.record(g)[0]) combine(record(g), other.record(g));
+}
+
+void Table::merge(const Table& other, const uint32_t* some, size_t n) {
+  reserve(n);
+  for (size_t begin = 0; begin < n; begin += kAhead) {
+    const size_t end = std::min(n, begin + kAhead);
+    for (size_t k = begin; k < end; ++k) __builtin_prefetch(&index_[hash_of(other.codes_[some[k]]) >> shift_]);
+    for (size_t k = begin; k < end; ++k) combine(record(place(other.codes_[some[k]])), other.record(some[k]));
+  }
+}
+
+void Table::clear() {
+  size_ = 0;
+  std::fill(index_.begin(), index_.end(), 0);
 }
 
 uint64_t Table::groups() const {
@@ -236,12 +249,36 @@ Fold::Fold(const Plan& given, Control* control)
 }
 
 bool Fold::counts(const int64_t* weights, uint64_t n) {
-  unsigned __int128 sum = total;
+  unsigned __int128 sum = 0;
   if (weights) for (uint64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(weights[i]);
   else sum += n;
   if (sum > plan.most) return false;
-  total = static_cast<uint64_t>(sum);
-  return true;
+  const auto more = static_cast<uint64_t>(sum);
+  if (__atomic_add_fetch(&total, more, __ATOMIC_RELAXED) <= plan.most) return true;
+  __atomic_sub_fetch(&total, more, __ATOMIC_RELAXED);
+  return false;
+}
+
+void Fold::share(const Table& from, size_t first) {
+  std::call_once(sharing, [&] {
+    for (size_t k = 0; k < kShards; ++k) shards.push_back(std::make_unique<Shard>(plan, empty.data(), charge));
+  });
+  const auto n = static_cast<size_t>(from.size());
+  if (n == 0) return;
+  const auto shard = [&](size_t g) { return static_cast<size_t>(hash_of(from.code(g)) * 0x9E3779B97F4A7C15u >> (64 - kShardBits)); };
+  std::vector<uint32_t> some(n);
+  size_t ends[kShards + 1] = {};
+  for (size_t g = 0; g < n; ++g) ++ends[shard(g) + 1];
+  for (size_t k = 0; k < kShards; ++k) ends[k + 1] += ends[k];
+  size_t at[kShards];
+  std::copy(ends, ends + kShards, at);
+  for (size_t g = 0; g < n; ++g) some[at[shard(g)]++] = static_cast<uint32_t>(g);
+  for (size_t k = 0; k < kShards; ++k) {
+    const size_t mine = (first + k) % kShards, count = ends[mine + 1] - ends[mine];
+    if (count == 0) continue;
+    std::lock_guard<std::mutex> lock(shards[mine]->mutex);
+    shards[mine]->table.merge(from, some.data() + ends[mine], count);
+  }
 }
 
 }  // namespace qe::fold

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "join/hash_join.h"
 
 namespace qe {
 namespace {
@@ -18,45 +19,6 @@ namespace {
 constexpr int64_t kRowsAPoll = 1 << 16;
 constexpr int64_t kAhead = 8;  // rows whose groups are asked for before they are needed
 constexpr uint32_t kEmpty = UINT32_MAX;
-
-// Rows by group. `places`: of an array of groups, 0 for a hash table with a power of two of `slots`.
-// `rows`: those of group g stand at [begins[g], begins[g + 1]).
-struct JoinTable {
-  int32_t n_keys;
-  int32_t reserved;
-  int64_t n;
-  const int64_t* const* keys;
-  int64_t low, places;
-  int64_t slots;
-  uint32_t* table;   // [slots]: the group, kEmpty for none
-  uint32_t* begins;  // [groups + 1]: groups <= n, or `places` of them
-  uint32_t* rows;    // [n]
-};
-
-// One equation of a test; an operand is a column of the build's rows or of the probing ones.
-struct Equation {
-  const int64_t *left, *right;
-  int32_t left_built, right_built;
-};
-
-// No pair passes for which all equations hold.
-struct JoinTest {
-  int64_t count;
-  Equation equations[2];
-};
-
-struct JoinProbe {
-  const int64_t* const* keys;
-  int64_t n;
-  const JoinTest* tests;
-  int64_t n_tests;
-  int32_t once;  // a row of which one partner is found is through
-  int32_t reserved;
-  int64_t row, place;  // where to go on: the probing row, and how many of its group are through
-  int64_t room;
-  int64_t* out_probe;
-  int64_t* out_built;
-};
 
 inline bool is_null(const int64_t* const* keys, int32_t n_keys, int64_t row) {
   for (int32_t k = 0; k < n_keys; ++k)
@@ -171,8 +133,9 @@ inline bool passes(const JoinProbe& probe, int64_t row, int64_t built) {
   return true;
 }
 
-// Writes pairs until there is no room or no row left; returns how many.
-Status run(const JoinTable& in, JoinProbe& probe, const Control* control, int64_t* found) {
+}  // namespace
+
+Status find_pairs(const JoinTable& in, JoinProbe& probe, const Control* control, int64_t* found) {
   int64_t n = 0, steps = 0;
   for (; probe.row < probe.n; ++probe.row, probe.place = 0) {
     if (++steps >= kRowsAPoll) {
@@ -201,7 +164,6 @@ Status run(const JoinTable& in, JoinProbe& probe, const Control* control, int64_
   return kOk;
 }
 
-}  // namespace
 }  // namespace qe
 
 // Fills the arrays of a table, which the caller allocates, from its keys. At most 2^32 - 2 rows.
@@ -218,5 +180,5 @@ QE_API int32_t qe_join_build(const qe::JoinTable* table, const qe::Control* cont
 // Writes the next pairs of rows and how many they are: fewer than there is room for once all are through.
 QE_API int32_t qe_join_probe(const qe::JoinTable* table, qe::JoinProbe* probe, const qe::Control* control,
                              int64_t* found) {
-  return qe::run(*table, *probe, control, found);
+  return qe::find_pairs(*table, *probe, control, found);
 }

@@ -6,6 +6,7 @@
 using qe::Control;
 using qe::Lent;
 using qe::MatchPlan;
+using qe::RowSink;
 using qe::SearchRun;
 
 // Begins a search. `seeds`: an array of `rows` vertex ids (-1: null) for each seed level. The plan, its arrays and the seeds
@@ -62,6 +63,25 @@ QE_API void qe_search_return(Lent* lent) {
   const std::unique_ptr<Lent> owned(lent);
   owned->pool->give(std::move(owned->chunk));
 }
+
+// Gives back n rows of a search without seeds that doesn't count: an array an output. They come again, or go to a sink.
+QE_API int32_t qe_search_put(SearchRun* run, int64_t n, const int64_t* const* columns) { return run->put(n, columns); }
+
+// Gives the rows that are not yet taken to a sink, from now on; *attached: 0 where the search has ended and hardly any are left.
+// The consumer waits as before, and takes what the sink gives it. The sink must be freed after the search is closed.
+QE_API int32_t qe_search_attach(SearchRun* run, RowSink* sink, int32_t* attached) {
+  *attached = run->attach(sink);
+  return qe::kOk;
+}
+
+// Rows that a sink has taken, those for which its conditions held, and those that it gave the consumer.
+QE_API void qe_sink_rows(const RowSink* sink, uint64_t* rows) {
+  rows[0] = sink->taken;
+  rows[1] = sink->passed;
+  rows[2] = sink->given;
+}
+
+QE_API void qe_sink_close(RowSink* sink) { delete sink; }
 
 // After an unseeded search that walks nothing: the factors of its count, as (low, high) halves; returns how many.
 QE_API int32_t qe_search_totals(SearchRun* run, uint64_t* halves, int32_t capacity) {

@@ -1,15 +1,19 @@
 // The way of a search's rows to its consumer: chunks that workers fill, a bounded queue, and the sums where nothing is
 // enumerated. A worker whose chunk is full waits until the consumer has taken one. Full chunks are lent as they are, others copied.
+// Where there is a sink, workers give it their chunks, and those that wait, and no consumer sees them.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
+#include "base/workers.h"
 #include "search/search_run.h"
 
 namespace qe {
 namespace {
 
 constexpr size_t kLentShare = 4;  // of a chunk's room that must be filled
+constexpr size_t kFewWaiting = 2;  // chunks that are not worth a sink
+constexpr int64_t kPutTogether = 256;  // rows that are given back: what is done with each may take long
 
 }  // namespace
 
@@ -47,12 +51,24 @@ void SearchRun::push(std::unique_ptr<Chunk> chunk) {
 
 void SearchRun::exchange(Worker& worker) {
   if (worker.trial_end) throw Halt{kTrialOver};
+  if (RowSink* sink = sink_.load(std::memory_order_acquire)) {
+    sink->take(*worker.chunk);
+    worker.chunk->n = 0;
+    sink_waiting(*sink);
+    worker.poll();
+    return;
+  }
   push(std::unique_ptr<Chunk>(worker.chunk));
   worker.chunk = nullptr;
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    freed_.wait(lock, [&] { return stop_ || !free_.empty() || chunks_ < max_chunks_; });
+    freed_.wait(lock, [&] { return stop_ || sink_ || !free_.empty() || chunks_ < max_chunks_; });
     if (stop_) throw Halt{kInterrupted};
+    if (RowSink* sink = sink_.load(std::memory_order_relaxed)) {
+      lock.unlock();
+      sink_waiting(*sink);
+      lock.lock();
+    }
     if (!free_.empty()) {
       worker.chunk = free_.back().release();
       free_.pop_back();
@@ -63,13 +79,96 @@ void SearchRun::exchange(Worker& worker) {
   worker.poll();
 }
 
+Status SearchRun::put(int64_t n, const int64_t* const* columns) {
+  for (int64_t begin = 0; begin < n; begin += kPutTogether) {
+    auto chunk = std::make_unique<Chunk>();
+    chunk->n = chunk->capacity = static_cast<size_t>(std::min(kPutTogether, n - begin));
+    chunk->n_outputs = match_.n_outputs;
+    try {
+      chunk->data.reserve(chunk->n * static_cast<size_t>(match_.n_outputs + 2), charge_);
+    } catch (const Halt& halt) {
+      return halt.status;
+    }
+    for (int k = 0; k < match_.n_outputs; ++k) std::copy_n(columns[k] + begin, chunk->n, chunk->column(k));
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++chunks_;
+    full_.push_back(std::move(chunk));
+  }
+  return kOk;
+}
+
+bool SearchRun::attach(RowSink* sink) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (summed() || (working_ == 0 && full_.size() < kFewWaiting)) return false;
+  sink_.store(sink, std::memory_order_release);
+  freed_.notify_all();
+  return true;
+}
+
+// Gives the sink the chunks that wait.
+void SearchRun::sink_waiting(RowSink& sink) {
+  for (;;) {
+    std::unique_ptr<Chunk> chunk;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (full_.empty()) return;
+      chunk = std::move(full_.front());
+      full_.pop_front();
+    }
+    sink.take(*chunk);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (chunk->capacity == chunk_rows_) free_.push_back(std::move(chunk));
+    else --chunks_;
+  }
+}
+
+// Gives the sink what waits, and takes from it what the consumer gets. The workers have ended.
+Status SearchRun::end_sink() {
+  RowSink& sink = *sink_.load(std::memory_order_relaxed);
+  std::atomic<int32_t> halted{kOk};
+  const auto threads = static_cast<int>(std::min<size_t>(full_.size(), static_cast<size_t>(control_->threads)));
+  const Status ran = run_workers(threads, [&](int) {
+    try {
+      sink_waiting(sink);
+    } catch (const Halt& halt) {
+      halted = halt.status;
+    }
+  });
+  if (halted != kOk) return static_cast<Status>(halted.load());
+  if (ran != kOk) return ran;
+  sink_ = nullptr;
+  for (size_t n = 1; n > 0;) {
+    std::unique_ptr<Chunk> chunk;
+    if (!free_.empty()) {
+      chunk = std::move(free_.back());
+      free_.pop_back();
+    } else {
+      chunk = make_chunk(false);
+    }
+    chunk->n = n = sink.give(*chunk);
+    sink.given += n;
+    push(std::move(chunk));
+  }
+  return kOk;
+}
+
 Status SearchRun::wait(int64_t wait_ms, int64_t* n, bool* done) {
   *n = 0;
   *done = false;
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto ready = [&] { return !full_.empty() || working_ == 0 || status_ != kOk; };
+  const auto ready = [&] { return (!full_.empty() && !sink_) || working_ == 0 || status_ != kOk; };
   filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
   if (status_ != kOk) return status_;
+  if (sink_) {
+    if (working_ > 0) return kOk;
+    lock.unlock();
+    try {
+      if (const Status status = end_sink(); status != kOk) return status;
+    } catch (const Halt& halt) {
+      return halt.status;
+    }
+    lock.lock();
+  }
   if (!full_.empty()) {
     *n = static_cast<int64_t>(full_.front()->n);
   } else if (working_ == 0) {

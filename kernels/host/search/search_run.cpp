@@ -255,6 +255,11 @@ void SearchRun::work() {
         if (parts_ > 1) worker.take_part(split_level(), k % parts_, parts_);
         run_unit(worker, first_unit_ + k / parts_, parts_ == 1);
       }
+      if (RowSink* sink = worker.chunk ? sink_.load(std::memory_order_acquire) : nullptr) {
+        sink->take(*worker.chunk);
+        worker.chunk->n = 0;
+        sink_waiting(*sink);
+      }
     } catch (const Halt& halt) {
       status = halt.status;
     }

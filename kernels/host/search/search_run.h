@@ -15,6 +15,7 @@
 
 #include "base/charged_memory.h"
 #include "plan/search_plan.h"
+#include "search/row_sink.h"
 #include "search/search_pool.h"
 #include "search/search_worker.h"
 
@@ -42,6 +43,13 @@ class SearchRun {
   Status wait(int64_t wait_ms, int64_t* n, bool* done);
   Status take(int64_t* const* columns);
   std::unique_ptr<Lent> lend();  // those rows themselves, null where they are few or sums
+
+  // Gives back n rows that were taken: they wait again, a few together.
+  Status put(int64_t n, const int64_t* const* columns);
+
+  // From now on workers give rows to the sink, which must outlive the search, and so are those that wait to be taken. False, and
+  // nothing done, where the search has ended and hardly any wait.
+  bool attach(RowSink* sink);
 
   // For an unseeded search that walks nothing: the count of each component; their product is the result.
   const std::vector<Count>& totals() const { return totals_; }
@@ -77,6 +85,8 @@ class SearchRun {
   bool try_breadth_first();
   void work_breadth_first();
   Status take_sums(int64_t* const* columns);
+  void sink_waiting(RowSink& sink);
+  Status end_sink();
   bool found(int component);
 
   SearchPlan plan_;
@@ -110,6 +120,7 @@ class SearchRun {
   std::shared_ptr<ChunkPool> pool_ = std::make_shared<ChunkPool>();
   size_t chunks_ = 0, max_chunks_ = 0;
   size_t lent_ = 0;  // chunks in whose place there is none yet
+  std::atomic<RowSink*> sink_{nullptr};
   int working_ = 0;
   Status status_ = kOk;
   std::vector<std::thread> threads_;

@@ -264,10 +264,15 @@ class _Sum(Aggregator):
             return _checked(integers)
         if isinstance(integers, ArrowColumn) and isinstance(count, ArrowColumn) and isinstance(floats, ArrowColumn):
             whole, number = integers.array.to_numpy(), count.array.to_numpy()
-            if _magnitude(whole) < 2.0**53 and (average or not no_floats.any()):
+            if _magnitude(whole) < 2.0**53:
                 total = whole + floats.array.fill_null(0.0).to_numpy()
                 none = number == 0
-                return ArrowColumn(pa.array(total / np.where(none, 1, number) if average else total, mask=none))
+                if average or not no_floats.any():
+                    return ArrowColumn(pa.array(total / np.where(none, 1, number) if average else total, mask=none))
+                sums: list[Any] = total.tolist()
+                for place in np.flatnonzero(no_floats).tolist():
+                    sums[place] = int(whole[place])
+                return ObjectColumn(sums)
         results: list[Any] = []
         for whole, part, number in zip(integers.values(), floats.values(), count.values(), strict=True):
             if average:

@@ -39,12 +39,15 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
 __all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "extent", "integer_extent", "keyed", "numbers_of", "ranked"]  # fmt: skip
+           "evaluated", "evaluations", "extent", "integer_extent", "keyed", "numbers_of", "ordered_numbers",
+           "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
 
 _RANGE = 1 << 19  # elements that are evaluated at a time
+_STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
+_GREATEST = 2**63 - 1
 _WIDEST = 2**40  # a range of integers that are codes as they are
 
 
@@ -116,6 +119,12 @@ def elements_of(level: Level, runtime: Runtime) -> Elements | None:
         chosen = range(len(store.types)) if not level.types else sorted(each for each in named if each is not None)
         ranges = [(info.base, info.base + info.count) for info in (store.types[k] for k in chosen) if info.count]
     return Elements(level.name, isinstance(level, VertexLevel), tuple(ranges)) if ranges else None
+
+
+def evaluations(expr: Expr, elements: Elements) -> int:
+    """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
+    stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
+    return (elements.end - elements.begin) // (_STORED if stored else 1)
 
 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
@@ -289,6 +298,24 @@ def ranked(
         return numbers, len(texts), lambda codes: ArrowColumn(texts).take(codes)
     made = _coded("ranks", expr, column, elements, runtime)
     return made.numbers(elements), len(made.values), made.values.take
+
+
+def ordered_numbers(expr: Expr, elements: Elements, runtime: Runtime) -> Numbers | None:
+    """Return numbers in the order of an expression's values, equal for those that tie; None where there are none.
+
+    Null has no number, and would tie with none.
+    """
+    column = evaluated(expr, elements, runtime)
+    if column is None or isinstance(column, NodeColumn | RelationshipColumn):
+        return None
+    numbers = numbers_of(expr, column, elements, runtime)
+    if numbers is None:
+        return ranked(expr, column, elements, runtime)[0]
+    if numbers.kind == INTEGERS and numbers.nullable:
+        assert isinstance(column, ArrowColumn)
+        if integer_extent(expr, column, elements, runtime)[1] == _GREATEST:  # which null stands for
+            return None
+    return numbers
 
 
 class _Coded:

@@ -29,7 +29,6 @@ from qengine.exec.host.folds import (
     EntryLists,
     Ids,
     Task,
-    key_codes,
 )
 from qengine.exec.view import ExecView
 
@@ -247,7 +246,7 @@ class DeviceFold:
         self._pass("fold_gather", n, self._table, places, np.uint64(n), np.uint64(columns.ptr))
         found = self._run.fetched(columns.ptr, width * n, np.int64).reshape(width, n)
         named = self._run.fetched(codes.data.ptr, n, np.uint64) if self._places else np.zeros(n, np.uint64)
-        return key_codes(named, self._places), _split(found, self._columns)
+        return _key_codes(named, self._places), _split(found, self._columns)
 
     def different(self, of: DeviceFold) -> Ids:
         """Return how many groups there are of each of another's, as ``exec.host.folds.Fold.different``."""
@@ -371,6 +370,15 @@ def _empty_record(tasks: Sequence[Task]) -> Ids:
     """Return the slots of a group of no rows."""
     ends = {LEAST: np.iinfo(np.int64).max, GREATEST: np.iinfo(np.int64).min}
     return np.concatenate([np.full(task.digits, ends.get(task.operation, 0), np.int64) for task in tasks])
+
+
+def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
+    """Return the codes of each key, of those of groups."""
+    keys: list[Ids] = []
+    for each in reversed(places):
+        codes, code = np.divmod(codes, np.uint64(each))
+        keys.append(code.astype(np.int64))
+    return keys[::-1]
 
 
 def _split(columns: Ids, widths: Sequence[int]) -> list[list[Ids]]:

@@ -30,6 +30,7 @@ from qengine.exec.host.elimination_steps import (
 from qengine.exec.host.kernels import run_call, run_total
 from qengine.exec.host.neighbourhoods import run_among
 from qengine.exec.host.search import SearchChunk, run_search
+from qengine.exec.host.term_sums import summed_terms
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
@@ -322,14 +323,7 @@ class _Run:
 
     def _by_vertex(self) -> Counts:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
-        scaled = self._scaled()
-        counts: Array = np.zeros(self.n, np.int64)
-        bound = sum(abs(factor) * self._greatest(vector) for factor, vector in scaled)
-        if bound > _MAX_COUNT:
-            counts = counts.astype(object)
-        for factor, vector in scaled:
-            counts += factor * (self._integers(vector) if bound > _MAX_COUNT else vector.astype(np.int64))
-        return of_vertices(counts)
+        return of_vertices(summed_terms(self._scaled(), self.n, self.context))
 
     def _pair_terms(self) -> tuple[Array, list[Plan]]:
         """Return the records of the terms, and the plans that they point to."""
@@ -369,13 +363,3 @@ class _Run:
             starts = np.repeat(np.arange(first, after), found)
             first = after
             yield ((starts, ends[places].astype(np.int64)), counts[places]), first
-
-    def _greatest(self, vector: Array) -> int:
-        if not self.n:
-            return 0
-        return int(vector.max()) if not self.wide else (int(vector[:, 1].max()) + 1) << 64
-
-    def _integers(self, vector: Array) -> Array:
-        high: Array = vector[:, 1].astype(object) << 64 if self.wide else np.zeros(1, object)
-        low: Array = (vector[:, 0] if self.wide else vector).astype(object)
-        return low + high

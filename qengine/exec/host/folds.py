@@ -20,8 +20,8 @@ from qengine.exec.context import ExecutionContext
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
-__all__ = ["COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "FoldedEnds",
-           "HostFolds", "Task", "float_range", "key_codes"]  # fmt: skip
+__all__ = ["COLUMN", "COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "FoldedEnds",
+           "HostFolds", "Task", "column_record", "condition_records", "float_range"]  # fmt: skip
 
 COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
 """As ``qe::fold::Operation``."""
@@ -134,6 +134,24 @@ class HostFolds:
         return Fold
 
 
+def column_record(names: Sequence[str], name: str, numbers: Numbers) -> tuple[int, ...]:
+    """Return a ``COLUMN`` of numbers of a variable, one of ``names``."""
+    values = numbers.values
+    address, count = (0, 0) if values is None else (values.ctypes.data, len(values))
+    return (
+        address, numbers.validity, numbers.base, count, numbers.offset, numbers.kind, list(names).index(name),
+        int(numbers.whole or numbers.kind == IDS), 0,
+    )  # fmt: skip
+
+
+def condition_records(names: Sequence[str], conditions: Sequence[Condition]) -> npt.NDArray[Any]:
+    """Return comparisons of variables among ``names`` as ``CONDITION``."""
+    return np.array(
+        [(column_record(names, *each.left), column_record(names, *each.right), int(each.op), 0) for each in conditions],
+        CONDITION,
+    )
+
+
 class Fold:
     """Groups of rows and their records, that rows are added to.
 
@@ -181,7 +199,7 @@ class Fold:
         record = np.zeros(1, PLAN)
         key_records = np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
         task_records = np.array([self._task(task, k) for k, task in enumerate(tasks)], TASK)
-        hashed = not self._fits(places, rows)
+        self._hashed = hashed = not self._fits(places, rows)
         record[0] = (
             key_records.ctypes.data, task_records.ctypes.data, places, most, len(keys), len(tasks),
             sum(self._slots), len(self._names), hashed, 0,
@@ -208,13 +226,7 @@ class Fold:
         )
 
     def _column(self, name: str, numbers: Numbers) -> tuple[int, ...]:
-        values = numbers.values
-        address, count = (0, 0) if values is None else (values.ctypes.data, len(values))
-        variable = self._names.index(name)
-        return (
-            address, numbers.validity, numbers.base, count, numbers.offset, numbers.kind, variable,
-            int(numbers.whole or numbers.kind == IDS), 0,
-        )  # fmt: skip
+        return column_record(self._names, name, numbers)
 
     def _task(self, task: Task, place: int) -> tuple[Any, ...]:
         column = (0,) * 9 if task.numbers is None else self._column(task.variable, task.numbers)
@@ -293,9 +305,7 @@ class Fold:
         steps.call("qe_fold_pair_rows", self._handle, record.ctypes.data, int(steps.wide))
 
     def _compared(self, conditions: Sequence[Condition]) -> Any:
-        return np.array(
-            [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions], CONDITION
-        )
+        return condition_records(self._names, conditions)
 
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes.
@@ -305,22 +315,20 @@ class Fold:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits.
         """
-        n = int(self._library.qe_fold_groups(self._handle))
-        width = sum(self._columns)
+        found = ctypes.c_uint64()
+        self._context.raise_for(self._library.qe_fold_groups(self._handle, ctypes.byref(found)))
+        n, width = found.value, sum(self._columns)
         with self._context.memory.holding("Aggregate") as holding:
-            holding.also(8 * n * (2 * width + 2 * len(self._places) + 3))
-        codes = np.empty(n, np.uint64)
+            holding.also(8 * n * (width + len(self._places)))
+        codes = np.empty((len(self._places), n), np.int64)
         columns = np.empty((width, n), np.int64)
-        self._library.qe_fold_take(self._handle, codes.ctypes.data, columns.ctypes.data)
-        return self._context.aside(lambda: self._ordered(codes, columns), n)
-
-    def _ordered(self, codes: npt.NDArray[np.uint64], columns: Ids) -> tuple[list[Ids], list[list[Ids]]]:
-        if not (codes[1:] > codes[:-1]).all():
-            order = np.argsort(codes)
-            codes, columns = codes[order], columns[:, order]
+        self._keep += [codes, columns]  # an interrupted call may go on for a while
+        self._context.run(
+            self._library.qe_fold_take, self._handle, codes.ctypes.data, columns.ctypes.data,
+            ctypes.byref(self._context.control), reads=n,
+        )  # fmt: skip
         ends = np.cumsum(self._columns)
-        found = [list(columns[end - width : end]) for end, width in zip(ends, self._columns, strict=True)]
-        return key_codes(codes, self._places), found
+        return list(codes), [list(columns[end - width : end]) for end, width in zip(ends, self._columns, strict=True)]
 
     def different(self, of: Fold) -> Ids:
         """Return for each group of another, in their order, how many groups with its keys there are here.
@@ -336,6 +344,17 @@ class Fold:
         group = np.cumsum(new) - 1
         return np.bincount(group[last > 0], minlength=int(new.sum())).astype(np.int64)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether each thread that folds takes so much memory, however many groups there are."""
+        return not self._hashed
+
+    @property
+    def handle(self) -> int:
+        """The native fold, which takes rows of ``names`` and lives as long as this."""
+        assert self._handle.value is not None
+        return self._handle.value
+
     def close(self) -> None:
         """Free it."""
         if self._handle:
@@ -345,15 +364,6 @@ class Fold:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self.close()
-
-
-def key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
-    """Return the codes of each key, of those of groups."""
-    keys: list[Ids] = []
-    for each in reversed(places):
-        codes, code = np.divmod(codes, np.uint64(each))
-        keys.append(code.astype(np.int64))
-    return keys[::-1]
 
 
 def float_range(numbers: Numbers, context: ExecutionContext) -> tuple[float, float]:
@@ -384,10 +394,8 @@ def _library() -> ctypes.CDLL:
     library.qe_fold_rows.argtypes = (pointer, u64, pointer, pointer)
     library.qe_fold_entries.argtypes = (pointer, pointer, pointer, i32)
     library.qe_fold_vertices.argtypes = (pointer, u64, u64, pointer, pointer)
-    library.qe_fold_groups.argtypes = (pointer,)
-    library.qe_fold_groups.restype = u64
-    library.qe_fold_take.argtypes = (pointer, pointer, pointer)
-    library.qe_fold_take.restype = None
+    library.qe_fold_groups.argtypes = (pointer, pointer)
+    library.qe_fold_take.argtypes = (pointer, pointer, pointer, pointer)
     library.qe_fold_float_range.argtypes = (pointer, pointer, pointer)
     library.qe_fold_float_range.restype = None
     library.qe_fold_close.argtypes = (pointer,)

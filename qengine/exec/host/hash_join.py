@@ -129,6 +129,11 @@ class JoinTable:
         control = ctypes.byref(context.control)
         context.run(_library().qe_join_build, ctypes.byref(self._table), control)
 
+    @property
+    def address(self) -> int:
+        """Of the native table, which lives as long as this."""
+        return ctypes.addressof(self._table)
+
     def pairs(
         self, keys: Sequence[IntArray], tests: Sequence[Test], once: bool, room: Iterator[int]
     ) -> Iterator[tuple[IntArray, IntArray]]:

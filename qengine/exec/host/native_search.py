@@ -84,6 +84,21 @@ class SearchHandle:
         self._context.raise_for(self._library.qe_search_take(self._handle, columns))
         return data
 
+    def put(self, columns: Sequence[npt.NDArray[np.int64]]) -> None:
+        """Give back rows of a search that neither has seeds nor counts: an array for each output."""
+        arrays = [np.ascontiguousarray(each, dtype=np.int64) for each in columns]
+        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        self._context.raise_for(self._library.qe_search_put(self._handle, len(arrays[0]), addresses))
+
+    def attach(self, sink: ctypes.c_void_p) -> bool:
+        """Give the rows that aren't yet taken to a native sink; False where the search has ended and few are left.
+
+        ``wait`` then tells of the rows that the sink gives, once all are found. The sink must be freed after ``close``.
+        """
+        attached = ctypes.c_int32()
+        self._context.raise_for(self._library.qe_search_attach(self._handle, sink, ctypes.byref(attached)))
+        return bool(attached.value)
+
     def total(self) -> int:
         """Return the count of a search that is done and neither has seeds nor walks."""
         halves = np.zeros(2 * max(1, self._n_levels), np.uint64)
@@ -119,6 +134,8 @@ def _library() -> ctypes.CDLL:
     library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
     library.qe_search_take.argtypes = (pointer, pointer)
     library.qe_search_lend.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_search_put.argtypes = (pointer, i64, pointer)
+    library.qe_search_attach.argtypes = (pointer, pointer, pointer)
     library.qe_search_return.argtypes = (pointer,)
     library.qe_search_return.restype = None
     library.qe_search_totals.argtypes = (pointer, pointer, i32)

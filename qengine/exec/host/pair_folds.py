@@ -20,6 +20,8 @@ __all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pair_rows", "fold_pairs"]
 NO_CLASS = 2**32 - 1
 """The class of vertices that don't count."""
 
+_SHORT = 2**16  # numbers below it are sorted by their digits
+
 PAIR_FOLD = np.dtype(
     [(name, "<u8") for name in ("terms", "roots", "groups", "classes", "distinct", "least", "greatest", "n_groups")]
     + [("n_classes", "<u4"), ("n", "<u4"), ("n_terms", "<i4"), ("unused", "<i4")]
@@ -64,7 +66,8 @@ def fold_pairs(
     """
     sizes = np.bincount(codes)
     groups = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint64)
-    sorted_roots = roots[np.argsort(codes, kind="stable")].astype(np.uint32)
+    short = codes.astype(np.uint16) if len(sizes) <= _SHORT else codes
+    sorted_roots = roots[np.argsort(short, kind="stable")].astype(np.uint32)
     counted = classes[classes != NO_CLASS]
     n_classes = int(counted.max()) + 1 if len(counted) else 1
     distinct = np.empty(len(sizes), np.uint64)

@@ -11,6 +11,7 @@ from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.row_sinks import RowSink, SinkRequest, SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.race import raced
@@ -42,7 +43,13 @@ class SearchChunk:
 
 
 def run_search(
-    store: ExecView, search: Search, seeds: Sequence[Ids], rows: int, context: ExecutionContext, masks: MaskProvider
+    store: ExecView,
+    search: Search,
+    seeds: Sequence[Ids],
+    rows: int,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    diversion: SinkRequest | None = None,
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
@@ -54,6 +61,8 @@ def run_search(
         int64[rows] for each seed level: vertex ids, -1 for null. Without seeds each row gets all embeddings.
     masks
         Evaluates predicates of single variables.
+    diversion
+        May take rows from the search as it runs, which are then not yielded.
 
     Raises
     ------
@@ -68,7 +77,7 @@ def run_search(
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)
-    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows)
+    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows, diversion)
     yield from completed(found, resolved, search, seeds, rows, chunk_rows)
 
 
@@ -102,9 +111,11 @@ def _run(
     context: ExecutionContext,
     masks: MaskProvider,
     chunk_rows: int,
+    diversion: SinkRequest | None,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is enumerated, one count for each row."""
     running = SearchHandle(resolved, seeds, rows, context, chunk_rows)
+    sink: RowSink | None = None
     try:
         if resolved.summed and not search.seeds:
             total, winner = raced(running, store, search, context, masks, chunk_rows)
@@ -112,14 +123,39 @@ def _run(
             return
         done = False
         while not done:
+            wanted = None if diversion is None else diversion.opened(_source(resolved, search))
+            if wanted is not None:
+                for part in diversion.returned(resolved.outputs) if diversion is not None else ():
+                    running.put(part)
+                sink = _attached(running, wanted)
             n, done = running.wait()
             if n:
                 yield _taken(running, resolved, search, n)
+        if sink is not None:
+            sink.end()
     except KeyboardInterrupt:
         context.interrupt()
         context.raise_for(Status.INTERRUPTED)
     finally:
         running.close()
+        if sink is not None and diversion is not None:
+            diversion.ended(sink.rows())
+            sink.close()
+
+
+def _source(resolved: ResolvedSearch, search: Search) -> SinkSource:
+    images = search.images or (search.emit,)
+    named = [dict(zip(search.emit, image, strict=True)) for image in images]
+    rows = [[image[name] for name in resolved.outputs] for image in named]
+    return SinkSource(resolved.outputs, rows, resolved.mode is SearchMode.COUNT, search.orbits)
+
+
+def _attached(running: SearchHandle, sink: RowSink) -> RowSink | None:
+    """Let a sink take the rows from now on; None, and it is closed, where too few are left."""
+    if running.attach(sink.handle):
+        return sink
+    sink.close()
+    return None
 
 
 def _taken(running: SearchHandle, resolved: ResolvedSearch, search: Search, n: int) -> SearchChunk:

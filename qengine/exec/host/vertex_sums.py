@@ -17,6 +17,7 @@ from qengine._frozen import frozen
 from qengine.errors import ResourceError
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.eliminate import Array, term_vectors
+from qengine.exec.host.term_sums import rounded_terms, summed_terms
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
@@ -72,14 +73,16 @@ def vertex_sums(operator: Eliminate, values: Array, runtime: Runtime, masks: Mas
     if values.dtype == np.int64:
         total: Array = np.zeros(n, np.int64)
         for part in _integer_parts(values):
-            total = _added(total, part.sign, _whole(operator, part.numbers, runtime, masks))
+            terms = term_vectors(operator, runtime, masks, part.numbers)
+            total = _added(total, part.sign, summed_terms(terms, n, runtime.context))
         return total
     for bits in _WIDTHS:
         total = np.zeros(n)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 for part in _float_parts(values, bits):
-                    total += part.sign * np.ldexp(_rounded(operator, part.numbers, runtime, masks), part.exponent)
+                    terms = term_vectors(operator, runtime, masks, part.numbers)
+                    total += part.sign * np.ldexp(rounded_terms(terms, n, runtime.context), part.exponent)
             return total
         except ResourceError as error:
             if error.code != "CountOverflow" or bits == _WIDTHS[-1]:
@@ -115,48 +118,6 @@ def _as_whole(numbers: Array, bits: int) -> npt.NDArray[np.uint64]:
         return numbers.astype(np.uint64)
     high = np.floor(np.ldexp(numbers, -64))
     return np.stack((numbers - np.ldexp(high, 64), high), axis=1).astype(np.uint64)
-
-
-def _whole(operator: Eliminate, numbers: npt.NDArray[np.uint64], runtime: Runtime, masks: MaskProvider) -> Array:
-    """Return the sum of the terms: int64, or Python's integers."""
-    total: Array = np.zeros(len(numbers), np.int64)
-    for factor, vector in term_vectors(operator, runtime, masks, numbers):
-        total = _added(total, factor, vector.astype(np.uint64) if vector.ndim == 1 else _objects(vector))
-    return total
-
-
-def _rounded(operator: Eliminate, numbers: npt.NDArray[np.uint64], runtime: Runtime, masks: MaskProvider) -> Array:
-    """Return the sum of the terms as float64."""
-    terms = term_vectors(operator, runtime, masks, numbers)
-    if len(terms) == 1:
-        ((factor, vector),) = terms
-        low, high = (vector, None) if vector.ndim == 1 else (vector[:, 0], vector[:, 1])
-        whole = low.astype(np.float64) if high is None else np.ldexp(high.astype(np.float64), 64) + low
-        return float(factor) * whole
-    if sum(abs(factor) for factor, _ in terms) > _MOST_FACTORS:
-        total: Array = np.zeros(len(numbers), object)
-        for factor, vector in terms:
-            total += factor * _objects(vector)
-        return total.astype(np.float64)
-    halves = np.zeros((2 * max(vector.ndim for _, vector in terms) + 1, len(numbers)), np.int64)
-    for factor, vector in terms:
-        for place, word in enumerate(vector.reshape(len(numbers), -1).T):
-            halves[2 * place] += factor * (word & _HALF).astype(np.int64)
-            halves[2 * place + 1] += factor * (word >> np.uint64(32)).astype(np.int64)
-    for place in range(len(halves) - 1):
-        halves[place + 1] += halves[place] >> 32
-        halves[place] &= np.int64(_HALF)
-    whole = np.zeros(len(numbers))
-    for place, half in enumerate(halves):  # none is negative now, nor is their sum: nothing cancels
-        whole += np.ldexp(half.astype(np.float64), 32 * place)
-    return whole
-
-
-def _objects(vector: Array) -> Array:
-    if vector.ndim == 1:
-        return vector.astype(object)
-    found: Array = (vector[:, 1].astype(object) << 64) + vector[:, 0].astype(object)
-    return found
 
 
 def _added(total: Array, factor: int, more: Array) -> Array:

@@ -46,7 +46,7 @@ class FakeSearch:
         self.seeds: list[Any] = []
 
     def run_search(
-        self, store: Any, search: Search, seeds: list[Any], rows: int, context: Any, masks: Any
+        self, store: Any, search: Search, seeds: list[Any], rows: int, context: Any, masks: Any, diversion: Any = None
     ) -> Iterator[Chunk]:
         self.seeds.append(seeds)
         row = np.repeat(np.arange(rows), self.fanout)

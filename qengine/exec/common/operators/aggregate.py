@@ -11,6 +11,7 @@ from itertools import chain
 
 import numpy as np
 
+from qengine.errors import ResourceError
 from qengine.exec.common.aggregates import WEIGHED, total_weight, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces
@@ -18,6 +19,7 @@ from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeCo
 from qengine.exec.common.expressions.compiler import is_volatile
 from qengine.exec.common.grouping import ascends
 from qengine.exec.common.operators.aggregation import Aggregation
+from qengine.exec.common.operators.diversion import Diversion, diversion_of
 from qengine.exec.common.operators.folded_pairs import folded_pairs
 from qengine.exec.common.operators.folded_rows import folded_rows
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -37,7 +39,8 @@ _COUNT_LIMIT = 2.0**62  # rows whose number, rounded, is below it can be counted
 def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> Stage:
     """Emit the keys and aggregates of each group; without keys one row (for each outer row). Holds the groups."""
     runtime = build.runtime
-    upstream = build(operator.input)
+    diversion = diversion_of(operator.input, build)
+    upstream = build(operator.input) if diversion is None else diversion.stage
     if not operator.keys and not any(call.args for _, call in operator.aggregates):
         return _counting(operator, upstream, runtime)
     apart = _one_row_each(operator, runtime)
@@ -49,6 +52,14 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     pairs = None if folding is None else folded_pairs(operator, folding, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
+        try:
+            yield from folded(outer, diversion if diversion is not None and diversion.takes(outer) else None)
+        except ResourceError as error:
+            if error.code != "CountOverflow" or diversion is None:
+                raise
+            yield from folded(outer, None)
+
+    def folded(outer: Batch, diversion: Diversion | None) -> Iterator[Batch]:
         batches = upstream(outer)
         if folding is None or ROW in outer.columns:
             yield from grouped(batches, outer)
@@ -59,8 +70,8 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
                 yield from found
                 return
             holding.set(0)
-            waiting, many = folding.gathered(batches, holding)
-            found = folding.run(waiting, batches, outer, holding) if many else None
+            waiting, many = folding.gathered(batches, holding, diversion)
+            found = folding.run(waiting, batches, outer, holding, diversion) if many else None
             if found is not None:
                 yield from found
                 return

@@ -32,13 +32,13 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.element_columns import Elements, evaluated, ranked
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.operand import numpy_values, operand
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.operators.aggregation import Aggregation, StateOf, counted_call
 from qengine.exec.common.operators.folded_rows import folded_rows, searched_on_device
 from qengine.exec.common.operators.stage import ROW, Build, Stage
-from qengine.exec.common.ordering import ranks
 from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
@@ -191,22 +191,38 @@ class _Met:
         if isinstance(arg, Variable) and self._call.name == "count":
             self._classes = np.arange(n, dtype=np.uint32)
             return True
+        self._classes = np.full(n, NO_CLASS, np.uint32)
+        if self._call.name != "count":
+            return self._ranked(arg)
         found = _evaluated(arg, self._pairs.node, self._pairs.labels, self._build)
         if found is None:
             return False
-        self._classes = np.full(n, NO_CLASS, np.uint32)
         if not found:
             return True
         column = concatenate([each for _, each in found])
         vertices = np.concatenate([np.arange(start, start + len(each)) for start, each in found])
         kept = np.flatnonzero(~column.is_null())
         column, vertices = column.take(kept), vertices[kept]
-        if self._call.name == "count":
-            self._classes[vertices] = group_rows([column], len(column)).codes
-        elif len(column):
-            _, first, classes = np.unique(ranks(column), return_index=True, return_inverse=True)
-            self._classes[vertices] = classes
-            self._values = column.take(first)
+        self._classes[vertices] = group_rows([column], len(column)).codes
+        return True
+
+    def _ranked(self, arg: Expr) -> bool:
+        """Note the classes and their values in their order, the graph's where it keeps them."""
+        runtime = self._build.runtime
+        ranges = [(low, high) for low, high in runtime.store.label_ranges(self._pairs.labels).tolist()]
+        if not ranges:
+            return True
+        elements = Elements(self._pairs.node, True, tuple(ranges))
+        column = evaluated(arg, elements, runtime)
+        if column is None:
+            return False
+        numbers, count, values_of = ranked(arg, column, elements, runtime)
+        for begin, end in ranges:
+            low, high = max(begin, numbers.base), min(end, numbers.base + len(numbers.values))
+            if low < high:
+                codes = numbers.values[low - numbers.base : high - numbers.base]
+                self._classes[low:high] = codes.view(np.uint32)  # that of null is NO_CLASS
+        self._values = values_of(np.arange(count, dtype=np.int64))
         return True
 
     def states(self, found: _ByVertex) -> StateOf:

@@ -6,33 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn
-from qengine.exec.common.element_columns import (
-    IDS,
-    INTEGERS,
-    Elements,
-    Numbers,
-    elements_of,
-    evaluated,
-    integer_extent,
-    numbers_of,
-    ranked,
-)
+from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
+from qengine.exec.common.element_columns import elements_of, ordered_numbers
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
-from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.operators.stage import ROW, Build
 from qengine.plan import logical, physical
-from qengine.plan.expr import Expr, Variable
-from qengine.plan.traverse import only_variable
+from qengine.plan.expr import Expr
+from qengine.plan.folding import variable_of
+from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["first_on_device"]
-
-_GREATEST = 2**63 - 1
+__all__ = ["FirstOnDevice", "first_on_device"]
 
 
 def first_on_device(
-    below: logical.Operator, keys: Sequence[tuple[Expr, bool]], limit: int, upstream: Stage, build: Build
-) -> Stage:
-    """Return the stage below a sort with a limit, of rows that can be among the first.
+    below: logical.Operator, keys: Sequence[tuple[Expr, bool]], limit: int, build: Build
+) -> FirstOnDevice | None:
+    """Return how a device finds the first rows of a search, by keys of one variable each; None where it can't.
 
     Parameters
     ----------
@@ -40,68 +29,61 @@ def first_on_device(
         What makes the rows.
     keys
         The most significant first, with whether they ascend. None of them can fail.
-    upstream
-        The stage of ``below``, which runs where the device finds nothing.
     """
-    runtime = build.runtime
-    matchers = runtime.matchers
-    if matchers is None or not isinstance(below, physical.Search) or not isinstance(below.input, logical.Unit):
-        return upstream
-    if below.rows is None or below.rows < DEVICE_ROWS or below.count is not None:
-        return upstream
-    levels = {level.name: level for level in below.levels}
-    variables = [only_variable(expr) for expr, _ in keys]
-    if any(name is None or name not in below.emit for name in variables):
-        return upstream
+    if build.runtime.matchers is None or not isinstance(below, physical.Search):
+        return None
+    if not isinstance(below.input, logical.Unit) or (below.rows or 0) < DEVICE_ROWS or below.count is not None:
+        return None
+    if not all(len(free_variables(key)) == 1 and is_repeatable(key) for key, _ in keys):
+        return None
+    if not {variable_of(key) for key, _ in keys} <= set(below.emit):
+        return None
+    return FirstOnDevice(below, keys, limit, build)
 
-    def found() -> Batch | None:
-        numbers = []
-        for (expr, ascending), name in zip(keys, variables, strict=True):
-            assert name is not None
-            elements = elements_of(levels[name], runtime)
-            key = None if elements is None else _numbers(expr, elements, build)
-            if key is None:
+
+class FirstOnDevice:
+    """The rows of a search, or where a device finds them the first ones alone."""
+
+    def __init__(self, search: physical.Search, keys: Sequence[tuple[Expr, bool]], limit: int, build: Build) -> None:
+        self._search = search
+        self._keys = keys
+        self._limit = limit
+        self._build = build
+        self._upstream = build(search)
+        self._levels = {level.name: level for level in search.levels}
+
+    def batches(self, outer: Batch) -> Iterator[Batch]:
+        """Yield rows, those that come first among them."""
+        found = None if ROW in outer.columns else self._found()
+        if found is None:
+            yield from self._upstream(outer)
+            return
+        self._build.runtime.context.note(self._search, "the first rows are found on the GPU")
+        if found.length:
+            yield found
+
+    def _found(self) -> Batch | None:
+        runtime, numbers = self._build.runtime, []
+        assert runtime.matchers is not None
+        for key, ascending in self._keys:
+            name = variable_of(key)
+            elements = elements_of(self._levels[name], runtime)
+            known = None if elements is None else ordered_numbers(key, elements, runtime)
+            if known is None:
                 return None
-            numbers.append((name, key, ascending))
+            numbers.append((name, known, ascending))
         try:
-            columns = matchers.first_rows(runtime.store, below, numbers, limit, runtime.context, build.masks)
+            columns = runtime.matchers.first_rows(
+                runtime.store, self._search, numbers, self._limit, runtime.context, self._build.masks
+            )
         except OutOfMemory as error:
             if error.code != "OutOfDeviceMemory":
                 raise
             return None
         if columns is None:
             return None
-        kinds = {
-            name: NodeColumn if isinstance(levels[name], physical.VertexLevel) else RelationshipColumn
-            for name in columns
+        emitted: dict[str, Column] = {
+            name: (NodeColumn if isinstance(self._levels[name], physical.VertexLevel) else RelationshipColumn)(ids)
+            for name, ids in columns.items()
         }
-        emitted: dict[str, Column] = {name: kinds[name](ids) for name, ids in columns.items()}
         return Batch(len(next(iter(columns.values()))), emitted)
-
-    def run(outer: Batch) -> Iterator[Batch]:
-        batch = None if ROW in outer.columns else found()
-        if batch is None:
-            yield from upstream(outer)
-            return
-        runtime.context.note(below, "the first rows are found on the GPU")
-        if batch.length:
-            yield batch
-
-    return run
-
-
-def _numbers(expr: Expr, elements: Elements, build: Build) -> Numbers | None:
-    """Return numbers in the order of an expression's values, equal for those that tie; None where there are none."""
-    if isinstance(expr, Variable):
-        return Numbers(IDS, None, 0)
-    column = evaluated(expr, elements, build.runtime)
-    if column is None or isinstance(column, NodeColumn | RelationshipColumn):
-        return None
-    numbers = numbers_of(expr, column, elements, build.runtime)
-    if numbers is None:
-        return ranked(expr, column, elements, build.runtime)[0]
-    if numbers.kind == INTEGERS and numbers.nullable:
-        assert isinstance(column, ArrowColumn)
-        if integer_extent(expr, column, elements, build.runtime)[1] == _GREATEST:
-            return None  # which null stands for
-    return numbers

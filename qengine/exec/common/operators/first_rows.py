@@ -10,9 +10,12 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import Evaluate
-from qengine.exec.common.operators.stage import rows_of
+from qengine.exec.common.operators.diverted_first_rows import DivertedFirstRows
+from qengine.exec.common.operators.first_on_device import FirstOnDevice
+from qengine.exec.common.operators.stage import Build, Stage, rows_of
 from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys
 from qengine.exec.memory import MemoryAccount
+from qengine.plan.logical import Operator
 
 __all__ = ["FirstRows"]
 
@@ -28,13 +31,30 @@ class FirstRows:
     ----------
     keys
         Each with whether it is ascending. None of them can fail, for not every row is looked at.
+    sooner
+        Leaves out rows as a search finds them; None where that can't be.
     """
 
-    def __init__(self, keys: Sequence[tuple[Evaluate, bool]], limit: int, memory: MemoryAccount) -> None:
+    def __init__(
+        self,
+        keys: Sequence[tuple[Evaluate, bool]],
+        limit: int,
+        memory: MemoryAccount,
+        sooner: DivertedFirstRows | FirstOnDevice | None = None,
+    ) -> None:
         self._keys = list(keys)
         self._limit = limit
         self._memory = memory
+        self._sooner = sooner
         self._bounds: list[tuple[object, int]] = []
+
+    def stage(self, operator: Operator, build: Build) -> Stage:
+        """Emit the rows of an operator that can be among the first."""
+        if self._sooner is None:
+            upstream = build(operator)
+            return lambda outer: self.of(upstream(outer))
+        sooner = self._sooner
+        return lambda outer: self.of(sooner.batches(outer))
 
     def tighten(self, last: Sequence[Column]) -> None:
         """Note the keys of the last one, a row, of as many rows as are wanted: whoever comes after it is left out."""

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from qengine.errors import ResourceError
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
-from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.element_columns import Elements, elements_of
+from qengine.exec.common.operators.diversion import compared_conditions, comparisons_between
 from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.common.operators.stage import Build
 from qengine.exec.memory import Holding
 from qengine.plan import logical
-from qengine.plan.expr import Comparison, Expr
-from qengine.plan.fallible import condition_can_fail
+from qengine.plan.expr import Comparison
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import conjuncts, only_variable
+from qengine.plan.traverse import conjuncts
 
 if TYPE_CHECKING:
     from qengine.exec.common.operators.folded import Folded
@@ -31,28 +30,20 @@ def folded_pairs(operator: logical.Aggregate, folding: FoldedRows, build: Build)
     Between them may be comparisons of what is of one node with what is of the other.
     """
     runtime = build.runtime
-    conditions: tuple[Expr, ...] = ()
+    compared: list[Comparison] | None = []
     below = operator.input
     if isinstance(below, logical.Filter):
-        conditions = conjuncts(below.predicate)
+        compared = comparisons_between(conjuncts(below.predicate))
         below = below.input
     if not isinstance(below, Eliminate) or len(below.emit) != 2 or not isinstance(below.input, logical.Unit):
         return None
     if runtime.matchers is not None or not runtime.eliminates(below) or operator.weight != below.count:
         return None
-    compared = [_compared(each) for each in conditions]
     levels = {level.name: level for level in below.search.levels}
     elements = {name: found for name in below.emit if (found := elements_of(levels[name], runtime)) is not None}
-    if any(each is None for each in compared) or len(elements) < len(below.emit):
+    if compared is None or len(elements) < len(below.emit):
         return None
-    return FoldedPairs(operator, below, [each for each in compared if each], elements, folding, build)
-
-
-def _compared(condition: Expr) -> Comparison | None:
-    """Return a condition that compares values of one variable each, None of another."""
-    if not isinstance(condition, Comparison) or len(condition.ops) > 1 or condition_can_fail(condition):
-        return None
-    return condition if all(only_variable(arg) is not None for arg in condition.args) else None
+    return FoldedPairs(operator, below, compared, elements, folding, build)
 
 
 class FoldedPairs:
@@ -104,16 +95,7 @@ class FoldedPairs:
 
     def _conditions(self, holding: Holding) -> list[Condition] | None:
         """Return the comparisons by numbers of all elements; None where their values have none."""
-        from qengine.exec.host.folds import Condition
-
-        found = []
-        for each in self._compared:
-            numbers = compared_numbers(each.args[0], each.args[1], self._elements, self._build.runtime)
-            if numbers is None:
-                return None
-            holding.add(sum(side.nbytes for _, side in numbers))
-            found.append(Condition(COMPARISONS[each.ops[0]], *numbers))
-        return found
+        return compared_conditions(self._compared, self._elements, self._build.runtime, holding)
 
     def _fold(self, conditions: Sequence[Condition], begun: Callable[[], Sequence[Fold] | None]) -> bool:
         from qengine.exec.host.folds import FoldedEnds

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from qengine._frozen import replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import NodeColumn, RelationshipColumn
-from qengine.exec.common.element_columns import Elements, elements_of
+from qengine.exec.common.element_columns import Elements, elements_of, evaluations
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
+from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded import Folded, FoldMaker
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
 from qengine.plan import logical, physical
-from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.folding import folded_variables, variable_of
 from qengine.plan.traverse import operators
+
+if TYPE_CHECKING:
+    from qengine.exec.host.folds import Condition
 
 __all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows", "searched_on_device"]
 
 _WEIGHT_BITS = 40
-_STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
 DEVICE_ROWS = 1 << 16  # that are worth folding on a device
+_MOST_ROWS = 2**40  # that are expected at all
 
 
 def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | None:
@@ -83,13 +87,7 @@ class FoldedRows:
         named = tuple((name, counted_call(call)) for name, call in operator.aggregates)
         self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime, whose=operator)
         exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
-        self._evaluated = sum(map(self._elements_of, exprs))
-
-    def _elements_of(self, expr: Expr) -> int:
-        """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
-        elements = self._elements[variable_of(expr)]
-        stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
-        return (elements.end - elements.begin) // (_STORED if stored else 1)
+        self._evaluated = sum(evaluations(expr, self._elements[variable_of(expr)]) for expr in exprs)
 
     def is_worth(self, rows: int) -> bool:
         """Tell whether so many rows are worth evaluating expressions for all elements."""
@@ -126,7 +124,9 @@ class FoldedRows:
         self._runtime.context.note(self._operator, "rows are folded on the GPU")
         return self.grouping.of_groups(groups) if groups.length else self.grouping.run(iter(()), outer)
 
-    def gathered(self, batches: Iterator[Batch], holding: Holding) -> tuple[list[Batch], bool]:
+    def gathered(
+        self, batches: Iterator[Batch], holding: Holding, diversion: Diversion | None
+    ) -> tuple[list[Batch], bool]:
         """Return the first rows, and whether they are worth evaluating expressions for all elements."""
         waiting: list[Batch] = []
         rows = 0
@@ -135,19 +135,51 @@ class FoldedRows:
             waiting.append(batch)
             rows += batch.length
             holding.add(batch.nbytes)
-            if self.is_worth(rows):
+            if self.is_worth(rows if diversion is None else max(rows, diversion.seen)):
                 return waiting, True
         return waiting, False
 
     def run(
-        self, waiting: list[Batch], batches: Iterator[Batch], outer: Batch, holding: Holding
+        self,
+        waiting: list[Batch],
+        batches: Iterator[Batch],
+        outer: Batch,
+        holding: Holding,
+        diversion: Diversion | None = None,
     ) -> Iterator[Batch] | None:
-        """Return the groups of all rows; None, with nothing done, where their values can't be folded."""
-        folded = self.folded(_MORE_ROWS * sum(batch.length for batch in waiting))
+        """Return the groups of all rows; None, with nothing done, where their values can't be folded.
+
+        Where rows can be diverted, the threads that find them fold them. ``CountOverflow`` is then raised, before any
+        group is returned, where their weights add up to too much.
+        """
+        rows = _MORE_ROWS * sum(batch.length for batch in waiting)
+        elements, conditions = None if diversion is None else self._elements_with(diversion), None
+        if diversion is not None and elements is not None:
+            conditions = diversion.conditions(elements, holding)
+            rows = max(rows, int(min(diversion.expected, _MOST_ROWS)))
+        folded = self.folded(rows, elements if conditions is not None else None)
         if not folded.open(holding):
             folded.close()
             return None
+        if diversion is not None and conditions is not None and self._is_bounded(folded):
+            self._divert(folded, conditions, diversion)
         return self._groups(folded, chain(waiting, batches), outer)
+
+    def _elements_with(self, diversion: Diversion) -> dict[str, Elements] | None:
+        """Return what may be bound to the variables that are folded or compared; None where rows count otherwise."""
+        if self._operator.weight != diversion.count:
+            return None
+        return diversion.elements(frozenset(self._elements))
+
+    def _is_bounded(self, folded: Folded) -> bool:
+        """Tell whether groups of each thread fit into what memory there is."""
+        return self._runtime.memory.limit is None or all(fold.is_bounded for fold in folded.folds)
+
+    def _divert(self, folded: Folded, conditions: Sequence[Condition], diversion: Diversion) -> None:
+        from qengine.exec.host.row_sinks import FoldSink
+
+        context = self._runtime.context
+        diversion.to(lambda source: FoldSink(source, folded.names, folded.folds, conditions, context))
 
     def _groups(self, folded: Folded, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
         left = (batch for batch in batches if not self._add(folded, batch))

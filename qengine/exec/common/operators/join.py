@@ -6,8 +6,9 @@ a file's build side that doesn't fit either, in parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import repeated_pieces
 from qengine.exec.common.columns import Column, IntArray, NodeColumn, RelationshipColumn, vertex_ids
 from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.hash_join import JoinTable, Operand, Test
 from qengine.exec.memory import Holding
@@ -23,35 +25,91 @@ from qengine.exec.spill.partitions import Partitions
 from qengine.exec.spill.rows import SpilledRows
 from qengine.plan import physical
 
-__all__ = ["hash_join_stage"]
+if TYPE_CHECKING:
+    from qengine.exec.host.joined_rows import JoinedRowsSink
 
+__all__ = ["JoinStage", "hash_join_stage", "ids_of"]
+
+_FEW_PROBING, _MANY_PROBING = 256, 4096  # rows that are joined at once, first and later: they may have many partners
 _TABLE = 32  # bytes a row while its table is made: the number of its group, a row of each group, and the table itself
 
 
 def hash_join_stage(operator: physical.HashJoin, build: Build, first: int) -> Stage:
     """Emit the joined rows. Holds the build side for as long as the query runs: a subplan asks for it again."""
-    runtime = build.runtime
-    upstream = build(operator.input, first)
-    other = build(operator.build)
-    joining = _Joining(operator, runtime)
-    built: _Built | list[SpilledRows] | None = None
+    return JoinStage(operator, build(operator.input, first), build, first).run
 
-    def run(outer: Batch) -> Iterator[Batch]:
-        nonlocal built
-        batches = upstream(outer)
-        wanted = _growing(first)
+
+class JoinStage:
+    """A ``HashJoin`` of the rows of a stage.
+
+    Parameters
+    ----------
+    upstream
+        Emits the input's rows.
+    ends
+        Tells whether rows of the input that are not yet joined are wanted as they are.
+
+    Attributes
+    ----------
+    left
+        Such rows.
+    """
+
+    def __init__(
+        self,
+        operator: physical.HashJoin,
+        upstream: Stage,
+        build: Build,
+        first: int,
+        ends: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.left: list[Batch] = []
+        self._ends = ends
+        self._operator = operator
+        self._upstream = upstream
+        self._other = build(operator.build)
+        self._first = first
+        self._joining = _Joining(operator, build.runtime)
+        self._built: _Built | list[SpilledRows] | None = None
+
+    def run(self, outer: Batch) -> Iterator[Batch]:
+        """Emit the joined rows."""
+        batches = self._upstream(outer)
+        wanted = _growing(self._first)
         for batch in batches:
-            if built is None:
-                built = joining.built(other(Batch(1, {})))
-            if isinstance(built, list):
-                yield from joining.joined_on_disk(chain((batch,), batches), built, wanted)
+            if self._built is None:
+                self._built = self._joining.built(self._other(Batch(1, {})))
+            if isinstance(self._built, list):
+                yield from self._joining.joined_on_disk(chain((batch,), batches), self._built, wanted)
                 return
-            if built.table is None:
+            if self._built.table is None:
                 return
-            for rows, _ in joining.joined(batch, built, wanted):
-                yield rows
+            begin, size = 0, _FEW_PROBING
+            while begin < batch.length and not self._ends():
+                for rows, _ in self._joining.joined(batch.slice(begin, size), self._built, wanted):
+                    yield rows
+                begin, size = begin + size, min(4 * size, _MANY_PROBING)
+            if begin < batch.length:
+                self.left.append(batch.slice(begin, batch.length - begin))
 
-    return run
+    def sink(self, source: SinkSource, sink_of: Callable[[SinkSource], RowSink]) -> JoinedRowsSink | None:
+        """Return what joins rows of the input, for a sink of joined rows; None where the build side isn't in memory."""
+        from qengine.exec.host.joined_rows import JoinedRowsSink
+
+        if not isinstance(self._built, _Built) or self._built.table is None:
+            return None
+        operator, rows = self._operator, self._built.rows
+        names = {name for each in operator.apart for equation in each for name in equation}
+        wanted = {name: rows.columns[name] for name in names.union(operator.emit) if name not in source.outputs}
+        if not all(isinstance(column, NodeColumn | RelationshipColumn) for column in wanted.values()):
+            return None
+        built = {name: ids_of(column) for name, column in wanted.items()}
+        outputs = (*source.outputs, *operator.emit)
+        inner = sink_of(SinkSource(outputs, [outputs], weighted=False, orbits=1))
+        context = self._joining.context
+        return JoinedRowsSink(
+            source, inner, self._built.table, operator.keys, outputs, built, operator.apart, operator.semi, context
+        )
 
 
 @frozen
@@ -66,6 +124,7 @@ class _Joining:
     """One join as it is run."""
 
     def __init__(self, operator: physical.HashJoin, runtime: Runtime) -> None:
+        self.context = runtime.context
         self._operator = operator
         self._runtime = runtime
         self._holding = runtime.memory.holding("HashJoin")
@@ -184,10 +243,11 @@ def _test(equations: Sequence[tuple[str, str]], batch: Batch, rows: Batch) -> Te
 
 def _operand(name: str, batch: Batch, rows: Batch) -> Operand:
     if name in batch.columns:
-        return Operand(_ids(batch.columns[name]), False)
-    return Operand(_ids(rows.columns[name]), True)
+        return Operand(ids_of(batch.columns[name]), False)
+    return Operand(ids_of(rows.columns[name]), True)
 
 
-def _ids(column: Column) -> IntArray:
+def ids_of(column: Column) -> IntArray:
+    """Return the ids of a column of nodes or relationships, below 0 for null."""
     ids = column.ids if isinstance(column, NodeColumn | RelationshipColumn) else vertex_ids(column)
     return np.ascontiguousarray(ids, dtype=np.int64)

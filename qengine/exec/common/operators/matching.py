@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +17,13 @@ from qengine.exec.common.vertex_scan import scanned_level, scanned_vertices
 from qengine.plan import logical, physical
 
 if TYPE_CHECKING:
+    from qengine.exec.common.row_sinks import SinkRequest
     from qengine.exec.common.runtime import Runtime
     from qengine.exec.host.eliminate import Counts
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import SearchChunk
 
-__all__ = ["eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "walk_stage"]
+__all__ = ["diverted_search_stage", "eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "walk_stage"]
 
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
@@ -44,9 +46,16 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     return run
 
 
-def _searched(operator: physical.Search, upstream: Stage, build: Build, first: int) -> Stage:
+def diverted_search_stage(operator: physical.Search, build: Build, diversion: SinkRequest) -> Stage:
+    """Emit the embeddings that aren't diverted, by the CPU's search."""
+    return _searched(operator, build(operator.input), build, BATCH_ROWS, diversion)
+
+
+def _searched(
+    operator: physical.Search, upstream: Stage, build: Build, first: int, diversion: SinkRequest | None = None
+) -> Stage:
     runtime = build.runtime
-    find = _search(runtime)
+    find = _search(runtime) if diversion is None else partial(_search(runtime), diversion=diversion)
     kinds = {
         level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
         for level in operator.levels

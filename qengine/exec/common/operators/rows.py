@@ -28,7 +28,15 @@ from qengine.exec.sizes import size_of
 from qengine.plan import logical
 from qengine.plan.expr import Call, Variable
 
-__all__ = ["argument_stage", "filter_stage", "project_stage", "projected_stage", "unit_stage", "unwind_stage"]
+__all__ = [
+    "argument_stage",
+    "filter_stage",
+    "filtered_stage",
+    "project_stage",
+    "projected_stage",
+    "unit_stage",
+    "unwind_stage",
+]
 
 _FILTER_SHARE = 8  # rows that a filter asks for, for each one that is wanted of it
 
@@ -49,8 +57,12 @@ def _restricted(outer: Batch, names: tuple[str, ...]) -> Batch:
 
 def filter_stage(operator: logical.Filter, build: Build, first: int) -> Stage:
     """Emit the input rows for which the predicate is true."""
-    upstream = build(operator.input, min(BATCH_ROWS, first * _FILTER_SHARE))
-    holds = compile_predicate(operator.predicate, build.runtime)
+    return filtered_stage(operator, build(operator.input, min(BATCH_ROWS, first * _FILTER_SHARE)), build.runtime)
+
+
+def filtered_stage(operator: logical.Filter, upstream: Stage, runtime: Runtime) -> Stage:
+    """Emit the rows of a stage for which the predicate of a ``Filter`` is true."""
+    holds = compile_predicate(operator.predicate, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import by_parts, fitting, pieces, working_bytes
 from qengine.exec.common.columns import Column, IntArray
 from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.operators.diverted_first_rows import diverted_first_rows
 from qengine.exec.common.operators.first_on_device import first_on_device
 from qengine.exec.common.operators.first_rows import FirstRows
 from qengine.exec.common.operators.limit import count_of, limited, places_within_rows
@@ -22,7 +23,7 @@ from qengine.exec.spill.merge import SortedRuns
 from qengine.plan import logical
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.fallible import can_fail
-from qengine.plan.traverse import is_repeatable
+from qengine.plan.traverse import bound_names, free_variables, is_repeatable, substitute
 
 __all__ = ["sort_stage"]
 
@@ -36,9 +37,8 @@ def sort_stage(operator: logical.Sort, build: Build, first: int) -> Stage:
     """
     runtime = build.runtime
     limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", runtime)
-    keys = _sieving(operator) if limit else ()
-    firsts = _first_rows(keys, limit, runtime) if keys and limit else None
-    upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, keys, limit or 0, build)
+    firsts = _first_rows(operator, limit, build)
+    upstream = build(operator.input) if firsts is None else _sieved(operator, firsts, build)
     sorting = _Sorting(operator, limit, runtime)
 
     def run(outer: Batch) -> Iterator[Batch]:
@@ -154,43 +154,41 @@ def _many(rows: int, last: int, limit: int, firsts: FirstRows | None) -> bool:
     return rows > 2 * last + _FEW_ROWS if last else rows >= limit
 
 
-def _sieving(operator: logical.Sort) -> Sequence[tuple[Expr, bool]]:
-    """Return the keys, as they are below the projection, if any, with whether they ascend; none where rows below the
-    sort, or its projection, must all be looked at.
-    """
-    if any(can_fail(key.expr) for key in operator.keys):
-        return ()
-    items = _harmless_items(operator)
-    exprs = (items[key.expr.name] if isinstance(key.expr, Variable) and items else key.expr for key in operator.keys)
-    return [(expr, key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
-
-
-def _first_rows(keys: Sequence[tuple[Expr, bool]], limit: int, runtime: Runtime) -> FirstRows:
-    """Return what leaves out rows that can't be among the first."""
-    return FirstRows(
-        [(compile_expression(expr, runtime), ascending) for expr, ascending in keys], limit, runtime.memory
-    )
-
-
-def _harmless_items(operator: logical.Sort) -> dict[str, Expr]:
-    """Return the items of a projection below, where all keys are some and rows may be left out before it; else none."""
+def _first_rows(operator: logical.Sort, limit: int | None, build: Build) -> FirstRows | None:
+    """Return what leaves out rows below the sort, or its projection; None where each must be looked at."""
+    if not limit or not operator.keys or any(can_fail(key.expr) for key in operator.keys):
+        return None
+    found = _keys_below(operator)
+    exprs = [key.expr for key in operator.keys] if found is None else found
+    keys = [(expr, key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
+    compiled = [(compile_expression(expr, build.runtime), ascending) for expr, ascending in keys]
     below = operator.input
-    if not isinstance(below, logical.Project):
-        return {}
+    rows = below.input if found is not None and isinstance(below, logical.Project) else below
+    sooner = first_on_device(rows, keys, limit, build) or diverted_first_rows(rows, keys, limit, build)
+    return FirstRows(compiled, limit, build.runtime.memory, sooner)
+
+
+def _keys_below(operator: logical.Sort) -> list[Expr] | None:
+    """Return the keys by columns below a projection, where rows may be left out before it; None where they may not."""
+    below = operator.input
+    if not isinstance(below, logical.Project) or any(bound_names(key.expr) for key in operator.keys):
+        return None
     items = dict(below.items)
-    whole = all(isinstance(key.expr, Variable) and key.expr.name in items for key in operator.keys)
-    return items if whole and all(is_repeatable(each) and not can_fail(each) for each in items.values()) else {}
+    if not all(is_repeatable(each) and not can_fail(each) for each in items.values()):
+        return None
+    if not all(free_variables(key.expr) <= items.keys() for key in operator.keys):
+        return None
+    return [substitute(key.expr, lambda part: _item(part, items)) for key in operator.keys]
 
 
-def _sieved(
-    operator: logical.Sort, firsts: FirstRows, keys: Sequence[tuple[Expr, bool]], limit: int, build: Build
-) -> Stage:
+def _item(part: Expr, items: Mapping[str, Expr]) -> Expr | None:
+    return items[part.name] if isinstance(part, Variable) else None
+
+
+def _sieved(operator: logical.Sort, firsts: FirstRows, build: Build) -> Stage:
     """Return the stage below a sort, of the rows that can be among the first."""
     below = operator.input
-    harmless = bool(_harmless_items(operator))
-    made = below.input if harmless and isinstance(below, logical.Project) else below
-    upstream = first_on_device(made, keys, limit, build(made), build)
-    if not harmless:
-        return lambda outer: firsts.of(upstream(outer))
+    if _keys_below(operator) is None:
+        return firsts.stage(below, build)
     assert isinstance(below, logical.Project)
-    return build.measured(below, projected_stage(below, lambda outer: firsts.of(upstream(outer)), build.runtime))
+    return build.measured(below, projected_stage(below, firsts.stage(below.input, build), build.runtime))

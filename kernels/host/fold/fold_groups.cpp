@@ -1,0 +1,171 @@
+// The groups of a fold, in the order of their codes (fold.h).
+//
+// Hashed groups are dealt to buckets by samples of their codes, and each bucket is sorted by the digits in which its codes differ.
+// Bytes moved: a code and an address a group some times, each record once. Source: sample sort, Frazer and McKellar 1970; digits of
+// 11 bits.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "fold/fold_threads.h"
+
+namespace qe::fold {
+namespace {
+
+struct Group {
+  uint64_t code;
+  const int64_t* record;
+};
+
+constexpr uint64_t kTaken = 1 << 12;     // groups, between two looks whether to stop
+constexpr size_t kSamples = 32;          // of a bucket
+constexpr size_t kFewSorted = 1 << 10;   // groups that are sorted by comparing
+constexpr int kDigit = 11;
+
+bool before(const Group& a, const Group& b) { return a.code < b.code; }
+
+void sort_groups(Group* groups, Group* spare, size_t n) {
+  if (n <= kFewSorted) {
+    std::sort(groups, groups + n, before);
+    return;
+  }
+  uint64_t differ = 0;
+  for (size_t i = 1; i < n; ++i) differ |= groups[i].code ^ groups[0].code;
+  Group *from = groups, *to = spare;
+  for (int shift = 0; shift < 64 && differ >> shift; shift += kDigit) {
+    constexpr uint64_t mask = (uint64_t{1} << kDigit) - 1;
+    if ((differ >> shift & mask) == 0) continue;
+    size_t places[mask + 2] = {};
+    for (size_t i = 0; i < n; ++i) ++places[(from[i].code >> shift & mask) + 1];
+    for (size_t d = 0; d < mask; ++d) places[d + 1] += places[d];
+    for (size_t i = 0; i < n; ++i) to[places[from[i].code >> shift & mask]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != groups) std::copy(from, from + n, groups);
+}
+
+// Groups in the order of their codes. No group is in two tables: where there are shards, all are there.
+class Ordered {
+ public:
+  explicit Ordered(Fold& fold) : fold_(fold), charge_(fold.control) {
+    const auto n = static_cast<size_t>(count(fold));
+    charge_.add(2 * n * sizeof(Group));
+    groups_.reset(new Group[n]);
+    spare_.reset(new Group[n]);
+    size_ = n;
+    collect();
+    if (fold.plan.hashed) sort();
+  }
+
+  static uint64_t count(const Fold& fold) {
+    uint64_t n = fold.table->groups();
+    for (const auto& shard : fold.shards) n += shard->table.groups();
+    return n;
+  }
+
+  // Writes the code of each key, and for each task its slots: of kDistinct one, how many bits are set.
+  void take(int64_t* keys, int64_t* columns) {
+    dealt(size_, kTaken, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t g = begin; g < end; ++g) write(g, keys + g, columns + g);
+    });
+  }
+
+ private:
+  template <typename Work>
+  void dealt(uint64_t n, uint64_t grain, Work&& work) {
+    eliminate::WorkQueue queue(fold_.control, n, grain);
+    check(eliminate::deal(eliminate::workers_for(fold_.control, size_), queue, [&](int) {
+      for (uint64_t begin, end; queue.take(&begin, &end);) work(begin, end);
+    }));
+  }
+
+  void collect() {
+    std::vector<const Table*> tables{fold_.table.get()};
+    for (const auto& shard : fold_.shards) tables.push_back(&shard->table);
+    std::vector<size_t> begins{0};
+    for (const Table* table : tables) begins.push_back(begins.back() + static_cast<size_t>(table->groups()));
+    dealt(tables.size(), 1, [&](uint64_t k, uint64_t) {
+      Group* to = groups_.get() + begins[k];
+      tables[k]->each([&](uint64_t code, const int64_t* record) { *to++ = {code, record}; });
+    });
+  }
+
+  void sort() {
+    const int threads = eliminate::workers_for(fold_.control, size_);
+    if (threads == 1) {
+      sort_groups(groups_.get(), spare_.get(), size_);
+      return;
+    }
+    const size_t buckets = 4 * static_cast<size_t>(threads), chunks = static_cast<size_t>(threads);
+    std::vector<uint64_t> samples;
+    for (size_t k = 0; k < kSamples * buckets; ++k) samples.push_back(groups_[k * size_ / (kSamples * buckets)].code);
+    std::sort(samples.begin(), samples.end());
+    std::vector<uint64_t> bounds;  // a bucket begins with its bound
+    for (size_t k = 1; k < buckets; ++k) bounds.push_back(samples[k * kSamples]);
+    const auto bucket = [&](uint64_t code) {
+      return static_cast<size_t>(std::upper_bound(bounds.begin(), bounds.end(), code) - bounds.begin());
+    };
+    std::vector<std::vector<size_t>> places(chunks, std::vector<size_t>(buckets));
+    dealt(chunks, 1, [&](uint64_t k, uint64_t) {
+      for (size_t i = k * size_ / chunks; i < (k + 1) * size_ / chunks; ++i) ++places[k][bucket(groups_[i].code)];
+    });
+    std::vector<size_t> begins(buckets + 1);
+    size_t at = 0;
+    for (size_t b = 0; b < buckets; ++b) {
+      begins[b] = at;
+      for (auto& each : places) at += std::exchange(each[b], at);
+    }
+    begins[buckets] = size_;
+    dealt(chunks, 1, [&](uint64_t k, uint64_t) {
+      for (size_t i = k * size_ / chunks; i < (k + 1) * size_ / chunks; ++i) spare_[places[k][bucket(groups_[i].code)]++] = groups_[i];
+    });
+    std::swap(groups_, spare_);
+    dealt(buckets, 1, [&](uint64_t b, uint64_t) {
+      sort_groups(groups_.get() + begins[b], spare_.get() + begins[b], begins[b + 1] - begins[b]);
+    });
+  }
+
+  void write(uint64_t g, int64_t* key, int64_t* column) const {
+    uint64_t code = groups_[g].code;
+    for (int k = fold_.plan.n_keys; k-- > 0; code /= fold_.plan.keys[k].places)
+      key[static_cast<size_t>(k) * size_] = static_cast<int64_t>(code % fold_.plan.keys[k].places);
+    const int64_t* record = groups_[g].record;
+    for (const Task& task : fold_.tasks) {
+      if (task.operation == kDistinct) {
+        int64_t bits = 0;
+        for (int k = 0; k < task.digits; ++k) bits += __builtin_popcountll(static_cast<uint64_t>(record[task.slot + k]));
+        *column = bits;
+        column += size_;
+        continue;
+      }
+      for (int k = 0; k < task.digits; ++k, column += size_) *column = record[task.slot + k];
+    }
+  }
+
+  Fold& fold_;
+  Charge charge_;
+  std::unique_ptr<Group[]> groups_, spare_;
+  size_t size_ = 0;
+};
+
+}  // namespace
+}  // namespace qe::fold
+
+using qe::fold::Fold;
+
+// Tells how many groups there are. No rows may be folded any more.
+QE_API int32_t qe_fold_groups(Fold* fold, uint64_t* n) {
+  return qe::eliminate::guarded([&] {
+    if (!fold->shards.empty()) {
+      fold->share(*fold->table, 0);
+      fold->table->clear();
+    }
+    *n = qe::fold::Ordered::count(*fold);
+  });
+}
+
+// Writes these groups, in the order of their codes: the code of each key, one key after the other, and for each task its slots, one
+// column after the other: of kDistinct one, how many bits are set.
+QE_API int32_t qe_fold_take(Fold* fold, int64_t* keys, int64_t* columns, qe::Control*) {
+  return qe::eliminate::guarded([&] { qe::fold::Ordered(*fold).take(keys, columns); });
+}

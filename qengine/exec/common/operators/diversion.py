@@ -1,0 +1,186 @@
+"""Rows of a search that go to a sink of the threads that find them, instead of up the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import IntArray
+from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
+from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.join import JoinStage, ids_of
+from qengine.exec.common.operators.matching import diverted_search_stage
+from qengine.exec.common.operators.rows import filtered_stage
+from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.row_sinks import RowSink, SinkSource
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.memory import Holding
+from qengine.plan import logical, physical
+from qengine.plan.expr import Comparison, Expr
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.traverse import conjuncts, free_variables, only_variable, operators
+
+if TYPE_CHECKING:
+    from qengine.exec.host.folds import Condition
+
+__all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
+
+
+def comparisons_between(predicates: Sequence[Expr]) -> list[Comparison] | None:
+    """Return conditions that compare values of one variable each; None where there are others."""
+    found = [_compared(each) for each in predicates]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def _compared(condition: Expr) -> Comparison | None:
+    if not isinstance(condition, Comparison) or len(condition.ops) > 1 or condition_can_fail(condition):
+        return None
+    return condition if all(only_variable(arg) is not None for arg in condition.args) else None
+
+
+def compared_conditions(
+    comparisons: Sequence[Comparison], elements: Mapping[str, Elements], runtime: Runtime, holding: Holding
+) -> list[Condition] | None:
+    """Return comparisons by numbers of all elements; None where their values have none."""
+    from qengine.exec.host.folds import Condition
+
+    found = []
+    for each in comparisons:
+        numbers = compared_numbers(each.args[0], each.args[1], elements, runtime)
+        if numbers is None:
+            return None
+        holding.add(sum(side.nbytes for _, side in numbers))
+        found.append(Condition(COMPARISONS[each.ops[0]], *numbers))
+    return found
+
+
+def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
+    """Return how rows of an operator can be diverted: of a search of the whole graph, perhaps joined or compared."""
+    comparisons: list[Comparison] | None = []
+    below = operator
+    if isinstance(below, logical.Filter):
+        comparisons = comparisons_between(conjuncts(below.predicate))
+        below = below.input
+    joined = below if isinstance(below, physical.HashJoin) else None
+    search = below if joined is None else joined.input
+    if comparisons is None or build.runtime.matchers is not None or not isinstance(search, physical.Search):
+        return None
+    if search.seeds or not isinstance(search.input, logical.Unit):
+        return None
+    if joined is not None and (search.images or search.count is not None):
+        return None
+    return Diversion(operator, search, joined, comparisons, build)
+
+
+class Diversion:
+    """A search, perhaps joined with other rows, and with comparisons above it, whose rows a sink may take.
+
+    Attributes
+    ----------
+    stage
+        Emits the rows that no sink takes, and what it gives.
+    count
+        The column that says how often a row counts, None for once.
+    expected, seen
+        Rows that are expected, and those that have come, before comparisons.
+    gives
+        Whether a sink may give rows back.
+    """
+
+    def __init__(
+        self,
+        operator: logical.Operator,
+        search: physical.Search,
+        joined: physical.HashJoin | None,
+        comparisons: Sequence[Comparison],
+        build: Build,
+    ) -> None:
+        self._operator = operator
+        self._search = search
+        self._joined = joined
+        self._comparisons = comparisons
+        self._runtime = build.runtime
+        self._sink_of: Callable[[SinkSource], RowSink] | None = None
+        self._inner: RowSink | None = None
+        self._join: JoinStage | None = None
+        self.seen = 0
+        self.count = search.count
+        self.expected = (search.rows if joined is None else joined.rows) or 0.0
+        self.gives = joined is None and search.count is None and not search.images
+        stage = build.measured(search, diverted_search_stage(search, build, self))
+        if joined is not None:
+            self._join = JoinStage(joined, stage, build, BATCH_ROWS, lambda: self._sink_of is not None)
+            stage = build.measured(joined, self._join.run)
+        if isinstance(operator, logical.Filter):
+            stage = build.measured(operator, filtered_stage(operator, self._counted(stage), build.runtime))
+        self.stage: Stage = stage if isinstance(operator, logical.Filter) else self._counted(stage)
+
+    def _counted(self, stage: Stage) -> Stage:
+        """Return a stage whose rows are counted."""
+
+        def run(outer: Batch) -> Iterator[Batch]:
+            for batch in stage(outer):
+                self.seen += batch.length
+                yield batch
+
+        return run
+
+    def takes(self, outer: Batch) -> bool:
+        """Tell whether rows for these outer rows can be diverted."""
+        return outer.length == 1 and ROW not in outer.columns
+
+    def elements(self, names: frozenset[str]) -> dict[str, Elements] | None:
+        """Return what variables, and those that are compared, may bind; None where one has no such level."""
+        wanted = names.union(*(free_variables(each) for each in self._comparisons))
+        searches = [each for each in operators(self._joined or self._search) if isinstance(each, physical.Search)]
+        levels = {level.name: level for each in searches for level in each.levels}
+        emitted = (*self._search.emit, *(self._joined.emit if self._joined is not None else ()))
+        found = {name: elements_of(levels[name], self._runtime) for name in wanted if name in levels}
+        kept = {name: each for name, each in found.items() if each is not None and name in emitted}
+        return kept if kept.keys() == wanted else None
+
+    def conditions(self, elements: Mapping[str, Elements], holding: Holding) -> list[Condition] | None:
+        """Return the comparisons by numbers of all elements; None where their values have none."""
+        return compared_conditions(self._comparisons, elements, self._runtime, holding)
+
+    def to(self, sink_of: Callable[[SinkSource], RowSink]) -> None:
+        """Let the rows that the search has not yet handed over go to a sink, unless they are few."""
+        self._sink_of = sink_of
+
+    def opened(self, source: SinkSource) -> RowSink | None:
+        """Return the sink that is wanted, once."""
+        sink_of, self._sink_of = self._sink_of, None
+        if sink_of is None:
+            return None
+        if self._join is None:
+            self._inner = sink_of(source)
+            return self._inner
+        joining = self._join.sink(source, sink_of)
+        self._inner = None if joining is None else joining.inner
+        return joining
+
+    def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
+        """Return rows of the search that it gave before the sink was wanted, and that are not yet joined."""
+        left = [] if self._join is None else self._join.left
+        return [[ids_of(batch.columns[name]) for name in outputs] for batch in left]
+
+    def ended(self, rows: tuple[int, int, int]) -> None:
+        """Count in a profile what was diverted; ``rows``: of ``RowSink.rows``."""
+        self._sink_of = None
+        profile = self._runtime.context.profile
+        if profile is None or self._inner is None:
+            return
+        taken, passed, given = self._inner.rows()
+        again = 0 if self._join is None else sum(batch.length for batch in self._join.left)
+        found = taken if self._join is None else rows[0] - again
+        counted = {id(self._operator): passed, id(self._joined or self._search): taken, id(self._search): found}
+        for operator, count in counted.items():
+            if operator in profile:
+                profile[operator].rows += count - given
+                profile[operator].bytes += 8 * self._width(operator) * (count - given)
+
+    def _width(self, operator: int) -> int:
+        """Return how many numbers a row of an operator has."""
+        joined = () if self._joined is None or operator == id(self._search) else self._joined.emit
+        return len(self._search.emit) + len(joined) + (self.count is not None)

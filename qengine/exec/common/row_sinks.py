@@ -1,0 +1,61 @@
+"""What a search gives its rows to instead of handing them over, and who says so."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Protocol
+
+from qengine._frozen import frozen
+from qengine.exec.common.columns import IntArray
+
+__all__ = ["RowSink", "SinkRequest", "SinkSource"]
+
+
+@frozen
+class SinkSource:
+    """The rows that a search finds: names of its columns, and for each image of a row the column that each becomes.
+
+    ``weighted``: a row counts as often as its count says, times ``orbits``.
+    """
+
+    outputs: Sequence[str]
+    images: Sequence[Sequence[str]]
+    weighted: bool
+    orbits: int
+
+
+class RowSink(Protocol):
+    """Takes rows from the threads that find them."""
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """The native sink."""
+
+    def rows(self) -> tuple[int, int, int]:
+        """Return how many rows were taken, for how many conditions held, and how many the search gives after all."""
+
+    def end(self) -> None:
+        """Make use of what was taken: the search has found all its rows.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+
+    def close(self) -> None:
+        """Free it; the search is closed."""
+
+
+class SinkRequest(Protocol):
+    """Says which sink a search is to give its rows to, at any time while it runs."""
+
+    def opened(self, source: SinkSource) -> RowSink | None:
+        """Return the sink that is wanted, once; None as long as there is none."""
+
+    def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
+        """Return rows that have come and are to go to the sink, too: parts, each with an array for each output."""
+
+    def ended(self, rows: tuple[int, int, int]) -> None:
+        """Take notice of what the sink has taken, as its ``rows`` tells."""

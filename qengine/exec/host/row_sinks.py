@@ -1,0 +1,146 @@
+"""The native sinks of a search's rows: its threads fold them, or keep the first of an order."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from qengine import _native
+from qengine.exec.common.element_columns import Numbers
+from qengine.exec.common.row_sinks import SinkSource
+from qengine.exec.context import ExecutionContext
+from qengine.exec.host.folds import COLUMN, Condition, Fold, column_record, condition_records
+
+__all__ = ["FirstRowsSink", "FoldSink"]
+
+SOURCE = np.dtype(
+    [("columns", "<u8"), ("conditions", "<u8"), ("orbits", "<i8")]
+    + [(name, "<i4") for name in ("n_images", "n_variables", "n_conditions", "weighted")]
+)
+ROW_FOLD = np.dtype([("source", SOURCE), ("folds", "<u8"), ("n_folds", "<i4"), ("unused", "<i4")])
+ORDER_KEY = np.dtype([("column", COLUMN), ("descending", "<i4"), ("unused", "<i4")])
+FIRST_ROWS = np.dtype(
+    [("source", SOURCE), ("keys", "<u8"), ("control", "<u8"), ("limit", "<i8"), ("n_keys", "<i4"), ("n_outputs", "<i4")]
+)
+
+
+class _Sink:
+    """A native sink for rows for which all conditions hold.
+
+    Parameters
+    ----------
+    names
+        The variables that are read.
+    """
+
+    def __init__(self, source: SinkSource, names: Sequence[str], conditions: Sequence[Condition]) -> None:
+        self._library = _library()
+        self._handle = ctypes.c_void_p()
+        place = {name: k for k, name in enumerate(source.outputs)}
+        columns = np.array([[place[image[place[name]]] for name in names] for image in source.images], np.int32)
+        compared = condition_records(names, conditions)
+        self._keep: list[Any] = [columns, compared, conditions]
+        self._source = (
+            columns.ctypes.data, compared.ctypes.data, source.orbits, len(columns), len(names), len(compared),
+            source.weighted,
+        )  # fmt: skip
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """The native sink."""
+        return self._handle
+
+    def rows(self) -> tuple[int, int, int]:
+        """Return how many rows were taken, for how many conditions held, and how many the search gives after all."""
+        found = np.zeros(3, np.uint64)
+        self._library.qe_sink_rows(self._handle, found.ctypes.data)
+        taken, passed, given = found.tolist()
+        return taken, passed, given
+
+    def end(self) -> None:
+        """Make use of what was taken."""
+
+    def close(self) -> None:
+        """Free it; the search is closed."""
+        if self._handle:
+            self._library.qe_sink_close(self._handle)
+            self._handle = ctypes.c_void_p()
+
+
+class FoldSink(_Sink):
+    """Folds rows, each thread by itself.
+
+    Parameters
+    ----------
+    folds
+        All get all rows; they have the variables ``names``.
+    """
+
+    def __init__(
+        self,
+        source: SinkSource,
+        names: Sequence[str],
+        folds: Sequence[Fold],
+        conditions: Sequence[Condition],
+        context: ExecutionContext,
+    ) -> None:
+        super().__init__(source, names, conditions)
+        self._context = context
+        handles = np.array([fold.handle for fold in folds], np.uint64)
+        record = np.array([(self._source, handles.ctypes.data, len(handles), 0)], ROW_FOLD)
+        self._keep.append(folds)
+        context.raise_for(self._library.qe_row_fold_open(record.ctypes.data, ctypes.byref(self._handle)))
+
+    def end(self) -> None:
+        """Make the groups of all threads the folds'."""
+        self._context.run(self._library.qe_row_fold_merge, self._handle, ctypes.byref(self._context.control))
+
+
+class FirstRowsSink(_Sink):
+    """Keeps the first rows of an order; the search gives them once it has found all.
+
+    Parameters
+    ----------
+    keys
+        The most significant first: a variable, its numbers, and whether they are descending.
+    limit
+        How many rows are wanted.
+    """
+
+    def __init__(
+        self,
+        source: SinkSource,
+        names: Sequence[str],
+        keys: Sequence[tuple[str, Numbers, bool]],
+        limit: int,
+        conditions: Sequence[Condition],
+        context: ExecutionContext,
+    ) -> None:
+        super().__init__(source, names, conditions)
+        ordered = np.array(
+            [(column_record(names, name, numbers), descending, 0) for name, numbers, descending in keys], ORDER_KEY
+        )
+        control = ctypes.addressof(context.control)
+        record = np.array(
+            [(self._source, ordered.ctypes.data, control, limit, len(keys), len(source.outputs))], FIRST_ROWS
+        )
+        self._keep.append(keys)
+        context.raise_for(self._library.qe_first_rows_open(record.ctypes.data, ctypes.byref(self._handle)))
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer = ctypes.c_void_p
+    library.qe_row_fold_open.argtypes = (pointer, pointer)
+    library.qe_row_fold_merge.argtypes = (pointer, pointer)
+    library.qe_first_rows_open.argtypes = (pointer, pointer)
+    library.qe_sink_rows.argtypes = (pointer, pointer)
+    library.qe_sink_rows.restype = None
+    library.qe_sink_close.argtypes = (pointer,)
+    library.qe_sink_close.restype = None
+    return library
