@@ -1,4 +1,4 @@
-"""Aggregates folded on a device, against the reference and the host."""
+"""Aggregates folded and first rows found on a device, against the reference and the host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph, QueryTimeout
-from qengine.exec.common.operators import aggregate_entries, folded_rows
+from qengine.exec.common.operators import aggregate_entries, first_on_device, folded_rows
 from qengine.exec.gpu import folds
 from qengine.optimizer.lower import over_entries
 from tests.property.test_aggregate_entries import ENTRIES, ROWS, agrees, queries, valued_graphs
@@ -80,3 +80,12 @@ def test_a_timeout_ends_a_fold(graph: Graph) -> None:
     query = "MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P)-[k:R]->(d:P) RETURN a.g, d.t, sum(k.w)"
     with pytest.raises(QueryTimeout):
         graph.query(query, device="gpu", timeout=0.2).fetchall()
+
+
+@pytest.mark.parametrize("limit", [1, 100, 5_000])
+def test_first_rows_equal_the_host(graph: Graph, limit: int, at_once: pytest.MonkeyPatch) -> None:
+    at_once.setattr(first_on_device, "DEVICE_ROWS", 0)
+    match = "MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) WHERE a.id % 50 = 1 AND c.id % 3 = 1"
+    items = "c.t AS t, k.w AS w, a.id AS x, b.id AS y, c.id AS z, k.i AS i"
+    query = f"{match} RETURN {items} ORDER BY t DESC, w, x, y, z, i LIMIT {limit}"
+    assert graph.query(query, device="gpu").fetchall() == graph.query(query, device="cpu").fetchall()
