@@ -10,6 +10,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn, RelationshipColumn
+from qengine.exec.common.dealing import deal
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
@@ -99,10 +100,13 @@ class Masks:
             return self._known[key][1]
         mask: BoolArray = np.ones(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
-        for begin in range(*bounds, _RANGE):
+
+        def narrow(begin: int) -> None:
             end = min(begin + _RANGE, bounds[1])
             batch = Batch(end - begin, {name: kind(None, (begin, end))})
             self._narrow(mask[begin - bounds[0] : end - bounds[0]], batch, compiled)
+
+        deal(narrow, range(*bounds, _RANGE), self._runtime.context)
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask
