@@ -262,7 +262,7 @@ class AggregateByNode(Operator):
     Keys depend on ``node`` alone, each argument on one node. ``counts`` has the embeddings by ``node``; each of
     ``sums`` adds up values of another node. What they give by node is grouped like rows. Where values are not finite
     numbers, ``input`` runs. Different, least and greatest values of another node are found in the rows of ``pairs``,
-    which are not kept. The host runs it whatever the device. Holds some numbers a vertex.
+    which are not kept. The host runs it; a GPU runs ``input`` where it takes less so. Holds some numbers a vertex.
     """
 
     input: Aggregate
@@ -278,7 +278,7 @@ class AggregateEntries(Operator):
 
     Keys and arguments are each of one variable: they are evaluated for each vertex or relationship once, and folded
     while the stored lists are read (``plan.folding``). Where values are not of one kind, or not finite, ``input`` runs.
-    The host runs it whatever the device. Holds what is evaluated, and the groups, for each thread.
+    Holds what is evaluated, and the groups, on the host for each thread.
     """
 
     input: Aggregate
