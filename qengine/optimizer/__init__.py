@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.lower.demand import Demand
+from qengine.optimizer.lower.demand import Demand, Reads
 from qengine.optimizer.lower.tail import lower
 from qengine.optimizer.rules import rewritten_both_ways, steps
 from qengine.optimizer.unused_hints import unused_hints
@@ -25,7 +25,7 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     """
 
     def lowered(root: Operator) -> Operator:
-        return lower(root, Demand(frozenset(logical.columns)), catalog).root
+        return lower(root, Demand(frozenset(logical.columns), reads=Reads.FETCHED), catalog).root
 
     root, early = rewritten_both_ways(logical.root)
     careful = None if early is root else lowered(root)

@@ -12,8 +12,9 @@ __all__ = ["deal"]
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
     """Call a function for each of some places, the first before all others, these on all threads.
 
-    Where memory is limited they come one after the other, so that no more is held than by one. The function must let go of Python's lock for most of the time, as NumPy and Arrow do, and look at the limits itself. Where it
-    fails for several, the error of the first is raised, as if they came one after the other.
+    Where memory is limited they come one after the other, so that no more is held than by one. The function must let go
+    of Python's lock for most of the time, as NumPy and Arrow do, and look at the limits itself. Where it fails for
+    several, the error of the first is raised, as if they came one after the other.
 
     Raises
     ------

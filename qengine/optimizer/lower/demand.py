@@ -21,16 +21,26 @@ class Duplicates(Enum):
     IGNORE = "ignore"
 
 
+class Reads(Enum):
+    """How many of its input's rows an operator reads."""
+
+    ALL = "all"
+    FETCHED = "fetched"
+    """As many as the user fetches, who may want the first ones soon."""
+    FEW = "few"
+
+
 @frozen
 class Demand:
     """The columns that are needed from an input, and what its duplicates mean.
 
-    ``times``: for about how many outer rows a subquery is run.
+    ``times``: for about how many outer rows a subquery is run. ``reads``: how many of the rows are read.
     """
 
     columns: frozenset[str]
     duplicates: Duplicates = Duplicates.KEEP
     times: float = 1.0
+    reads: Reads = Reads.ALL
 
     def also(self, *exprs: Expr) -> Demand:
         """Return the demand with the variables of ``exprs`` added."""
@@ -39,6 +49,10 @@ class Demand:
     def keeping(self) -> Demand:
         """Return the demand with every row needed."""
         return replace(self, duplicates=Duplicates.KEEP)
+
+    def reading(self, reads: Reads) -> Demand:
+        """Return the demand with so many rows read."""
+        return replace(self, reads=reads)
 
 
 @frozen

@@ -7,7 +7,7 @@ from itertools import count
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.comprehensions import unscoped
-from qengine.optimizer.lower.demand import Demand, Duplicates
+from qengine.optimizer.lower.demand import Demand, Duplicates, Reads
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.rules import rewritten
 from qengine.plan.columns import columns_of
@@ -36,7 +36,7 @@ def attach_subqueries(
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
         wanted = frozenset(columns_of(expr.plan)) if expr.kind == "collect" else frozenset()
         times = estimated_rows(state, catalog)[id(state)]
-        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, times), catalog)
+        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, times, Reads.FEW), catalog)
         name = next(each for each in fresh if each not in names)
         state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)
         names.append(name)

@@ -7,7 +7,8 @@ from functools import singledispatch
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.by_node import by_node
-from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
+from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
+from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.reach import counted_ends
@@ -104,7 +105,7 @@ def _filter(operator: Filter, demand: Demand, catalog: CatalogView) -> Lowered:
 def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered:
     wanted = [(name, expr) for name, expr in operator.items if name in demand.columns or not is_cheap(expr)]
     exprs = [expr for _, expr in wanted]
-    below = Demand(frozenset(), demand.duplicates).also(*exprs)
+    below = Demand(frozenset(), demand.duplicates, reads=demand.reads).also(*exprs)
     source = lower(operator.input, below, catalog)
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
     if source.weight is None:
@@ -176,14 +177,19 @@ def _matched(graph: QueryGraph) -> str:
 
 @lower.register
 def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lowered:
-    source = lower(operator.input, Demand(frozenset(columns_of(operator)), Duplicates.IGNORE), catalog)
+    if (grouped := distinct_as_groups(operator, demand)) is not None:
+        found = lower(grouped, demand, catalog)
+        if demand.reads is Reads.ALL or is_read_soon(found.root):
+            return found
+    below = Demand(frozenset(columns_of(operator)), Duplicates.IGNORE, reads=demand.reads)
+    source = lower(operator.input, below, catalog)
     return Lowered(Distinct(source.root), source.columns)
 
 
 @lower.register
 def _sort(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
     exprs = [key.expr for key in operator.keys]
-    source = lower(operator.input, demand.keeping().also(*exprs), catalog)
+    source = lower(operator.input, demand.keeping().reading(Reads.ALL).also(*exprs), catalog)
     root, columns, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
     keys = tuple(SortKey(expr, key.ascending) for key, expr in zip(operator.keys, changed, strict=True))
     root = Sort(root, keys, operator.limit)
@@ -194,13 +200,13 @@ def _sort(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
 
 @lower.register
 def _skip(operator: Skip, demand: Demand, catalog: CatalogView) -> Lowered:
-    source = lower(operator.input, demand.keeping(), catalog)
+    source = lower(operator.input, demand.keeping().reading(Reads.FEW), catalog)
     return Lowered(Skip(source.root, operator.count), source.columns)
 
 
 @lower.register
 def _limit(operator: Limit, demand: Demand, catalog: CatalogView) -> Lowered:
-    source = lower(operator.input, demand.keeping(), catalog)
+    source = lower(operator.input, demand.keeping().reading(Reads.FEW), catalog)
     return Lowered(Limit(source.root, operator.count), source.columns)
 
 
