@@ -6,14 +6,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, permutations
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qengine import Graph
 from qengine.errors import Unsupported
 from qengine.optimizer import order as order_module
+from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.matching import Matching, matching_order
 from qengine.optimizer.order import CostModel
 from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of
+from qengine.plan.expr import Comparison, Literal, Property, Variable
+from qengine.plan.pattern import Hints, LabelIs, PatternNode
+from qengine.types import NODE
 from tests.examples import examples
 
 
@@ -199,3 +208,24 @@ def test_squares_are_counted_by_wedges_only_where_both_ways_go_along_the_same_li
     counted = CostModel(square(DegreeStatistics(10.0, 100.0))).cost((0, 1, 2, 3))
     walked = CostModel(square(DegreeStatistics(10.0, 90.0))).cost((0, 1, 2, 3))
     assert walked > 1.5 * counted
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 3, 100_000])
+@pytest.mark.parametrize("bound", [None, 0, 2, 10**6])
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("wanted", [(), ("n",)])
+def test_a_vertex_alone_costs_what_the_model_says(
+    nodes: int, bound: int | None, counted: bool, wanted: tuple[str, ...]
+) -> None:
+    table = pa.table({"id": np.arange(nodes)})
+    store = Graph.from_arrow([("P", table)], [], key="id")._store
+    conditions = (
+        () if bound is None else (Comparison(("<",), (Property(Variable("n", type=NODE), "id"), Literal(bound))),)
+    )
+    node = PatternNode("n", LabelIs("P"), conditions)
+    matching = Matching(["n"], [], [], Differences(), wanted=wanted, counted=counted)
+    alone = matching_order(matching, Cardinality(store, {"n": node}))
+    modelled = matching_order(replace(matching, hints=Hints()), Cardinality(store, {"n": node}))
+    assert alone == replace(modelled, rows=alone.rows, cost=alone.cost, on_gpu=alone.on_gpu)
+    assert (alone.rows, alone.cost) == pytest.approx((modelled.rows, modelled.cost))
+    assert alone.on_gpu == (None if modelled.on_gpu is None else pytest.approx(modelled.on_gpu))

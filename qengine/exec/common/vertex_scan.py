@@ -5,33 +5,33 @@ Where nothing is asked of the vertices, a column is a range of ids, so that prop
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from qengine.exec.common.batch import BATCH_ROWS
 from qengine.exec.common.batch_parts import pieces
-from qengine.exec.common.columns import NodeColumn
+from qengine.exec.common.columns import BoolArray, NodeColumn
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.access import FEW
 from qengine.plan.folding import entry_levels
 from qengine.plan.physical import Search, VertexLevel
 
-__all__ = ["scanned_level", "scanned_vertices"]
+__all__ = ["counted_vertices", "scanned_level", "scanned_vertices"]
 
 
 def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
-    """Return the only level of a search that emits each of its vertices once; None for another search.
+    """Return the only level of a search that emits each of its vertices once, or their number; None for another search.
 
     Where memory is limited the native search is asked, which charges what it holds.
     """
-    if search.seeds or search.exists or search.count is not None or search.strategy != "search":
+    if search.seeds or search.exists or search.strategy != "search":
         return None
     if runtime.matchers is not None or runtime.memory.limit is not None:
         return None
     levels = entry_levels(search)
-    if levels is None or levels[1] is not None or search.emit != (levels[0].name,):
+    if levels is None or levels[1] is not None or search.emit != ((levels[0].name,) if search.count is None else ()):
         return None
     return levels[0]
 
@@ -56,10 +56,33 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
     listed = masks.vertex_list(level, ranges) if level.access and ranges else None
     if listed is None:
         parts = [
-            np.flatnonzero(masks.vertex_mask(level.name, level.predicates, low, high)) + low for low, high in ranges
+            np.flatnonzero(mask) + low for (low, _), mask in zip(ranges, _masks(level, ranges, masks), strict=True)
         ]
         listed = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
-        if level.access and len(listed) * FEW <= sum(high - low for low, high in ranges):
-            masks.scanned(level)
+        _note(level, ranges, masks, len(listed))
     for offset, length in pieces(len(listed), first):
         yield NodeColumn(listed[offset : offset + length])
+
+
+def counted_vertices(level: VertexLevel, runtime: Runtime, masks: Masks) -> int:
+    """Return how many vertices ``scanned_vertices`` yields; errors as there."""
+    ranges = runtime.store.label_ranges(level.labels).tolist()
+    if not level.predicates:
+        return sum(high - low for low, high in ranges)
+    listed = masks.vertex_list(level, ranges) if level.access and ranges else None
+    if listed is not None:
+        return len(listed)
+    found = sum(int(np.count_nonzero(mask)) for mask in _masks(level, ranges, masks))
+    _note(level, ranges, masks, found)
+    return found
+
+
+def _masks(level: VertexLevel, ranges: Sequence[Sequence[int]], masks: Masks) -> Iterator[BoolArray]:
+    for low, high in ranges:
+        yield masks.vertex_mask(level.name, level.predicates, low, high)
+
+
+def _note(level: VertexLevel, ranges: Sequence[Sequence[int]], masks: Masks, found: int) -> None:
+    """Remember where an index would have found as few vertices as a scan has."""
+    if level.access and found * FEW <= sum(high - low for low, high in ranges):
+        masks.scanned(level)

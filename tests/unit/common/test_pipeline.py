@@ -95,6 +95,8 @@ def test_one_level_alone_is_read_without_a_search(fake: FakeSearch, predicates: 
     assert found == [3] and not fake.seeds
     kept = [i for i in range(COUNT) if not predicates or i % 10 >= 7]
     assert [node.id for (node,) in rows(search, "n")] == kept
+    counted = Search(op.Unit(), (VertexLevel("n", None, predicates),), 0, (), count="c")
+    assert rows(op.Aggregate(counted, (), (("n", AggregateCall("count", ())),), "c"), "n") == [(len(kept),)]
     once = op.Project(search, (("v", V),))
     assert rows(once, "v") == [(i % 10,) for i in kept]
     assert not fake.seeds

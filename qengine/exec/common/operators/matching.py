@@ -13,7 +13,7 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
 from qengine.exec.common.operators.stage import ROW, Build, Stage
-from qengine.exec.common.vertex_scan import scanned_level, scanned_vertices
+from qengine.exec.common.vertex_scan import counted_vertices, scanned_level, scanned_vertices
 from qengine.plan import logical, physical
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
             yield from searched(outer)
             return
         for _ in upstream(outer):
+            if operator.count is not None:
+                if total := counted_vertices(level, build.runtime, build.masks):
+                    yield Batch(1, {operator.count: count_column(np.array([total], np.int64))})
+                continue
             for column in scanned_vertices(level, build.runtime, build.masks, first):
                 build.runtime.context.check()
                 yield Batch(len(column), {level.name: column})
