@@ -59,7 +59,8 @@ _PIECE = 1 << 26
 _HASHED_PIECE = 1 << 22
 _SHARE = 1 << 10
 """Places that a warp looks over for groups."""
-_DISTINCT_SHARE = 32
+_DISTINCT_SHARE, _DISTINCT_BYTES = 64, 1 << 27
+"""For the bits of one aggregate, an eighth of what a dense table may take: a hashed one has no room for so many."""
 
 
 class DeviceFolds:
@@ -82,7 +83,7 @@ class DeviceFolds:
     @property
     def distinct_bytes(self) -> int:
         """Bytes that bits of different values may take in a table."""
-        return self.run.free_bytes() // _DISTINCT_SHARE
+        return min(_DISTINCT_BYTES, self.run.free_bytes() // _DISTINCT_SHARE)
 
     def make(
         self,
