@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,8 +20,10 @@ CREATE TABLE Message AS
   SELECT m.*, c.end AS creator, n.end AS country, p.end AS parent, f.start AS forum
   FROM message m JOIN creator c ON c.start = m.id JOIN country n ON n.start = m.id
   LEFT JOIN parent p ON p.start = m.id LEFT JOIN rels_Forum_containerOf_Post f ON f.end = m.id ORDER BY m.id;
-CREATE TABLE Forum AS SELECT f.*, m.end AS moderator FROM nodes_Forum f JOIN rels_Forum_hasModerator_Person m ON m.start = f.id;
-CREATE TABLE Person AS SELECT p.*, c.end AS city FROM nodes_Person p JOIN rels_Person_isLocatedIn_City c ON c.start = p.id;
+CREATE TABLE Forum AS
+  SELECT f.*, m.end AS moderator FROM nodes_Forum f JOIN rels_Forum_hasModerator_Person m ON m.start = f.id;
+CREATE TABLE Person AS
+  SELECT p.*, c.end AS city FROM nodes_Person p JOIN rels_Person_isLocatedIn_City c ON c.start = p.id;
 CREATE TABLE City AS SELECT c.*, n.end AS country FROM nodes_City c JOIN rels_City_isPartOf_Country n ON n.start = c.id;
 CREATE TABLE Country AS
   SELECT n.*, c.end AS continent FROM nodes_Country n JOIN rels_Country_isPartOf_Continent c ON c.start = n.id;
@@ -39,7 +42,8 @@ CREATE TABLE likes AS
   SELECT "start" AS person, "end" AS message, creationDate
   FROM (FROM rels_Person_likes_Post UNION ALL FROM rels_Person_likes_Comment) ORDER BY message, person;
 CREATE TABLE hasTag AS
-  SELECT "start" AS message, "end" AS tag FROM (FROM rels_Post_hasTag_Tag UNION ALL FROM rels_Comment_hasTag_Tag) ORDER BY ALL;
+  SELECT "start" AS message, "end" AS tag
+  FROM (FROM rels_Post_hasTag_Tag UNION ALL FROM rels_Comment_hasTag_Tag) ORDER BY ALL;
 CREATE TABLE hasInterest AS SELECT "start" AS person, "end" AS tag FROM rels_Person_hasInterest_Tag;
 CREATE TABLE studyAt AS SELECT "start" AS person, "end" AS university, classYear FROM rels_Person_studyAt_University;
 CREATE TABLE workAt AS SELECT "start" AS person, "end" AS company, workFrom FROM rels_Person_workAt_Company;
@@ -47,7 +51,7 @@ CREATE TABLE workAt AS SELECT "start" AS person, "end" AS company, workFrom FROM
 """Whatever a row has one of is a column; friends are there both ways."""
 
 
-def into_duckdb(folder: Path, threads: int):  # noqa: ANN201 - the engine's types are there in its process alone
+def into_duckdb(folder: Path, threads: int) -> Any:
     """Return a connection to the tables of a folder, in memory."""
     import duckdb
 
@@ -59,7 +63,7 @@ def into_duckdb(folder: Path, threads: int):  # noqa: ANN201 - the engine's type
     return connection
 
 
-def into_kuzu(folder: Path, threads: int):  # noqa: ANN201
+def into_kuzu(folder: Path, threads: int) -> Any:
     """Return a connection to the graph of a folder, in memory: a table a label and a type."""
     import kuzu
 

@@ -1,8 +1,8 @@
 """A generated network of forums, messages, tags and places: Arrow tables by a size's name, and their folder.
 
-Friends, members, replies, likes and tags follow power laws. Friends mostly live near each other; who writes, answers and
-likes is mostly a friend or a member of the forum; answers are mostly about what the post is about. The graph is made
-up: names are numbers, and nothing of it follows another benchmark's data.
+Friends, members, replies, likes and tags follow power laws. Friends mostly live near each other; who writes, answers
+and likes is mostly a friend or a member of the forum; answers are mostly about what the post is about. The graph is
+made up: names are numbers, and nothing of it follows another benchmark's data.
 """
 
 from __future__ import annotations
@@ -152,7 +152,9 @@ class _Network:
         self._interests = Links(fans, tags, count)
         studied = np.flatnonzero(random.random(count) < 0.8)
         years = pa.array(random.integers(1995, 2012, len(studied)))
-        university = (studied * self._universities // count + skewed(random, 20, len(studied), 2.0)) % self._universities
+        university = (
+            studied * self._universities // count + skewed(random, 20, len(studied), 2.0)
+        ) % self._universities
         self._rel("Person", "studyAt", "University", studied, university, classYear=years)
         jobs = distinct(np.repeat(ids, 2), skewed(random, self._companies, 2 * count, 1.5))
         self._rel("Person", "workAt", "Company", *jobs, workFrom=pa.array(random.integers(1998, 2013, len(jobs[0]))))

@@ -1,4 +1,7 @@
-"""The process of one engine: ``python -m tests.bench.network.worker ENGINE FOLDER THREADS``; `serve` has the protocol."""
+"""The process of one engine: ``python -m tests.bench.network.worker ENGINE FOLDER THREADS``.
+
+Requests and replies are those of `tests.bench.analytics.worker`.
+"""
 
 from __future__ import annotations
 

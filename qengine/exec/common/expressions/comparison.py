@@ -27,6 +27,7 @@ from qengine.exec.common.columns import (
     boolean_column,
     null_column,
 )
+from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.operand import NUMERIC, Operand, holds_text, null_rows, numpy_values, operand
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
@@ -78,7 +79,7 @@ def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
             if op not in ("=", "<>"):
                 return null_column(len(left))
             return boolean_column(np.full(len(left), op == "<>"), null_rows(left, right))
-        return None
+        return temporal.compared(op, left, right)
 
     return function
 
