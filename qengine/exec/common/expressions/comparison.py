@@ -162,6 +162,8 @@ def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
     """Return whether each node or relationship is in the list beside it; all must be there, not null."""
     if not isinstance(column, NodeColumn | RelationshipColumn) or type(lists.items) is not type(column):
         return None
+    if (shared := lists.shared()) is not None:
+        return _entity_in_shared(column, *shared)
     items = lists.flat().ids  # type: ignore[attr-defined]
     nulls = null_rows(column, lists)
     if (nulls is not None and nulls.any()) or (items < 0).any():
@@ -171,6 +173,19 @@ def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
     found = np.zeros(len(lists), dtype=np.bool_)
     found[hits] = True
     return boolean_column(found)
+
+
+def _entity_in_shared(column: NodeColumn | RelationshipColumn, places: IntArray, lists: ListColumn) -> Column | None:
+    """Return the same, row i's list being ``lists[places[i]]``: pairs of place and id are looked up."""
+    items = lists.flat().ids  # type: ignore[attr-defined]
+    nulls = null_rows(column, lists.take(places))
+    if (nulls is not None and nulls.any()) or (items < 0).any():
+        return None
+    bound = 1 + max(int(column.ids.max()), int(items.max(initial=0)))
+    if bound >= 2**62 // len(lists):
+        return None
+    held = np.repeat(np.arange(len(lists)), lists.lengths()) * bound + items
+    return boolean_column(np.isin(places * bound + column.ids, held))
 
 
 def _matching(kind: str, items: list[Any]) -> list[Any] | None:
