@@ -21,7 +21,7 @@ from qengine.exec.common.columns import (
     boolean_column,
     integer_column,
 )
-from qengine.exec.common.expressions.operand import null_rows
+from qengine.exec.common.expressions.operand import COMPARE, MIRRORED, null_rows
 from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
@@ -32,16 +32,6 @@ __all__ = ["compared", "field_of"]
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
 
-_COMPARE: dict[str, Callable[[Any, Any], BoolArray]] = {
-    "=": np.equal,
-    "<>": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 
 # ---------------------------------------------------------------- comparisons
 
@@ -49,14 +39,14 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def compared(op: str, left: Column, right: Column) -> Column | None:
     """Return a comparison of two columns of one temporal type, or of one with a constant; None for all others."""
     if isinstance(left, ConstantColumn):
-        left, right, op = right, left, _MIRRORED[op]
+        left, right, op = right, left, MIRRORED[op]
     if not isinstance(left, ArrowColumn) or (kind := _kind(left.type)) is None:
         return None
     if isinstance(right, ConstantColumn):
         number = _constant(kind, right.value)
         return None if number is None else boolean_column(_beside(op, left, number), null_rows(left))
     if isinstance(right, ArrowColumn) and right.type == left.type:
-        return boolean_column(_COMPARE[op](_numbers(left), _numbers(right)), null_rows(left, right))
+        return boolean_column(COMPARE[op](_numbers(left), _numbers(right)), null_rows(left, right))
     return None
 
 
@@ -99,7 +89,7 @@ def _beside(op: str, column: ArrowColumn, nanoseconds: int) -> BoolArray:
     if not _INT64.min <= number <= _INT64.max:
         below = number > 0  # all of the column
         return np.full(len(numbers), op == "<>" or op in (("<", "<=") if below else (">", ">=")))
-    return _COMPARE[op](numbers, number)
+    return COMPARE[op](numbers, number)
 
 
 def _numbers(column: ArrowColumn) -> IntArray:
