@@ -38,7 +38,8 @@ from qengine.temporal.values import DAY, Date, DateTime, Duration, LocalDateTime
 from qengine.temporal.zones import at_moment, in_zone, parse_zone
 from qengine.types import Kind
 
-__all__ = ["UNITS", "is_text", "text_kind", "text_kinds", "to_array", "to_values", "union_parts", "without_text"]
+__all__ = ["UNITS", "is_text", "text_kind", "text_kinds", "to_array", "to_values", "union_parts", "without_text",
+           "zone_of"]  # fmt: skip
 
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of Arrow's units."""
@@ -224,8 +225,13 @@ def _reader(arrow: Any) -> Callable[[Any], Temporal] | None:
         return lambda number: Duration.from_parts(0, 0, number * size)
     if arrow.tz is None:
         return lambda number: LocalDateTime.from_nanoseconds(number * size)
-    zone = 0 if arrow.tz == "UTC" else parse_zone(arrow.tz)
+    zone = zone_of(arrow)
     return lambda number: at_moment(number * size, zone)
+
+
+def zone_of(arrow: Any) -> int | str:
+    """Return the zone that the values of a timestamp type with a time zone have: seconds of offset, or a name."""
+    return 0 if arrow.tz == "UTC" else parse_zone(arrow.tz)
 
 
 def _union_values(array: Any) -> list[Any]:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import Column, ObjectColumn, from_values
+from qengine.exec.common.columns import Column, ConstantColumn, ObjectColumn, from_arrow, from_values
 from qengine.exec.common.expressions.compiler import COLUMNAR, compile_expression
+from qengine.exec.common.expressions.entities import property_of
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar import evaluate as scalar
@@ -23,6 +24,10 @@ from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
 from qengine.storage import from_records
+from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime
+from qengine.temporal.arrow import to_array
+from qengine.temporal.values import FIELDS
+from qengine.temporal.zones import at_moment, in_zone
 from tests.examples import examples
 
 STORE = from_records(
@@ -59,7 +64,28 @@ LISTS = st.lists(st.one_of(SMALL, st.none()), max_size=3)
 MIXED = st.one_of(
     SMALL, FLOATS, TEXTS, BOOLEANS, LISTS, NODES, st.dictionaries(st.sampled_from("ab"), SMALL, max_size=2)
 )
+DAYS = st.one_of(SMALL, st.integers(-(2**31) + 1, 2**31 - 1), st.integers(10_000, 20_000))
+UNITS = st.sampled_from([1, 1_000, 1_000_000, 1_000_000_000])
+MOMENTS = st.one_of(
+    st.tuples(SMALL, UNITS).map(lambda parts: parts[0] * parts[1]),
+    st.integers(-(2**63) + 1, 2**63 - 1),
+    st.tuples(st.integers(-(2**55), 2**55), st.sampled_from([1_000, 1_000_000])).map(lambda parts: parts[0] * parts[1]),
+)
+DATES = DAYS.map(Date.from_days)
+LOCAL_TIMES = st.integers(0, 86_400_000_000_000 - 1).map(LocalTime.from_nanoseconds)
+LOCAL_DATE_TIMES = MOMENTS.map(LocalDateTime.from_nanoseconds)
+UTC = MOMENTS.map(lambda moment: at_moment(moment, 0))
+MODERN = st.integers(-(2**59), 2**59)
+ZONED = MODERN.map(lambda moment: at_moment(moment, "Europe/Stockholm")) | MODERN.map(
+    lambda moment: at_moment(moment, 3600)
+)
+TEMPORAL = ["date", "local time", "local datetime", "utc", "zoned"]
 KINDS = {
+    "date": DATES,
+    "local time": LOCAL_TIMES,
+    "local datetime": LOCAL_DATE_TIMES,
+    "utc": UTC,
+    "zoned": ZONED,
     "integer": INTEGERS,
     "float": FLOATS,
     "string": TEXTS,
@@ -118,10 +144,18 @@ def outcome(compute: Callable[[], list[Any]]) -> list[str] | str:
         return f"error {error.code}: {error.message}"
 
 
+def held(values: list[Any]) -> Column:
+    """Return a column that holds values as densely as a graph would, dates and times as Arrow's integers."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) == 1 and kinds < FIELDS.keys():
+        return from_arrow(to_array(values))
+    return from_values(values)
+
+
 def assert_same(expr: x.Expr, columns: dict[str, list[Any]]) -> None:
     (length,) = {len(values) for values in columns.values()}
     context = ExecutionContext({})
-    batch = Batch(length, {name: from_values(values) for name, values in columns.items()})
+    batch = Batch(length, {name: held(values) for name, values in columns.items()})
     plain = Batch(length, {name: ObjectColumn(values) for name, values in columns.items()})
 
     def by_row() -> list[Any]:
@@ -190,6 +224,69 @@ def test_functions(name: str) -> None:
 def test_truth_tables(data: st.DataObject, op: Any, count: int) -> None:
     columns = {f"c{i}": data.draw(column(["boolean"], 4)) for i in range(count)}
     assert_same(x.Logical(op, tuple(x.Variable(name) for name in columns)), columns)
+
+
+def in_microseconds(value: Any) -> Any:
+    """Return a moment without nanoseconds, which a column can hold in coarser units."""
+    match value:
+        case LocalDateTime():
+            return LocalDateTime.from_nanoseconds(value.nanoseconds // 1_000 * 1_000)
+        case DateTime():
+            return at_moment(value.utc // 1_000 * 1_000, in_zone(value))
+    return value
+
+
+def beside(value: Any) -> list[Any]:
+    """Return values that a column in coarser units can't hold, or of another zone, and some beyond its range."""
+    match value:
+        case LocalDateTime():
+            return [LocalDateTime.from_nanoseconds(value.nanoseconds + step) for step in (-1, 1, -(2**75), 2**75)]
+        case DateTime():
+            return [*(at_moment(value.utc + step, in_zone(value)) for step in (-1, 1)), at_moment(value.utc, 7200)]
+    return []
+
+
+@settings(max_examples=examples(600))
+@given(st.data(), st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), st.sampled_from(TEMPORAL))
+def test_comparisons_of_dates_and_times(data: st.DataObject, op: str, kind: str) -> None:
+    columns = {"a": data.draw(column([kind], 5))}
+    if data.draw(st.booleans()):
+        columns["a"] = [in_microseconds(value) for value in columns["a"]]
+    other = data.draw(st.sampled_from([kind, kind, kind, *TEMPORAL]))
+    if data.draw(st.booleans()):
+        near = [each for value in columns["a"] if value is not None for each in (value, *beside(value))]
+        right: x.Expr = x.Literal(data.draw(st.sampled_from(near) | KINDS[other] if near else KINDS[other]))
+    else:
+        columns["b"] = data.draw(column([other], 5))
+        right = x.Variable("b")
+    args = (x.Variable("a"), right)
+    assert_same(x.Call(op, args if data.draw(st.booleans()) else args[::-1]), columns)
+
+
+@settings(max_examples=examples(100))
+@given(st.data(), st.sampled_from(TEMPORAL))
+def test_fields_of_dates_and_times(data: st.DataObject, kind: str) -> None:
+    values = data.draw(st.lists(KINDS[kind] | st.none(), min_size=4, max_size=4))
+    for name in {name for fields in FIELDS.values() for name in fields} | {"absent"}:
+        assert_same(x.Property(x.Variable("a"), name), {"a": values})
+
+
+@pytest.mark.parametrize("values", [
+    [LocalDateTime("2026-11-28T18:40:01.5"), None, LocalDateTime("1969-12-31T23:59:59.999")],
+    [Date("2024-02-29"), Date("2026-01-01"), None, Date("-0004-12-31")],
+    [LocalTime("00:00"), LocalTime("23:59:59.999999999")],
+    [at_moment(0, 0), at_moment(-1_000_000, 0)],
+])  # fmt: skip
+def test_dates_and_times_are_read_by_columns(values: list[Any]) -> None:
+    """None of these is left to the row-wise evaluator."""
+    column, present = held(values), [value for value in values if value is not None]
+    for constant in present:
+        for op in ("=", "<>", "<", "<=", ">", ">="):
+            found = COLUMNAR[op](Runtime(STORE, ExecutionContext({})), column, ConstantColumn(constant, len(values)))
+            assert found is not None
+    zoned = ("timezone", "offset", "offsetMinutes", "offsetSeconds", "epochSeconds", "epochMillis")
+    for name in (name for name in FIELDS[type(present[0])] if name not in zoned):
+        assert property_of(STORE, column, name) is not None, name
 
 
 @settings(max_examples=examples(200))
@@ -272,14 +369,20 @@ def test_paths(data: st.DataObject) -> None:
 
 
 def consistent(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Let a single relationship lead from the node before it to the node behind it, as in every match."""
+    """Let relationships lead from the node before them to the node behind, as in every match, where they can.
+
+    A single one leads there from either end, for the node before it may be anything.
+    """
     names = list(columns)
     for before, hop, behind in zip(names[::2], names[1::2], names[2::2], strict=False):
-        for row, relationship in enumerate(columns[hop]):
-            if isinstance(relationship, RelationshipHandle) and columns[before][row] and columns[behind][row]:
-                start, end = (int(found[0]) for found in STORE.endpoints(np.array([relationship.id])))
-                other = end if start == columns[before][row].id else start
-                columns[behind][row] = NodeHandle(other)
+        for row, found in enumerate(columns[hop]):
+            node = columns[before][row]
+            if found is None or node is None or columns[behind][row] is None:
+                continue
+            for relationship in found if isinstance(found, list) else [found]:
+                start, end = (int(ids[0]) for ids in STORE.endpoints(np.array([relationship.id])))
+                node = NodeHandle(end if start == node.id else start)
+            columns[behind][row] = node
     return columns
 
 

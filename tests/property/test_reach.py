@@ -156,6 +156,39 @@ def check_large_graph(context: ExecutionContext, masked: bool, kernels: ReachKer
     assert counts.tolist() == [sum(hops <= 2 for hops in each.values()) for each in expected]
 
 
+@pytest.mark.parametrize("rows", [64, 100, 1 << 16])
+@pytest.mark.parametrize(("minimum", "maximum"), [(0, None), (1, None), (0, 2)])
+def test_many_sets_in_a_forest(rows: int, minimum: int, maximum: int | None) -> None:
+    """Most sets reach little, so that what one has come to is forgotten for the next; some reach much, or a cycle."""
+    random = np.random.default_rng(9)
+    n = 20_000
+    parents = np.array([random.integers(max(0, v - 300) if v % 3 else 0, v) for v in range(1, n)])
+    pairs = np.concatenate([parents, [7]]), np.concatenate([np.arange(1, n), [0]])  # the last closes a cycle
+    store = Graph.from_edge_list(pairs, type="E")._store
+    lists: list[list[int]] = [[] for _ in range(n)]
+    for a, b in zip(*(ends.tolist() for ends in store.endpoints(np.arange(n))), strict=True):
+        lists[a].append(b)
+    starts = np.concatenate([random.choice(n, 1_000, replace=False), random.integers(0, n, 100)])
+    context = ExecutionContext(threads=2)
+    given = (WalkSpace(store, (0,), Direction.OUT), EndFilter(0, n), Lanes(np.arange(len(starts) + 1), starts), context)
+    rules = ReachRules(minimum, maximum)
+    expected: list[dict[int, int]] = []
+    for start in starts.tolist():
+        least = levels(lists, start, None)
+        ends = {end: hops for end, hops in least.items() if maximum is None or hops <= maximum}
+        expected.append({**ends, start: 0} if minimum == 0 else ends)
+    found: list[dict[int, int]] = [{} for _ in expected]
+    for chunk in reach_chunks(*given, rules, hops=True, rows=rows):
+        assert chunk.hops is not None
+        assert len(chunk.lane) <= rows
+        for lane, end, hops in zip(chunk.lane.tolist(), chunk.end.tolist(), chunk.hops.tolist(), strict=True):
+            assert end not in found[lane]
+            found[lane][end] = hops
+    assert found == expected
+    assert reach_counts(*given, rules).tolist() == [len(each) for each in expected]
+    assert context.control.memory_used == 0
+
+
 def test_starts_come_back_along_a_triangle_or_to_other_starts() -> None:
     """A path 0..299 with a triangle 298, 299, 300 at its end, and a vertex by itself."""
     pairs = [*((i, i + 1) for i in range(299)), (298, 300), (300, 299)]

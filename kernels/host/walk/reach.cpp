@@ -1,4 +1,4 @@
-// The interface of qe/reach.h: ends level by level, and which starts are ends themselves.
+// The interface of qe/reach.h: lanes 64 at a time, of each ends level by level, and which starts are ends themselves.
 //
 // Where not every walk may bring a start back, lanes have seen their starts from the beginning, and those that are ends
 // all the same are found in the end. Another start of the lane comes to start number i if the numbers differ in a bit:
@@ -16,11 +16,13 @@ constexpr uint64_t kSharedEnds = 1 << 15;  // vertices that are worth the start 
 
 class Reach {
  public:
-  Reach(const ReachPlan& plan, Control* control) : plan_(plan), control_(control) {
+  // `levels`: made by another run over the same layers, null for none.
+  Reach(const ReachPlan& plan, Control* control, std::unique_ptr<ReachLevels> levels)
+      : plan_(plan), control_(control), levels_(std::move(levels)) {
     end_ = {plan.end_lo, plan.end_hi, plan.end_bits};
     returning_ = plan.end_lo >= plan.end_hi;  // there are no ends
     if (returning_ || plan.only_returns) return;
-    levels_ = std::make_unique<ReachLevels>(plan_, control);
+    if (!levels_) levels_ = std::make_unique<ReachLevels>(plan_, control);
     levels_->start(plan.offsets, plan.starts, plan.lanes, plan.minimum == 0 || plan.returns != kReturnsByWalk);
   }
 
@@ -44,6 +46,12 @@ class Reach {
     }
     done = 1;
     return kOk;
+  }
+
+  // Gives the levels away, cleared; null where there are none.
+  std::unique_ptr<ReachLevels> take_levels() {
+    if (levels_) levels_->clear();
+    return std::move(levels_);
   }
 
   Status count(int64_t* counts) {
@@ -206,6 +214,71 @@ class Reach {
   bool returning_ = false;       // whether returns_ is complete, and all levels have been emitted
 };
 
+// All lanes, so many at a time as have a bit in a word.
+class Parts {
+ public:
+  Parts(const ReachPlan& plan, Control* control) : plan_(plan), control_(control) {}
+
+  // Returns early with the rows of the first level that gives any; from the second part on it fills the buffer, for
+  // many small parts would be as many calls.
+  Status next(ReachOutput& output, int32_t& done) {
+    output.rows = 0;
+    while (output.capacity - output.rows >= kLanes) {
+      if (!part_) open();
+      ReachOutput rest = output;
+      rest.lane += output.rows;
+      rest.end += output.rows;
+      if (rest.hops) rest.hops += output.rows;
+      rest.capacity -= output.rows;
+      int32_t part_done = 0;
+      const Status status = part_->next(rest, part_done);
+      if (status != kOk) return status;
+      for (int64_t i = 0; i < rest.rows; ++i) rest.lane[i] += begin_;
+      output.rows += rest.rows;
+      if (part_done) {
+        begin_ += kLanes;
+        if (begin_ >= plan_.lanes) {
+          done = 1;
+          return kOk;
+        }
+        close();
+      } else if (begin_ == 0 && output.rows > 0) {
+        return kOk;
+      }
+    }
+    return kOk;
+  }
+
+  Status count(int64_t* counts) {
+    for (; begin_ < plan_.lanes; begin_ += kLanes) {
+      open();
+      const Status status = part_->count(counts + begin_);
+      if (status != kOk) return status;
+      close();
+    }
+    return kOk;
+  }
+
+ private:
+  void open() {
+    ReachPlan plan = plan_;
+    plan.offsets += begin_;
+    plan.lanes = static_cast<int32_t>(std::min<int64_t>(plan_.lanes - begin_, kLanes));
+    part_ = std::make_unique<Reach>(plan, control_, std::move(levels_));
+  }
+
+  void close() {
+    levels_ = part_->take_levels();
+    part_.reset();
+  }
+
+  ReachPlan plan_;
+  Control* control_;
+  std::unique_ptr<Reach> part_;
+  std::unique_ptr<ReachLevels> levels_;  // of the part before
+  int64_t begin_ = 0;  // the part's first lane
+};
+
 // Calls work() and turns what it throws into a status.
 template <class Work>
 Status guarded(Work&& work) {
@@ -223,12 +296,12 @@ Status guarded(Work&& work) {
 
 QE_API int32_t qe_reach_open(const qe::ReachPlan* plan, qe::Control* control, void** handle) {
   *handle = nullptr;
-  if (plan->lanes < 1 || plan->lanes > qe::kLanes || plan->minimum < 0 || plan->minimum > 1 || plan->maximum < 0 ||
+  if (plan->lanes < 1 || plan->minimum < 0 || plan->minimum > 1 || plan->maximum < 0 ||
       plan->returns < qe::kReturnsByWalk || plan->returns > qe::kNeverReturns || plan->end_hi > plan->vertex_count) {
     return qe::kInvalid;
   }
   return qe::walks::guarded([&] {
-    *handle = new qe::walks::Reach(*plan, control);
+    *handle = new qe::walks::Parts(*plan, control);
     return qe::kOk;
   });
 }
@@ -236,11 +309,11 @@ QE_API int32_t qe_reach_open(const qe::ReachPlan* plan, qe::Control* control, vo
 QE_API int32_t qe_reach_next(void* handle, qe::ReachOutput* output, int32_t* done) {
   *done = 0;
   if (output->capacity < qe::kLanes) return qe::kInvalid;
-  return qe::walks::guarded([&] { return static_cast<qe::walks::Reach*>(handle)->next(*output, *done); });
+  return qe::walks::guarded([&] { return static_cast<qe::walks::Parts*>(handle)->next(*output, *done); });
 }
 
 QE_API int32_t qe_reach_count(void* handle, int64_t* counts) {
-  return qe::walks::guarded([&] { return static_cast<qe::walks::Reach*>(handle)->count(counts); });
+  return qe::walks::guarded([&] { return static_cast<qe::walks::Parts*>(handle)->count(counts); });
 }
 
-QE_API void qe_reach_close(void* handle) { delete static_cast<qe::walks::Reach*>(handle); }
+QE_API void qe_reach_close(void* handle) { delete static_cast<qe::walks::Parts*>(handle); }

@@ -20,6 +20,7 @@ constexpr uint64_t kLook = 1 << 14;        // entries between two looks
 constexpr uint64_t kPushed = 64;           // vertices dealt at once
 constexpr uint64_t kPulled = 1024;
 constexpr uint64_t kAhead = 12;            // entries that are fetched ahead
+constexpr uint64_t kFew = 32;              // one in so many vertices is zeroed by itself; of more, all are new
 
 uint64_t all_of(int32_t lanes) { return lanes == kLanes ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1; }
 
@@ -56,9 +57,37 @@ struct ReachLevels::Expansion {
 ReachLevels::ReachLevels(const ReachPlan& plan, Control* control)
     : plan_(plan), control_(control), charge_(control), fresh_(control->threads), shares_(control->threads) {
   charge_.add(static_cast<size_t>(plan.vertex_count) * (sizeof(Cell) + 2 * sizeof(uint64_t)));
-  cells_ = zeroed<Cell>(plan.vertex_count);
-  now_ = zeroed<uint64_t>(plan.vertex_count);
-  after_ = zeroed<uint64_t>(plan.vertex_count);
+  allocate();
+}
+
+void ReachLevels::allocate() {
+  cells_.reset();  // before the new ones are there, which are charged once
+  now_.reset();
+  after_.reset();
+  cells_ = zeroed<Cell>(plan_.vertex_count);
+  now_ = zeroed<uint64_t>(plan_.vertex_count);
+  after_ = zeroed<uint64_t>(plan_.vertex_count);
+}
+
+void ReachLevels::clear() {
+  if (many_) {
+    allocate();
+  } else {
+    for (const uint32_t v : visited_) {
+      cells_[v] = {};
+      now_[v] = after_[v] = 0;
+    }
+  }
+  many_ = false;
+  visited_.clear();
+  for (auto& list : fresh_) list.clear();
+  push_cost_ = pull_cost_ = size_ = 0;
+  depth_ = 0;
+}
+
+void ReachLevels::remember(const std::vector<uint32_t>& vertices) {
+  many_ = many_ || visited_.size() + vertices.size() > static_cast<uint64_t>(plan_.vertex_count) / kFew;
+  if (!many_) visited_.insert(visited_.end(), vertices.begin(), vertices.end());
 }
 
 void ReachLevels::start(const int64_t* offsets, const int64_t* starts, int32_t lanes, bool seen) {
@@ -77,6 +106,7 @@ void ReachLevels::start(const int64_t* offsets, const int64_t* starts, int32_t l
     }
   }
   size_ = fresh_[0].size();
+  remember(fresh_[0]);
 }
 
 uint64_t ReachLevels::entries(const WalkLayer* layers, uint32_t v) const {
@@ -197,9 +227,10 @@ void ReachLevels::take_over(int workers) {
     push_cost_ += shares_[i].push_cost;
     pull_cost_ -= shares_[i].complete_cost;
     size_ += fresh_[i].size();
+    remember(fresh_[i]);
   }
   ++depth_;
-  size_t bytes = 0;
+  size_t bytes = 4 * visited_.capacity();
   for (size_t i = 0; i < fresh_.size(); ++i) bytes += 4 * (fresh_[i].capacity() + shares_[i].touched.capacity());
   if (bytes > queue_bytes_) {
     charge_.add(bytes - queue_bytes_);

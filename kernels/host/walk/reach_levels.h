@@ -15,6 +15,9 @@ class ReachLevels {
   // Lanes stand on their starts. Unless `seen`, a start that is come to again is of a later level, too.
   void start(const int64_t* offsets, const int64_t* starts, int32_t lanes, bool seen);
 
+  // Forgets all lanes: another start() may follow.
+  void clear();
+
   // Goes on to the next level.
   Status step();
 
@@ -44,15 +47,19 @@ class ReachLevels {
   uint64_t pull(uint32_t v, std::vector<uint32_t>& touched, const uint64_t* through);
   void settle(Share& share);
   void take_over(int workers);
+  void allocate();
+  void remember(const std::vector<uint32_t>& vertices);
   uint64_t entries(const WalkLayer* layers, uint32_t v) const;
 
-  const ReachPlan& plan_;
+  const ReachPlan plan_;  // but for lanes, offsets and starts, which start() has its own of
   Control* control_;
   Charge charge_;
   std::unique_ptr<Cell[], FreeDeleter> cells_;
   std::unique_ptr<uint64_t[], FreeDeleter> now_, after_;  // lanes that stand on a vertex
   std::vector<std::vector<uint32_t>> fresh_;
   std::vector<Share> shares_;
+  std::vector<uint32_t> visited_;  // what lanes have come to, as long as these are few; else `many_`
+  bool many_ = false;
   uint64_t lanes_ = 0;      // all lanes, as bits
   size_t size_ = 0;         // vertices in fresh_
   uint64_t push_cost_ = 0;  // entries that leave the last level

@@ -3,13 +3,14 @@
 // Problem. A lane is a set of starts. Its ends are the vertices that a walk of minimum..maximum hops from one of its
 //   starts comes to, passing only vertices of `through_bits`. A walk of least length repeats nothing but, perhaps, its
 //   start as its end; which of those count is said by `returns`. Rows come out as (lane, end, hops).
-// Preconditions. Layers as in qe/walk.h, `backward` those that lead back. At most 64 lanes, `minimum` 0 or 1. `hops`
+// Preconditions. Layers as in qe/walk.h, `backward` those that lead back. `minimum` is 0 or 1. `hops`
 //   are the least from any start of the lane; for a start that is its own end they are right in lanes of one start.
-// Work. Levels of all lanes together, a bit for each lane in a word of each vertex, so that an entry of a list is read
+// Work. Levels of 64 lanes together, a bit for each lane in a word of each vertex, so that an entry of a list is read
 //   once a level for all lanes that stand there. A level pushes from its frontier, or pulls into the vertices that
 //   lanes have not seen, whichever reads less. Threads share a level where it is worth their start.
 // Determinism. The same rows on each run, in an order that depends on the threads.
-// Memory. 32 bytes a vertex, charged whole; a page that no walk comes to is never touched.
+// Memory. 32 bytes a vertex, charged whole; a page that no walk comes to is never touched. Where few vertices are come
+//   to, the next 64 lanes have the same memory.
 // Sources. MS-BFS: Then et al., PVLDB 8, 2014; push and pull: Beamer et al., SC 2012.
 #pragma once
 #include "qe/walk.h"

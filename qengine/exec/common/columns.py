@@ -41,6 +41,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _MANY = 1 << 16  # values that become a column at a time
+_MOST_SHARED = 1 << 30  # items of which two places fit into 63 bits
 
 
 class Column(ABC):
@@ -245,6 +246,24 @@ class ListColumn(Column):
     def offsets(self) -> IntArray:
         """Return where each list begins in ``flat()``, and at last where that ends."""
         return np.concatenate(([0], np.cumsum(self.lengths())))
+
+    def shared(self) -> tuple[IntArray, ListColumn] | None:
+        """Return each list that several rows have once, and for each row its place there.
+
+        None where hardly any row has a list of another: where rows share no items that is told without looking at all.
+        """
+        held = len(self.items) + 1
+        if len(self) < 2 or int(self.lengths().sum()) < held or held > _MOST_SHARED:
+            return None
+        spans = (self.starts * held + self.ends) * 2
+        if self.valid is not None:
+            spans += self.valid
+        _, first, places = np.unique(spans, return_index=True, return_inverse=True)
+        if len(first) > len(self) // 2:
+            return None
+        taken = self.take(first)
+        assert isinstance(taken, ListColumn)
+        return places, taken
 
     def flat(self) -> Column:
         """Return the items of all rows, one list after the other."""

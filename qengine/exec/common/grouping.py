@@ -24,6 +24,7 @@ from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
     IntArray,
+    ListColumn,
     NodeColumn,
     RelationshipColumn,
 )
@@ -183,6 +184,15 @@ def _codes(column: Column) -> tuple[IntArray, int]:
                 groups = _numbered(array.to_numpy().view(np.int64))
                 return groups.codes, groups.count
         return _dictionary(array)
+    if isinstance(column, ListColumn) and (shared := column.shared()) is not None:
+        places, lists = shared
+        codes, bound = _value_codes(lists)
+        return codes[places], bound
+    return _value_codes(column)
+
+
+def _value_codes(column: Column) -> tuple[IntArray, int]:
+    """Return the codes of values of any kind, one by one."""
     known: dict[object, int] = {}
     codes = [known.setdefault(group_key(value), len(known)) for value in column.values()]
     return np.array(codes, dtype=np.int64), len(known)

@@ -1,4 +1,4 @@
-"""Calls the kernel of ``qe/reach.h``: what many sets of vertices reach, 64 sets at a time."""
+"""Calls the kernel of ``qe/reach.h``: what many sets of vertices reach."""
 
 from __future__ import annotations
 
@@ -179,17 +179,17 @@ def reach_chunks(
         As the context says.
     """
     library = _library()
+    if not len(lanes):
+        return
     done = ctypes.c_int32()
-    for begin, part in lanes.parts():
-        with _opened(space, ends, part, context, rules, only_returns) as handle:
-            done.value = 0
-            while not done.value:
-                arrays = [np.empty(rows, np.int64) for _ in range(2 + hops)]
-                output = _Output(*(array.ctypes.data for array in arrays), *([] if hops else [None]), rows, 0)
-                context.run(library.qe_reach_next, handle, ctypes.byref(output), ctypes.byref(done))
-                if output.rows:
-                    lane, end, *least = (array[: output.rows] for array in arrays)
-                    yield ReachChunk(lane + begin, end, least[0] if hops else None)
+    with _opened(space, ends, lanes, context, rules, only_returns) as handle:
+        while not done.value:
+            arrays = [np.empty(rows, np.int64) for _ in range(2 + hops)]
+            output = _Output(*(array.ctypes.data for array in arrays), *([] if hops else [None]), rows, 0)
+            context.run(library.qe_reach_next, handle, ctypes.byref(output), ctypes.byref(done))
+            if output.rows:
+                lane, end, *least = (array[: output.rows] for array in arrays)
+                yield ReachChunk(lane, end, least[0] if hops else None)
 
 
 def reach_counts(
@@ -203,9 +203,9 @@ def reach_counts(
 ) -> IntArray:
     """Return how many ends each set has, int64[lanes]. Parameters and errors as for ``reach_chunks``."""
     counts = np.zeros(len(lanes), np.int64)
-    for begin, part in lanes.parts():
-        with _opened(space, ends, part, context, rules, only_returns) as handle:
-            context.run(_library().qe_reach_count, handle, counts[begin:].ctypes.data)
+    if len(lanes):
+        with _opened(space, ends, lanes, context, rules, only_returns) as handle:
+            context.run(_library().qe_reach_count, handle, counts.ctypes.data)
     return counts
 
 
@@ -218,7 +218,7 @@ def _opened(
     rules: ReachRules,
     only_returns: bool,
 ) -> Iterator[ctypes.c_void_p]:
-    """Open a run of up to 64 sets, and close it."""
+    """Open a run, and close it."""
     library = _library()
     offsets, starts = (np.ascontiguousarray(each, np.int64) for each in (lanes.offsets, lanes.starts))
     plan = _Plan(

@@ -7,7 +7,6 @@ qengine's: the geometric mean, the worst queries, and with several sizes those w
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from pathlib import Path
 
 from tests.bench.analytics.digest import agree
 from tests.bench.analytics.draw import Analytical, draw
+from tests.bench.analytics.replies import Request, replies
 from tests.bench.analytics.tables import SIZES, prepare
-from tests.bench.runner import Limits, Worker
+from tests.bench.runner import Limits
 
 _ENGINES = ("qengine", "duckdb")
 _MODULE = "tests.bench.analytics.worker"
@@ -58,44 +58,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _timed(queries: Sequence[Analytical], folder: Path, limits: Limits, threads: int) -> list[Timed]:
-    replies = {engine: _replies(engine, queries, folder, limits, threads) for engine in _ENGINES}
+    all_replies = {}
+    for engine in _ENGINES:
+        texts = ((query.cypher if engine == "qengine" else query.sql) for query in queries)
+        requests = [Request(query.name, text, query.exact) for query, text in zip(queries, texts, strict=True)]
+        all_replies[engine] = replies(_MODULE, engine, requests, folder, limits, threads)
     timed = []
     for place, query in enumerate(queries):
-        found = {engine: replies[engine][place] for engine in _ENGINES}
+        found = {engine: all_replies[engine][place] for engine in _ENGINES}
         seconds = {engine: each.get("seconds") for engine, each in found.items()}
         both = all("answer" in each for each in found.values())
         wrong = both and not agree(found["qengine"]["answer"], found["duckdb"]["answer"])
         detail = "; ".join(f"{engine}: {each}" for engine, each in found.items() if "answer" not in each)
         timed.append(Timed(query, seconds, wrong, detail))
     return timed
-
-
-def _replies(engine: str, queries: Sequence[Analytical], folder: Path, limits: Limits, threads: int) -> list[dict]:
-    found: list[dict] = []
-    while len(found) < len(queries):
-        with Worker((_MODULE, engine, str(folder), str(threads)), limits) as worker:
-            while len(found) < len(queries) and worker.is_alive:
-                query = queries[len(found)]
-                text = query.cypher if engine == "qengine" else query.sql
-                found.append(_best(worker, json.dumps({"text": text, "exact": query.exact}), limits.repeats))
-                _tell(engine, query, found[-1])
-    return found
-
-
-def _best(worker: Worker, request: str, repeats: int) -> dict:
-    best: dict = {}
-    for _ in range(repeats):
-        reply = worker.run(request)
-        if "answer" not in reply:
-            return reply
-        if not best or reply["seconds"] < best["seconds"]:
-            best = reply
-    return best
-
-
-def _tell(engine: str, query: Analytical, reply: dict) -> None:
-    told = f"{1e3 * reply['seconds']:.3g} ms" if "answer" in reply else str(reply)
-    print(f"  {engine} {query.name}: {told}", file=sys.stderr, flush=True)
 
 
 def _report(timed: Sequence[Timed], worst: int) -> str:

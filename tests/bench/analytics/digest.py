@@ -40,4 +40,11 @@ def agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _hash(row: Sequence[object]) -> int:
-    return crc32(repr([int(value) if isinstance(value, Decimal) else value for value in row]).encode()) * 2_654_435_761
+    return crc32(repr([_plain(value) for value in row]).encode()) * 2_654_435_761
+
+
+def _plain(value: object) -> object:
+    """Return the value in one form: integers as such, lists, of which engines collect items in any order, sorted."""
+    if isinstance(value, list):
+        return sorted(value)
+    return int(value) if isinstance(value, Decimal) else value

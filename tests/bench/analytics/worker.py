@@ -1,8 +1,8 @@
 """The process of one engine: ``python -m tests.bench.analytics.worker ENGINE FOLDER THREADS``.
 
 It loads the folder's Parquet files, then reads a query from each line of standard input, as JSON with ``text`` and
-``exact``, and runs it once. For the load and for every run it writes a line of JSON: the seconds and a summary of the
-answer, or ``failed`` with a reason.
+``exact``, and runs it once. For the load and for every run it writes a line of JSON: the seconds, of a run those of all
+processors too, and a summary of the answer, or ``failed`` with a reason.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from tests.bench.analytics.digest import digest
 Run = Callable[[str], pa.Table]
 
 
-def main(engine: str, folder: str, threads: str) -> None:
+def serve(load: Callable[[], Run]) -> None:
+    """Load, then answer each line of standard input, as the module says."""
     out = os.fdopen(os.dup(1), "w", buffering=1)  # engines must not write into the protocol
     os.dup2(2, 1)
     begin = time.perf_counter()
-    run = {"qengine": _qengine, "duckdb": _duckdb}[engine](Path(folder), int(threads))
+    run = load()
     out.write(json.dumps({"seconds": time.perf_counter() - begin, "answer": None}) + "\n")
     for line in sys.stdin:
         request = json.loads(line)
-        begin = time.perf_counter()
+        begin, spent = time.perf_counter(), time.process_time()
         try:
             table = run(request["text"])
-            reply = {"seconds": time.perf_counter() - begin, "answer": digest(table, request["exact"])}
+            took = {"seconds": time.perf_counter() - begin, "processor": time.process_time() - spent}
+            reply = took | {"answer": digest(table, request["exact"])}
         except Exception as error:
             reply = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
         out.write(json.dumps(reply) + "\n")
 
 
-def _qengine(folder: Path, threads: int) -> Run:
+def into_qengine(folder: Path, threads: int) -> Run:
+    """Load a folder; every text is planned anew each time, as by peers."""
     import qengine
 
     graph = qengine.Graph.from_parquet(folder)
@@ -47,7 +50,7 @@ def _qengine(folder: Path, threads: int) -> Run:
     def run(text: str) -> pa.Table:
         nonlocal runs
         runs += 1
-        return graph.query(f"{text} // run {runs}", threads=threads).to_arrow()  # planned anew each time, as the peer
+        return graph.query(f"{text} // run {runs}", threads=threads).to_arrow()
 
     return run
 
@@ -64,4 +67,6 @@ def _duckdb(folder: Path, threads: int) -> Run:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    engine, folder, threads = sys.argv[1:]
+    ways = {"qengine": into_qengine, "duckdb": _duckdb}
+    serve(lambda: ways[engine](Path(folder), int(threads)))

@@ -28,7 +28,17 @@ from qengine.exec.common.columns import (
     boolean_column,
     null_column,
 )
-from qengine.exec.common.expressions.operand import NUMERIC, Operand, holds_text, null_rows, numpy_values, operand
+from qengine.exec.common.expressions import temporal
+from qengine.exec.common.expressions.operand import (
+    COMPARE,
+    MIRRORED,
+    NUMERIC,
+    Operand,
+    holds_text,
+    null_rows,
+    numpy_values,
+    operand,
+)
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 
@@ -46,15 +56,6 @@ _ARROW: dict[str, Callable[[Any, Any], Any]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
-    "=": np.equal,
-    "<>": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
-_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
@@ -69,17 +70,17 @@ def _comparison(op: str) -> Callable[[Runtime, Column, Column], Column | None]:
         if a.kind in NUMERIC and b.kind in NUMERIC:
             if a.kind == "integer":
                 return _integer_with_float(op, a, b)
-            return _integer_with_float(_MIRRORED[op], b, a)
+            return _integer_with_float(MIRRORED[op], b, a)
         if a.kind in _ENTITY and a.kind == b.kind:
             if op not in ("=", "<>"):
                 return null_column(len(left))
-            return boolean_column(_NUMPY[op](left.ids, right.ids), null_rows(left, right))  # type: ignore[attr-defined]
+            return boolean_column(COMPARE[op](left.ids, right.ids), null_rows(left, right))  # type: ignore[attr-defined]
         known = _FLAT | _ENTITY
         if a.kind in known and b.kind in known:
             if op not in ("=", "<>"):
                 return null_column(len(left))
             return boolean_column(np.full(len(left), op == "<>"), null_rows(left, right))
-        return None
+        return temporal.compared(op, left, right)
 
     return function
 
@@ -111,14 +112,14 @@ def _by_code(op: str, left: Column, right: Column) -> Column | None:
     None where it is another comparison, or the property has no codes.
     """
     if isinstance(left, ConstantColumn):
-        left, right, op = right, left, _MIRRORED[op]
+        left, right, op = right, left, MIRRORED[op]
     if not isinstance(left, PropertyTexts):
         return None
     if isinstance(right, PropertyTexts) and right.of.column is left.of.column:
         one, other = left.codes(), right.codes()
         if one is None or other is None:
             return None
-        return boolean_column(_NUMPY[op](one[0], other[0]), _none(np.minimum(one[0], other[0])))
+        return boolean_column(COMPARE[op](one[0], other[0]), _none(np.minimum(one[0], other[0])))
     if isinstance(right, ConstantColumn) and type(right.value) is str and (coded := left.codes()) is not None:
         mine, codes = coded
         return boolean_column(_beside(op, mine, *codes.place(right.value)), _none(mine))
@@ -128,7 +129,7 @@ def _by_code(op: str, left: Column, right: Column) -> Column | None:
 def _beside(op: str, codes: IntArray | NDArray[np.int32], place: int, found: bool) -> BoolArray:
     """Compare codes with a string before which ``place`` strings stand; ``found``: the next is equal to it."""
     if found:
-        compared: BoolArray = _NUMPY[op](codes, place)
+        compared: BoolArray = COMPARE[op](codes, place)
     elif op in ("=", "<>"):
         compared = np.full(len(codes), op == "<>")
     else:
@@ -144,10 +145,10 @@ def _none(codes: IntArray) -> BoolArray | None:
 def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
     integers, reals = np.broadcast_arrays(numpy_values(integer), numpy_values(real))
     rounded = integers.astype(np.float64)
-    result: BoolArray = _NUMPY[op](rounded, reals)
+    result: BoolArray = COMPARE[op](rounded, reals)
     # Rounding keeps the order of integers, so only rows where the rounded values are equal may be wrong.
     for row in np.flatnonzero((rounded == reals) & (np.abs(rounded) >= _EXACT)).tolist():
-        result[row] = _NUMPY[op](int(integers[row]), int(reals[row]))
+        result[row] = COMPARE[op](int(integers[row]), int(reals[row]))
     return boolean_column(result, null_rows(integer.column, real.column))
 
 
@@ -183,6 +184,8 @@ def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
     """Return whether each node or relationship is in the list beside it; all must be there, not null."""
     if not isinstance(column, NodeColumn | RelationshipColumn) or type(lists.items) is not type(column):
         return None
+    if (shared := lists.shared()) is not None:
+        return _entity_in_shared(column, *shared)
     items = lists.flat().ids  # type: ignore[attr-defined]
     nulls = null_rows(column, lists)
     if (nulls is not None and nulls.any()) or (items < 0).any():
@@ -192,6 +195,19 @@ def _entity_in_lists(column: Column, lists: ListColumn) -> Column | None:
     found = np.zeros(len(lists), dtype=np.bool_)
     found[hits] = True
     return boolean_column(found)
+
+
+def _entity_in_shared(column: NodeColumn | RelationshipColumn, places: IntArray, lists: ListColumn) -> Column | None:
+    """Return the same, row i's list being ``lists[places[i]]``: pairs of place and id are looked up."""
+    items = lists.flat().ids  # type: ignore[attr-defined]
+    nulls = null_rows(column, lists.take(places))
+    if (nulls is not None and nulls.any()) or (items < 0).any():
+        return None
+    bound = 1 + max(int(column.ids.max()), int(items.max(initial=0)))
+    if bound >= 2**62 // len(lists):
+        return None
+    held = np.repeat(np.arange(len(lists)), lists.lengths()) * bound + items
+    return boolean_column(np.isin(places * bound + column.ids, held))
 
 
 def _matching(kind: str, items: list[Any]) -> list[Any] | None:

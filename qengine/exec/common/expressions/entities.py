@@ -23,6 +23,7 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.expressions import temporal
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
@@ -34,7 +35,7 @@ __all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
 
 
 def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
-    """Return a property of nodes or relationships, or a field of maps: null where it is absent."""
+    """Return a property of nodes or relationships, or a field of maps, dates and times: null where it is absent."""
     if isinstance(subject, NodeColumn):
         column = store.node_property(key)
         if column is None:
@@ -49,6 +50,8 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         return _relationship_property(store, subject, key)
     if isinstance(subject, TextRows):
         return subject.field(key)
+    if isinstance(subject, ArrowColumn) and (found := temporal.field_of(subject, key)) is not None:
+        return found
     return _null_for_null(subject)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,30 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
 )
 
-__all__ = ["NUMERIC", "Operand", "as_double", "holds_text", "null_rows", "numpy_values", "operand"]
+__all__ = [
+    "COMPARE",
+    "MIRRORED",
+    "NUMERIC",
+    "Operand",
+    "as_double",
+    "holds_text",
+    "null_rows",
+    "numpy_values",
+    "operand",
+]
 
 NUMERIC = frozenset({"integer", "float"})
+COMPARE: dict[str, Callable[[Any, Any], BoolArray]] = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+"""NumPy's functions of the comparisons."""
+MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison that holds with its sides exchanged."""
 
 _CONSTANTS = {bool: "boolean", int: "integer", float: "float", str: "string"}
 _ARROW = {pa.bool_(): "boolean", pa.int64(): "integer", pa.float64(): "float", pa.string(): "string",

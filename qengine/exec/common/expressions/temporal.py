@@ -1,0 +1,173 @@
+"""Comparisons and fields of dates and times that a column holds as Arrow's integers, by NumPy.
+
+What a column holds otherwise (``Time``, moments of several zones, values beyond Arrow's range) is left to the row-wise
+evaluator, as are durations, values of different types, and fields that need the rules of a time zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    BoolArray,
+    Column,
+    ConstantColumn,
+    IntArray,
+    boolean_column,
+    integer_column,
+)
+from qengine.exec.common.expressions.operand import COMPARE, MIRRORED, null_rows
+from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime
+from qengine.temporal.arrow import UNITS, zone_of
+from qengine.temporal.values import DAY, SECOND
+from qengine.temporal.zones import in_zone
+
+__all__ = ["compared", "field_of"]
+
+_DAY_SECONDS = DAY // SECOND
+_INT64 = np.iinfo(np.int64)
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def compared(op: str, left: Column, right: Column) -> Column | None:
+    """Return a comparison of two columns of one temporal type, or of one with a constant; None for all others."""
+    if isinstance(left, ConstantColumn):
+        left, right, op = right, left, MIRRORED[op]
+    if not isinstance(left, ArrowColumn) or (kind := _kind(left.type)) is None:
+        return None
+    if isinstance(right, ConstantColumn):
+        number = _constant(kind, right.value)
+        return None if number is None else boolean_column(_beside(op, left, number), null_rows(left))
+    if isinstance(right, ArrowColumn) and right.type == left.type:
+        return boolean_column(COMPARE[op](_numbers(left), _numbers(right)), null_rows(left, right))
+    return None
+
+
+def _kind(arrow: Any) -> tuple[type, int | str | None] | None:
+    """Return the class of a type's values, with their time zone; None for types that aren't compared here."""
+    if pa.types.is_date32(arrow):
+        return Date, None
+    if pa.types.is_time64(arrow):
+        return LocalTime, None
+    if pa.types.is_timestamp(arrow):
+        return (LocalDateTime, None) if arrow.tz is None else (DateTime, zone_of(arrow))
+    return None
+
+
+def _unit(arrow: Any) -> int:
+    """Return the nanoseconds of what a type counts."""
+    return DAY if pa.types.is_date32(arrow) else UNITS[arrow.unit]
+
+
+def _constant(kind: tuple[type, int | str | None], value: object) -> int | None:
+    """Return a value's nanoseconds where values of ``kind`` compare by these alone, else None."""
+    if type(value) is not kind[0]:
+        return None
+    if isinstance(value, DateTime):
+        return value.utc if in_zone(value) == kind[1] else None
+    if isinstance(value, Date):
+        return value.days * DAY
+    assert isinstance(value, LocalTime | LocalDateTime)
+    return value.nanoseconds
+
+
+def _beside(op: str, column: ArrowColumn, nanoseconds: int) -> BoolArray:
+    """Compare with a constant; one between two numbers of the column's unit is equal to none."""
+    numbers = _numbers(column)
+    number, rest = divmod(nanoseconds, _unit(column.type))
+    if rest and op in ("=", "<>"):
+        return np.full(len(numbers), op == "<>")
+    if rest:
+        op = "<=" if op[0] == "<" else ">"
+    if not _INT64.min <= number <= _INT64.max:
+        below = number > 0  # all of the column
+        return np.full(len(numbers), op == "<>" or op in (("<", "<=") if below else (">", ">=")))
+    return COMPARE[op](numbers, number)
+
+
+def _numbers(column: ArrowColumn) -> IntArray:
+    """Return what a column holds in its unit, int64; some number for null."""
+    array = column.array.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    numbers: IntArray = (array.fill_null(0) if array.null_count else array).to_numpy().astype(np.int64, copy=False)
+    return numbers
+
+
+# ---------------------------------------------------------------- fields
+
+
+def field_of(subject: ArrowColumn, name: str) -> Column | None:
+    """Return a field of dates and times, such as ``year``; None where the values have none of this name here."""
+    kind = _kind(subject.type)
+    if kind is None or kind[1] not in (None, 0):  # the fields of other zones need their rules
+        return None
+    unit, numbers = _unit(subject.type), _numbers(subject)
+    if name in _OF_DAY and kind[0] is not LocalTime:
+        found = _OF_DAY[name](numbers // (DAY // unit))
+    elif name in _OF_SECONDS and kind[0] is not Date:
+        found = _OF_SECONDS[name](numbers // (SECOND // unit) % _DAY_SECONDS)
+    elif name in _OF_SECOND and kind[0] is not Date:
+        found = numbers % (SECOND // unit) * unit // _OF_SECOND[name]
+    else:
+        return None
+    return integer_column(found, null_rows(subject))
+
+
+def _months(days: IntArray) -> IntArray:
+    """Return the months since January 1970."""
+    return days.view("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+def _first_day(months: IntArray) -> IntArray:
+    """Return the days from 1970-01-01 to the first of months."""
+    return months.view("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
+def _year(days: IntArray) -> IntArray:
+    return 1970 + _months(days) // 12
+
+
+def _weekday(days: IntArray) -> IntArray:
+    return (days + 3) % 7 + 1
+
+
+def _thursday(days: IntArray) -> IntArray:
+    """Return the Thursday of the same week: the week belongs to its year."""
+    return days - _weekday(days) + 4
+
+
+def _since(days: IntArray, months: int) -> IntArray:
+    """Return the day's place, from 1, in its span of months: of a month, a quarter, a year."""
+    return days - _first_day(_months(days) // months * months) + 1
+
+
+_OF_DAY: dict[str, Callable[[IntArray], IntArray]] = {
+    "year": _year,
+    "quarter": lambda days: _months(days) % 12 // 3 + 1,
+    "month": lambda days: _months(days) % 12 + 1,
+    "week": lambda days: (_since(_thursday(days), 12) - 1) // 7 + 1,
+    "weekYear": lambda days: _year(_thursday(days)),
+    "day": lambda days: _since(days, 1),
+    "dayOfQuarter": lambda days: _since(days, 3),
+    "quarterDay": lambda days: _since(days, 3),
+    "dayOfWeek": _weekday,
+    "weekDay": _weekday,
+    "ordinalDay": lambda days: _since(days, 12),
+}
+"""By name, of days since 1970-01-01."""
+
+_OF_SECONDS: dict[str, Callable[[IntArray], IntArray]] = {
+    "hour": lambda seconds: seconds // 3600,
+    "minute": lambda seconds: seconds // 60 % 60,
+    "second": lambda seconds: seconds % 60,
+}
+"""By name, of seconds since midnight."""
+
+_OF_SECOND = {"millisecond": 1_000_000, "microsecond": 1_000, "nanosecond": 1}
+"""By name, the nanoseconds of what is counted within a second."""
