@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from qengine.testing.generate.graphs import different
+
 _COMMUNITY = 100
 _FIRST_NAMES = 3000
 
@@ -97,7 +99,7 @@ def _knows(random: np.random.Generator, size: SocialSize) -> tuple[NDArray[np.in
         neighbor = start // _COMMUNITY * _COMMUNITY + random.integers(0, _COMMUNITY, size.knows)
         end = np.where(is_local, neighbor, end)
         proper = start != end
-        keys = np.unique(np.concatenate([keys, _key(start[proper], end[proper])]))
+        keys = different(np.concatenate([keys, _key(start[proper], end[proper])]))
     return _ends(np.sort(random.permutation(keys)[: size.knows]))
 
 
@@ -119,7 +121,7 @@ def _ends(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def _distinct(start: NDArray[np.int64], end: NDArray[np.int64]) -> pa.Table:
-    first, second = _ends(np.unique(_key(start, end)))
+    first, second = _ends(different(_key(start, end)))
     return pa.table({"start": first, "end": second})
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from qengine.testing.generate.graphs import different
+
 Ints = NDArray[np.int64]
 
 
@@ -32,5 +34,5 @@ def skewed(random: np.random.Generator, choices: int, count: int, power: float) 
 
 def distinct(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
     """Return the different pairs, in order."""
-    keys = np.unique(starts << 32 | ends)
+    keys = different(starts << 32 | ends)
     return keys >> 32, keys & 0xFFFFFFFF
