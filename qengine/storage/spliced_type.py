@@ -23,7 +23,7 @@ from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type"]
+__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type", "relationships_of"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
@@ -125,15 +125,25 @@ def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: 
     """
     if change.vertices is None or not len(change.vertices.removed):
         return np.empty(0, np.int64)
-    moved = change.vertices.removed.astype(np.uint32)
+    moved = change.vertices.removed
+    for lists in adjacencies.values():
+        begins, ends = lists.locate_all(moved.astype(np.uint32))
+        if int((ends - begins).sum()) > most + len(change.gone):
+            return None
+    again = relationships_of(adjacencies, moved)
+    again = again[~among(again, change.gone)]
+    return None if len(again) > most else again
+
+
+def relationships_of(adjacencies: Mapping[Direction, Adjacency], vertices: Array) -> Array:
+    """Return the local ids (int64, ascending) of a type's relationships that some vertices (ascending) are ends of."""
+    moved = vertices.astype(np.uint32)
     other = _other(adjacencies)
     out, turned = adjacencies[Direction.OUT], adjacencies[other]
     found = []
     for lists in (out, turned):
         begins, ends = (each.astype(np.int64) for each in lists.locate_all(moved))
         lengths = ends - begins
-        if int(lengths.sum()) > most + len(change.gone):
-            return None
         firsts = np.cumsum(lengths) - lengths
         places = np.repeat(begins - firsts, lengths) + np.arange(int(lengths.sum()))
         if lists is turned:
@@ -147,9 +157,7 @@ def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: 
             else:
                 places = turned.edge_ids[places].astype(np.int64)
         found.append(places)
-    again = ascending(np.concatenate(found))
-    again = again[~among(again, change.gone)]
-    return None if len(again) > most else again
+    return ascending(np.concatenate(found))
 
 
 def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType | None:

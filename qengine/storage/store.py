@@ -339,6 +339,10 @@ class GraphStore:
         """
         return self._adjacencies[type_index][direction]
 
+    def adjacencies(self, type_index: int) -> Mapping[Direction, Adjacency]:
+        """Return all stored adjacencies of a type."""
+        return self._adjacencies[type_index]
+
     def relationship_property(self, type_index: int, key: str) -> PropertyColumn | None:
         """Return the column of a relationship property by local id, None where the type lacks it."""
         return self._relationship_properties[type_index].get(key)
