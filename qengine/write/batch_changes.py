@@ -17,7 +17,7 @@ from qengine.errors import Span, StorageError
 from qengine.exec.scalar.values import NodeHandle
 from qengine.storage.arrays import Array
 from qengine.storage.states import Patch
-from qengine.storage.variant import from_python
+from qengine.storage.variant import from_python, is_variant
 from qengine.write.base_columns import are_gone, has_label, has_value, incident
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveGraph
@@ -111,7 +111,7 @@ class BatchChanges:
             except StorageError:
                 return False
             count += len(found.patched)
-            if array.null_count:
+            if array.null_count or is_variant(array.type):  # of which Arrow doesn't count them
                 missing = array.take(pa.array(found.patched)).is_null().to_numpy(zero_copy_only=False)
                 if missing.any() and not once:
                     return False

@@ -78,6 +78,8 @@ TOGETHER = [
     "MATCH (n) SET n.id = n.id + 1 WITH n MATCH (m {id: 2}) RETURN m.name, n.name",
     "MATCH (n) SET n.name = CASE WHEN n.id = 1 THEN null ELSE 'other' END",
     "MATCH (n) SET n.name = CASE WHEN n.id = 1 THEN n.id ELSE 'other' END RETURN n.name",
+    "MATCH (n) SET n.x = CASE n.id WHEN 1 THEN 1 WHEN 2 THEN 1.5 ELSE null END, n.y = CASE n.id WHEN 1 THEN null "
+    "ELSE 'text' END",
     "MATCH (n) SET n.x = 1.5, n.y = 'text', n.z = null, n.name = null",
     "MATCH (n) SET n += {x: n.id, id: n.id * 2, name: null} RETURN n.x, n.id, n.name",
     "MATCH (n) SET n.name = $rows[0].name",
