@@ -72,6 +72,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
+    store.take_over_indexes(base)
     if layout.moves is None:
         same = [each.name for each in made if each.lists.origin is None]
         store.statistics.take_over(base.statistics, same)
