@@ -24,6 +24,9 @@ from qengine.testing.expand import expand
 from qengine.testing.random_graph import RandomGraph, random_graph
 from qengine.testing.random_query import random_query
 from qengine.types import Kind
+from qengine.write import merged_commits
+from qengine.write.merged_commits import merged
+from qengine.write.pending import History
 
 LABELS = ("A", "B", "C", "D")
 VALUES = (
@@ -393,6 +396,41 @@ def test_versions_are_what_the_model_says(ways, seed, chance):
         assert known == counted(store)
         assert repr(Model.of(before, graph.undirected)) == old
     same_answers(store, model, seed)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("folded", [0, 1, 1000])
+def test_merged_commits_do_what_they_do_one_after_the_other(folded, seed, chance, monkeypatch):
+    monkeypatch.setattr(merged_commits, "_FOLDED", folded)
+    graph = random_graph(seed)
+    store = above = graph.store()
+    model = Model.of(store, graph.undirected)
+    commits = []
+    for _ in range(chance.randint(2, 6)):
+        commit = model.commit(chance)
+        commits.append(in_patches(in_blocks(commit, above, chance), Model.of(above, graph.undirected), chance))
+        above = successor(above, commit)
+    history = History(store, commits)
+    for count in range(1, len(commits) + 1):
+        version = history.version(count)
+    assert {number: state and exact(state) for number, state in _walked(version, "node", model)} == {
+        number: exact(state) for number, state in model.nodes.items()
+    }
+    assert {number: state and exact(state) for number, state in _walked(version, "relationship", model)} == {
+        number: exact(state) for number, state in model.relationships.items()
+    }
+    for each in merged(commits):
+        store = successor(store, each)
+    check(store, model)
+
+
+def _walked(version, what, model):
+    """All elements of a version that is walked."""
+    found = ((number, getattr(version, what)(number)) for number in range(getattr(model, f"next_{what}")))
+    return [(number, state) for number, state in found if state is not None]
 
 
 @settings(
