@@ -180,7 +180,9 @@ class GraphStore:
             if types:
                 kind = before.types[types[0]]
                 now = self.type_index(kind.name)
-                if now is None or self.relationship_property(now, key) is not before.relationship_property(types[0], key):
+                if now is None or self.relationship_property(now, key) is not before.relationship_property(
+                    types[0], key
+                ):
                     continue
                 place = place[0], now, key
             elif self.node_property(key) is not before.node_property(key):

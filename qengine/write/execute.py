@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -332,14 +331,18 @@ class _Compiler(Compiler):
         """Return what carries out an update."""
         ahead = values_ahead(operator.steps) if self._plans(operator.input) else {}
         together = self._together(operator.input) or self._planned(operator.input, ahead.values())
-        run, source = self._steps.all(operator.steps, ahead), self.rows(operator.input)
+        run = self._steps.all(operator.steps, ahead)
+        # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
+        source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
         names = frozenset(each.name for each in ahead.values())
 
         def rows(outer: Row) -> Given:
             given: Table | None = None
             if together is not None:
-                with suppress(Unbatched):
+                try:
                     given = together()
+                except Unbatched:
+                    given = None
             if given is None:
                 return run(self._held.gathered(source(outer)))
             found = run(self._held.together(given))
@@ -364,8 +367,10 @@ class _Compiler(Compiler):
 
         def found() -> Table | None:
             for reader in readers:
-                with suppress(ExecutionError):  # it comes again where its row is
+                try:
                     return reader.table(self._live.overlay, self._execution)
+                except ExecutionError:  # it comes again where its row is
+                    continue
             return None
 
         return found

@@ -159,7 +159,7 @@ class Overlay:
         if number >= self.base.next_node:
             return self._of_node_block(number)
         state = self.base.node(number)
-        return self._patched(self.node_patches, number, state) if self.node_patches else state
+        return self._patched(self.node_patches, number, state) if self.node_patches.by_place else state
 
     @staticmethod
     def _patched(table: PatchTable, number: int, state: Any) -> Any:
@@ -190,7 +190,9 @@ class Overlay:
             return found
         if number < self.base.next_relationship:
             state = self.base.relationship(number)
-            return self._patched(self.relationship_patches, number, state) if self.relationship_patches else state
+            return (
+                self._patched(self.relationship_patches, number, state) if self.relationship_patches.by_place else state
+            )
         return self._of_relationship_block(number)
 
     def _of_relationship_block(self, number: int) -> RelationshipState | None:
@@ -215,7 +217,7 @@ class Overlay:
             return found
         if number >= self.base.next_node:
             return self._of_node_block(number) or False
-        return self.node(number) if self.node_patches and self.node_patches.names(number) else False
+        return self.node(number) if self.node_patches.by_place and self.node_patches.names(number) else False
 
     def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
@@ -225,7 +227,7 @@ class Overlay:
         if number >= self.base.next_relationship:
             return self._of_relationship_block(number) or False
         patches = self.relationship_patches
-        return self.relationship(number) if patches and patches.names(number) else False
+        return self.relationship(number) if patches.by_place and patches.names(number) else False
 
     def touched_nodes(
         self, keys: Collection[str] | None = None, labels: Collection[str] | None = None
@@ -234,13 +236,13 @@ class Overlay:
 
         All others of the base are as there in some properties and labels (None: in all of them), and none is gone.
         """
-        if self.node_patches and self.node_patches.concern(keys, labels):
+        if self.node_patches.by_place and self.node_patches.concern(keys, labels):
             self._take_apart_nodes()
         return self._nodes
 
     def touched_relationships(self, keys: Collection[str] | None = None) -> Mapping[int, RelationshipState | None]:
         """Return the relationships that were touched one by one, as ``touched_nodes`` does nodes."""
-        if self.relationship_patches and self.relationship_patches.concern(keys, ()):
+        if self.relationship_patches.by_place and self.relationship_patches.concern(keys, ()):
             self._take_apart_relationships()
         return self._relationships
 
@@ -363,10 +365,11 @@ class Overlay:
 
     def take_back(self, mark: int) -> None:
         """Take back what was changed since a mark."""
-        if len(self._undo) > mark:
-            self.values.taken_back(mark)
-            self.relationship_values.taken_back(mark)
-            self.clock += 1
+        if len(self._undo) <= mark:
+            return
+        self.values.taken_back(mark)
+        self.relationship_values.taken_back(mark)
+        self.clock += 1
         blocks = len(self.node_blocks.by_first), len(self.relationship_blocks.by_first)
         patches = len(self.node_patches.by_place), len(self.relationship_patches.by_place)
         while len(self._undo) > mark:
@@ -399,8 +402,16 @@ class Overlay:
             self._rules_unlike(self._rules["committed"]),
             tuple(self.node_blocks.by_first[first] for first in self._own_node_blocks),
             tuple(self.relationship_blocks.by_first[first] for first in self._own_relationship_blocks),
-            tuple(self.node_patches.by_place[place] for place in sorted(self._own_node_patches)),
-            tuple(self.relationship_patches.by_place[place] for place in sorted(self._own_relationship_patches)),
+            *self._own_patches(),
+        )
+
+    def _own_patches(self) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
+        nodes, relationships = self._own_node_patches, self._own_relationship_patches
+        if not (nodes or relationships):
+            return (), ()
+        return (
+            tuple(self.node_patches.by_place[place] for place in sorted(nodes)),
+            tuple(self.relationship_patches.by_place[place] for place in sorted(relationships)),
         )
 
     def above(self) -> Commit:
@@ -418,9 +429,10 @@ class Overlay:
         """Take note that what was changed stays; it can't be taken back any more."""
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
         self._own_node_blocks, self._own_relationship_blocks = {}, {}
-        self._own_node_patches, self._own_relationship_patches = {}, {}
-        self.node_patches.join()
-        self.relationship_patches.join()
+        if self._own_node_patches or self._own_relationship_patches:
+            self._own_node_patches, self._own_relationship_patches = {}, {}
+            self.node_patches.join()
+            self.relationship_patches.join()
         self._rules["committed"] = self.rules
         self._undo.clear()
         self.values.committed()

@@ -29,8 +29,8 @@ class PatchTable:
     ----------
     by_place
         The patches; those at lower places come first.
-    size
-        How many elements all patches name.
+    size, nbytes
+        How many elements all patches name, and bytes of their arrays.
     keys, labels
         Properties and labels that they change.
     deletes
@@ -45,6 +45,9 @@ class PatchTable:
         """Take note that patches came or went."""
         self._patches = [self.by_place[place] for place in sorted(self.by_place)]
         self.size = sum(len(each.numbers) for each in self._patches)
+        self.nbytes: int = sum(
+            each.numbers.nbytes + sum(c.nbytes for c in each.columns.values()) for each in self._patches
+        )
         self.keys = frozenset(key for each in self._patches for key in each.columns)
         self.labels = frozenset(label for each in self._patches for label in (*each.added, *each.removed))
         self.deletes = any(each.deleted for each in self._patches)
@@ -59,11 +62,6 @@ class PatchTable:
     def next_place(self) -> int:
         """A place behind all others."""
         return max(self.by_place, default=-1) + 1
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of arrays."""
-        return sum(each.numbers.nbytes + sum(c.nbytes for c in each.columns.values()) for each in self._patches)
 
     @property
     def numbers(self) -> Array:

@@ -73,9 +73,9 @@ class PartReader:
     def _plan(self, overlay: Overlay, execution: Execution) -> tuple[PhysicalPlan, GraphStore] | None:
         context, shown = execution.context, execution.shown
         if shown is None:
-            if overlay.base.size + overlay.touched <= _SMALL:
-                return None
             if self._is_anchored and _product(self._lists, context.parameters) <= FEW:
+                return None
+            if overlay.base.size + overlay.touched <= _SMALL:
                 return None
         store = execution.sealed()
         plan = self._plans.of(self._part, store)
