@@ -18,7 +18,7 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
 from qengine.storage.forms import Lists, choose, index
-from qengine.storage.list_changes import ListChange, list_change, near
+from qengine.storage.list_changes import ListChange, are_many, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
@@ -85,6 +85,8 @@ def changed_type(before: SplicedType, change: Change) -> SplicedType:
 
 def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
     """Return a type of whose vertices some (int64) have other labels, and which stays as it is."""
+    if are_many(relabelled):
+        return before
     nothing = np.empty(0, np.uint32)
     changes = []
     for way, others in near(before.adjacencies, relabelled).items():
@@ -96,7 +98,7 @@ def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
 
 def _both(other: Direction, changes: Sequence[ListChange | None]) -> Mapping[Direction, ListChange] | None:
     """Return the changes of OUT and of the other direction, if both are known."""
-    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=True) if each is not None}
+    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=False) if each is not None}
     return found if len(found) == 2 else None
 
 
@@ -199,11 +201,13 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
-    touched = near(before.adjacencies, change.relabelled)
-    changes = (
-        list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
-        list_change(turned, vertices, back.edit, owners, entries, touched[other]),
-    )
+    changes: tuple[ListChange | None, ...] = ()
+    if not are_many(change.relabelled):
+        touched = near(before.adjacencies, change.relabelled)
+        changes = (
+            list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
+            list_change(turned, vertices, back.edit, owners, entries, touched[other]),
+        )
     origin = edit if edit.size else None
     return SplicedType({Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, _both(other, changes))
 

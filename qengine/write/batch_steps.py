@@ -290,7 +290,7 @@ class BatchSteps:
         """Return the values of a property of a column's elements, as they are stored."""
         ahead = self.ahead.get(id(value))
         if ahead is not None and ahead.name in table.columns:
-            if ahead.apart and len(np.unique(_elements(table, subject).numbers)) < len(table):
+            if ahead.apart and not _are_different(_elements(table, subject).numbers):
                 raise Unbatched
             column = table.columns[ahead.name]
             return column if isinstance(column, Plain) else stored(key, table.values(ahead.name), span)
@@ -420,6 +420,10 @@ def _elements(table: Table, name: str) -> Elements:
     if not isinstance(column, Elements) or (column.numbers < 0).any():
         raise Unbatched
     return column
+
+
+def _are_different(numbers: Array) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all()) or len(np.unique(numbers)) == len(numbers)
 
 
 def _present(table: Table, name: str) -> Table:
