@@ -291,6 +291,39 @@ def test_many_rows_in_a_folder_come_back(tmp_path: Any) -> None:
     assert content(Graph.open(tmp_path / "graph")) == wanted
 
 
+def test_many_changes_in_a_folder_come_back(tmp_path: Any) -> None:
+    rows = [{"id": number, "x": number * 2 if number % 3 else f"{number}"} for number in range(1500)]
+    made = Graph()
+    made.query("UNWIND $rows AS r CREATE (n:P {id: r.id})", {"rows": rows})
+    made.query("MATCH (a:P), (b:P {id: a.id % 7}) CREATE (a)-[:R {w: a.id}]->(b)")
+    made.save(tmp_path / "graph")
+    graph = Graph.open(tmp_path / "graph")
+    graph.query("MATCH (n:P {id: 3}) SET n.x = 'by itself'")
+    for text in (
+        "UNWIND $rows AS r MATCH (n:P {id: r.id}) SET n.x = r.x",
+        "MATCH (n) WHERE n.id % 2 = 0 SET n:Even, n += {y: n.id, z: date('2020-01-01')}",
+        "MATCH (n:Even) WHERE n.id > 20 REMOVE n:P, n.z",
+        "MATCH ()-[r]->() WHERE r.w > 9 SET r.w = r.w + 0.5, r.v = 'v'",
+        "MATCH (n)-[r:R]->() WHERE n.id % 5 = 0 DELETE r",
+        "MATCH (n) WHERE n.id % 11 = 10 DETACH DELETE n",
+    ):
+        assert graph.query(text, {"rows": rows}).stats.changes != overlay.Changes()
+        followed = Graph.open(tmp_path / "graph", read_only=True)
+        assert content(followed) == content(graph)
+        followed.close()
+    assert graph.query("MATCH (n) RETURN count(n), count(n.z), count(n.y)").fetchall() == [(1364, 10, 682)]
+    wanted = content(graph)
+    graph.close()
+    again = Graph.open(tmp_path / "graph")
+    assert content(again) == wanted
+    again.query("MATCH (n:Even) SET n.last = n.id")
+    again.checkpoint()
+    assert content(again) != wanted
+    wanted = content(again)
+    again.close()
+    assert content(Graph.open(tmp_path / "graph")) == wanted
+
+
 def test_a_step_that_can_not_be_done_together_changes_nothing_before(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, 1)
 
