@@ -423,7 +423,9 @@ def _elements(table: Table, name: str) -> Elements:
 
 
 def _are_different(numbers: Array) -> bool:
-    return bool((numbers[1:] > numbers[:-1]).all()) or len(np.unique(numbers)) == len(numbers)
+    if not (numbers[1:] > numbers[:-1]).all():
+        numbers = np.sort(numbers)
+    return bool((numbers[1:] != numbers[:-1]).all())
 
 
 def _present(table: Table, name: str) -> Table:
