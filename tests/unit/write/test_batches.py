@@ -346,3 +346,11 @@ def test_the_memory_limit_holds(text: str) -> None:
         graph.query(text, {"rows": ROWS * 50_000}, memory_limit=20_000_000)
     assert content(graph) == before
     graph.query(text, {"rows": ROWS * 10}, memory_limit=200_000_000)
+
+
+def test_the_memory_limit_holds_for_patches() -> None:
+    graph = Graph.from_records([{"id": number, "properties": {"x": number}} for number in range(100_000)], [])
+    graph.query("MATCH (n) SET n.y = n.x", memory_limit=50_000_000)
+    with pytest.raises(OutOfMemory):
+        graph.query("MATCH (n) SET n.z = n.x", memory_limit=1_500_000)
+    assert graph.query("MATCH (n) RETURN count(n.y), count(n.z)").fetchall() == [(100_000, 0)]
