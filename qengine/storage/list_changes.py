@@ -18,7 +18,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, among, ascending
 from qengine.storage.kernels import pair_statistics
 
-__all__ = ["ListChange", "PairCounts", "changed_edges", "changed_pairs", "list_change", "near"]
+__all__ = ["ListChange", "PairCounts", "are_many", "changed_edges", "changed_pairs", "list_change", "near"]
 
 PairCounts = tuple[int, int, int, float, float, float, float]
 """Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
@@ -64,6 +64,11 @@ class ListChange:
 
     before: _Few
     after: _Few
+
+
+def are_many(vertices: Array) -> bool:
+    """Tell whether so many vertices are touched that what that changes of lists isn't looked at."""
+    return len(vertices) > _MOST
 
 
 def near(adjacencies: Mapping[Direction, Adjacency], vertices: Array) -> dict[Direction, Array]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from qengine.storage.assemble import MAX_VERTICES
 from qengine.storage.edits import Edit, among, ascending
 from qengine.storage.numbers import NumberRange, Numbers, Run
 from qengine.storage.state_blocks import Part
-from qengine.storage.states import NodeState
+from qengine.storage.states import NodeState, Patch
 from qengine.storage.store import GraphStore, LabelGroup
 
 __all__ = ["NodeLayout", "lay_out"]
@@ -62,22 +64,49 @@ class NodeLayout:
 
 @dataclass
 class _Changes:
-    """Old ids of deleted nodes, new label sets by old id, numbers of new nodes by label set, labels as they come."""
+    """What a commit says of nodes.
 
-    deleted: list[int] = field(default_factory=list)
-    relabelled: dict[int, frozenset[str]] = field(default_factory=dict)
-    fresh: dict[frozenset[str], Array] = field(default_factory=dict)
-    labels: dict[str, None] = field(default_factory=dict)
+    ``deleted``, ``relabelled``: old ids (int64, ascending); ``sets``: of each of the latter its label set, a place
+    (int64) in ``label_sets``. ``fresh``: numbers of new nodes by label set. ``labels``: all labels as they come.
+    """
+
+    deleted: Array
+    relabelled: Array
+    sets: Array
+    label_sets: list[frozenset[str]]
+    fresh: dict[frozenset[str], Array]
+    labels: dict[str, None]
+
+    @cached_property
+    def runs(self) -> list[tuple[int, int, frozenset[str]]]:
+        """The relabelled nodes as runs of ids ``[begin, end)`` that follow each other, with the same label set."""
+        ids = self.relabelled
+        new = (np.diff(ids, prepend=-2) != 1) | (np.diff(self.sets, prepend=-1) != 0)
+        begins = np.flatnonzero(new)
+        ends = ids[np.append(begins[1:], len(ids)) - 1] + 1 if len(ids) else _EMPTY
+        sets = map(self.label_sets.__getitem__, self.sets[begins].tolist())
+        return list(zip(ids[begins].tolist(), ends.tolist(), sets, strict=True))
+
+    @property
+    def are_scattered(self) -> bool:
+        """Whether there are more runs than groups are cut into."""
+        ids, sets = self.relabelled, self.sets
+        cuts = np.count_nonzero((ids[1:] != ids[:-1] + 1) | (sets[1:] != sets[:-1])) if len(ids) else -1
+        return int(cuts) + 1 > _MOST_REPEATS
 
 
 def lay_out(
-    base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array, parts: Iterable[Part] = ()
+    base: GraphStore,
+    states: Mapping[int, NodeState | None],
+    old_ids: Array,
+    parts: Iterable[Part] = (),
+    patches: Iterable[Patch] = (),
 ) -> NodeLayout:
     """Lay out the nodes of the next version.
 
-    New nodes form groups of their own after all others, and few nodes whose labels change do so where they stand, so
-    that no id moves. Where a node is deleted, the labels of many change, or there are too many groups, nodes are
-    renumbered, most of them in their old order.
+    New nodes form groups of their own after all others, and nodes whose labels change do so where they stand, so that
+    no id moves, where they are few runs of ids. Where a node is deleted, labels change at many places, or there are too
+    many groups, nodes are renumbered, most of them in their old order.
 
     Parameters
     ----------
@@ -89,55 +118,112 @@ def lay_out(
         int64: the id in ``base`` of each of them, -1 for new ones.
     parts
         New nodes that aren't among ``states``.
+    patches
+        What is done to many nodes, but for those among ``states``.
 
     Raises
     ------
     StorageError
         If the graph is too large for 32-bit ids.
     """
-    changes = _changes(base, states, old_ids, parts)
+    changes = _changes(base, states, old_ids, parts, patches)
     count = base.vertex_count - len(changes.deleted) + sum(map(len, changes.fresh.values()))
     if count > MAX_VERTICES:
         raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
     many = len(base.groups) + len(changes.fresh) - len({group.labels for group in base.groups} | changes.fresh.keys())
-    if not changes.deleted and many + 2 * len(changes.relabelled) <= _MOST_REPEATS:
+    if not (len(changes.deleted) or changes.are_scattered) and many + 2 * len(changes.runs) <= _MOST_REPEATS:
         return _stayed(base, changes)
     return _renumbered(base, changes, merge=many > _MOST_REPEATS)
 
 
 def _changes(
-    base: GraphStore, states: Mapping[int, NodeState | None], old_ids: Array, parts: Iterable[Part]
+    base: GraphStore,
+    states: Mapping[int, NodeState | None],
+    old_ids: Array,
+    parts: Iterable[Part],
+    patches: Iterable[Patch],
 ) -> _Changes:
-    found = _Changes(labels=dict.fromkeys(base.labels))
-    before = [group.labels for group in base.groups]
-    ends = np.array([group.end for group in base.groups], np.int64)
-    sets: dict[tuple[str, ...], frozenset[str]] = {}
+    labels = dict.fromkeys(base.labels)
+    places: dict[frozenset[str], int] = {}  # of label sets, in the order in which they come
+    before = [places.setdefault(group.labels, len(places)) for group in base.groups]
+    known: dict[tuple[str, ...], tuple[int, frozenset[str]]] = {}
     fresh: dict[frozenset[str], list[int]] = {}
-    rows = zip(states.items(), old_ids.tolist(), np.searchsorted(ends, old_ids, side="right").tolist(), strict=True)
+    changed: dict[int, int] = {}  # -1 for those that are deleted
+    rows = zip(states.items(), old_ids.tolist(), _groups_of(base, old_ids).tolist(), strict=True)
     for (number, state), old, group in rows:
         if state is None:
             if old >= 0:
-                found.deleted.append(old)
+                changed[old] = -1
             continue
-        labels = sets.get(state.labels)
-        if labels is None:
-            labels = sets[state.labels] = frozenset(state.labels)
-            found.labels.update(dict.fromkeys(state.labels))
+        found = known.get(state.labels)
+        if found is None:
+            own = frozenset(state.labels)
+            found = known[state.labels] = places.setdefault(own, len(places)), own
+            labels.update(dict.fromkeys(state.labels))
         if old < 0:
-            fresh.setdefault(labels, []).append(number)
-        elif labels != before[group]:
-            found.relabelled[old] = labels
-    found.fresh = {labels: np.array(numbers, np.int64) for labels, numbers in fresh.items()}
+            fresh.setdefault(found[1], []).append(number)
+        elif found[0] != before[group]:
+            changed[old] = found[0]
+    ids, sets = np.fromiter(changed, np.int64, len(changed)), np.fromiter(changed.values(), np.int64, len(changed))
+    for patch in patches:
+        labels.update(dict.fromkeys(patch.added))
+    more = _patched(base, patches, np.sort(old_ids), before, places)
+    ids, sets = np.concatenate((ids, more[0])), np.concatenate((sets, more[1]))
+    if changed or (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids)
+        ids, sets = ids[order], sets[order]
+    gone = sets < 0
+    by_labels = {own: np.array(numbers, np.int64) for own, numbers in fresh.items()}
     for part in parts:
-        labels = frozenset(part.block.labels)
-        found.fresh[labels] = np.concatenate((found.fresh.get(labels, _EMPTY), part.numbers))
-        found.labels.update(dict.fromkeys(part.block.labels))
+        own = frozenset(part.block.labels)
+        by_labels[own] = np.concatenate((by_labels.get(own, _EMPTY), part.numbers))
+        labels.update(dict.fromkeys(part.block.labels))
+    return _Changes(ids[gone], ids[~gone], sets[~gone], list(places), by_labels, labels)
+
+
+def _groups_of(base: GraphStore, ids: Array) -> Array:
+    """Return of which label group each node is (int64)."""
+    found: Array = np.searchsorted(np.array([group.end for group in base.groups], np.int64), ids, side="right")
     return found
+
+
+def _patched(
+    base: GraphStore,
+    patches: Iterable[Patch],
+    apart: Array,
+    before: Sequence[int],
+    places: dict[frozenset[str], int],
+) -> tuple[Array, Array]:
+    """Return the old ids (int64) of nodes whose labels patches change, and places of their label sets, -1 for none.
+
+    ``apart``: ids (ascending) of nodes of which something else is said. ``before``: of each group the place of its set.
+    ``places``: of label sets, to which new ones are added.
+    """
+    steps: list[tuple[Patch, Array]] = []
+    for patch in patches:
+        if patch.deleted or patch.added or patch.removed:
+            ids = base.node_numbers.places(patch.numbers)
+            steps.append((patch, ids[(ids >= 0) & ~among(ids, apart)]))
+    if not steps:
+        return _EMPTY, _EMPTY
+    all_ids = steps[0][1] if len(steps) == 1 else ascending(np.concatenate([ids for _, ids in steps]))
+    was = np.array(before, np.int64)[_groups_of(base, all_ids)]
+    now = was.copy()
+    for patch, ids in steps:
+        rows: Any = slice(None) if ids is all_ids else np.searchsorted(all_ids, ids)
+        sets = list(places)
+        following = np.full(len(sets) + 1, -1, np.int64)  # the last for nodes that are deleted
+        for place in np.flatnonzero(np.bincount(now[rows] + 1, minlength=1)[1:]).tolist() if not patch.deleted else ():
+            own = sets[place].difference(patch.removed).union(patch.added)
+            following[place] = places.setdefault(own, len(places))
+        now[rows] = following[now[rows]]
+    differ = now != was
+    return all_ids[differ], now[differ]
 
 
 def _stayed(base: GraphStore, changes: _Changes) -> NodeLayout:
     """Split groups where labels change, and add new nodes after all others: no id moves."""
-    groups = _split(base.groups, changes.relabelled)
+    groups = _split(base.groups, changes.runs)
     parts: list[Array] = []
     for labels in sorted(changes.fresh, key=lambda labels: not groups or labels != groups[-1].labels):
         last = groups[-1].end if groups else 0
@@ -148,22 +234,23 @@ def _stayed(base: GraphStore, changes: _Changes) -> NodeLayout:
     if len(added):
         count = base.vertex_count
         edit = Edit(count, _EMPTY, np.full(len(added), count, np.int64), count + np.arange(len(added)))
-    found = _layout(base, changes, groups, edit, added)
-    return replace(found, relabelled=np.array(sorted(changes.relabelled), np.int64))
+    return replace(_layout(base, changes, groups, edit, added), relabelled=changes.relabelled)
 
 
-def _split(groups: Sequence[LabelGroup], relabelled: Mapping[int, frozenset[str]]) -> list[LabelGroup]:
-    """Return the label groups with some nodes in groups of their own, where they stand."""
+def _split(groups: Sequence[LabelGroup], runs: Sequence[tuple[int, int, frozenset[str]]]) -> list[LabelGroup]:
+    """Return the label groups with runs of nodes in groups of their own, where they stand."""
     found: list[LabelGroup] = []
-    waiting = sorted(relabelled)
     at = 0
     for group in groups:
         begin = group.begin
-        while at < len(waiting) and waiting[at] < group.end:
-            id = waiting[at]
-            _append(found, LabelGroup(group.labels, begin, id))
-            _append(found, LabelGroup(relabelled[id], id, id + 1))
-            begin, at = id + 1, at + 1
+        while at < len(runs) and runs[at][0] < group.end:
+            first, last, labels = max(runs[at][0], begin), min(runs[at][1], group.end), runs[at][2]
+            _append(found, LabelGroup(group.labels, begin, first))
+            _append(found, LabelGroup(labels, first, last))
+            begin = last
+            if runs[at][1] > group.end:
+                break
+            at += 1
         _append(found, LabelGroup(group.labels, begin, group.end))
     return found
 
@@ -182,7 +269,7 @@ def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
     ``merge``: nodes of later groups with the same label set, too.
     """
     home: dict[frozenset[str], int] = {}
-    leaving = [np.array(sorted((*changes.deleted, *changes.relabelled)), np.int64)]
+    leaving = [np.sort(np.concatenate((changes.deleted, changes.relabelled)), kind="stable")]
     arriving: dict[frozenset[str], list[Array]] = {}
     for index, group in enumerate(base.groups):
         if home.setdefault(group.labels, index) != index and merge:
@@ -190,11 +277,8 @@ def _renumbered(base: GraphStore, changes: _Changes, merge: bool) -> NodeLayout:
             members = members[~among(members, leaving[0])]
             leaving.append(members)
             arriving.setdefault(group.labels, []).append(members)
-    by_labels: dict[frozenset[str], list[int]] = {}
-    for old, labels in sorted(changes.relabelled.items()):
-        by_labels.setdefault(labels, []).append(old)
-    for labels, olds in by_labels.items():
-        arriving.setdefault(labels, []).append(np.array(olds, np.int64))
+    for place in np.flatnonzero(np.bincount(changes.sets)).tolist():
+        arriving.setdefault(changes.label_sets[place], []).append(changes.relabelled[changes.sets == place])
     first = base.vertex_count
     for labels, numbers in changes.fresh.items():
         arriving.setdefault(labels, []).append(np.arange(first, first + len(numbers), dtype=np.int64))

@@ -18,12 +18,12 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
 from qengine.storage.forms import Lists, choose, index
-from qengine.storage.list_changes import ListChange, list_change, near
+from qengine.storage.list_changes import ListChange, are_many, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type"]
+__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type", "relationships_of"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
@@ -85,6 +85,8 @@ def changed_type(before: SplicedType, change: Change) -> SplicedType:
 
 def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
     """Return a type of whose vertices some (int64) have other labels, and which stays as it is."""
+    if are_many(relabelled):
+        return before
     nothing = np.empty(0, np.uint32)
     changes = []
     for way, others in near(before.adjacencies, relabelled).items():
@@ -96,7 +98,7 @@ def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
 
 def _both(other: Direction, changes: Sequence[ListChange | None]) -> Mapping[Direction, ListChange] | None:
     """Return the changes of OUT and of the other direction, if both are known."""
-    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=True) if each is not None}
+    found = {way: each for way, each in zip((Direction.OUT, other), changes, strict=False) if each is not None}
     return found if len(found) == 2 else None
 
 
@@ -125,15 +127,25 @@ def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: 
     """
     if change.vertices is None or not len(change.vertices.removed):
         return np.empty(0, np.int64)
-    moved = change.vertices.removed.astype(np.uint32)
+    moved = change.vertices.removed
+    for lists in adjacencies.values():
+        begins, ends = lists.locate_all(moved.astype(np.uint32))
+        if int((ends - begins).sum()) > most + len(change.gone):
+            return None
+    again = relationships_of(adjacencies, moved)
+    again = again[~among(again, change.gone)]
+    return None if len(again) > most else again
+
+
+def relationships_of(adjacencies: Mapping[Direction, Adjacency], vertices: Array) -> Array:
+    """Return the local ids (int64, ascending) of a type's relationships that some vertices (ascending) are ends of."""
+    moved = vertices.astype(np.uint32)
     other = _other(adjacencies)
     out, turned = adjacencies[Direction.OUT], adjacencies[other]
     found = []
     for lists in (out, turned):
         begins, ends = (each.astype(np.int64) for each in lists.locate_all(moved))
         lengths = ends - begins
-        if int(lengths.sum()) > most + len(change.gone):
-            return None
         firsts = np.cumsum(lengths) - lengths
         places = np.repeat(begins - firsts, lengths) + np.arange(int(lengths.sum()))
         if lists is turned:
@@ -147,9 +159,7 @@ def _of_moved(adjacencies: Mapping[Direction, Adjacency], change: Change, most: 
             else:
                 places = turned.edge_ids[places].astype(np.int64)
         found.append(places)
-    again = ascending(np.concatenate(found))
-    again = again[~among(again, change.gone)]
-    return None if len(again) > most else again
+    return ascending(np.concatenate(found))
 
 
 def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType | None:
@@ -191,11 +201,13 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
-    touched = near(before.adjacencies, change.relabelled)
-    changes = (
-        list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
-        list_change(turned, vertices, back.edit, owners, entries, touched[other]),
-    )
+    changes: tuple[ListChange | None, ...] = ()
+    if not are_many(change.relabelled):
+        touched = near(before.adjacencies, change.relabelled)
+        changes = (
+            list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
+            list_change(turned, vertices, back.edit, owners, entries, touched[other]),
+        )
     origin = edit if edit.size else None
     return SplicedType({Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, _both(other, changes))
 

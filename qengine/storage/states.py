@@ -7,6 +7,7 @@ given again. Where an element stands in a version (its internal id) is another m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from qengine._frozen import frozen
@@ -14,7 +15,7 @@ from qengine._frozen import frozen
 if TYPE_CHECKING:
     from qengine.storage.arrays import Array
 
-__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "RelationshipBlock", "RelationshipState", "Replaced"]
+__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "Patch", "RelationshipBlock", "RelationshipState"]
 
 
 @frozen
@@ -97,11 +98,19 @@ def _properties(columns: Columns, row: int) -> dict[str, Any]:
 
 
 @frozen
-class Replaced:
-    """Properties that nodes get: their numbers (int64, each once), and normal arrays of that length; null for none."""
+class Patch:
+    """What is done alike to many nodes, or to many relationships, that there are.
 
-    nodes: Array
-    columns: Columns
+    ``numbers``: int64, ascending, each once. ``columns``: by property a normal Arrow array of that length, null where
+    the property goes. ``added``, ``removed``: labels that nodes get and lose. ``deleted``: the elements go, and nothing
+    else is said of them.
+    """
+
+    numbers: Array
+    columns: Columns = field(default_factory=dict)
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    deleted: bool = False
 
 
 @frozen
@@ -110,7 +119,8 @@ class Commit:
 
     ``next_node``, ``next_relationship``: the least numbers that were never given. ``rules``: all rules that hold after
     it (``catalog.rules.Rules.rows``), None where none has changed. ``node_blocks``, ``relationship_blocks``: new
-    elements that were made many at a time, in the order of their numbers; of one that is among ``nodes`` or
+    elements that were made many at a time, in the order of their numbers. ``node_patches``, ``relationship_patches``:
+    what is done to elements of the version before, one after the other. Of an element that is among ``nodes`` or
     ``relationships``, too, that is what holds.
     """
 
@@ -121,3 +131,5 @@ class Commit:
     rules: tuple[tuple[str, ...], ...] | None = None
     node_blocks: tuple[NodeBlock, ...] = ()
     relationship_blocks: tuple[RelationshipBlock, ...] = ()
+    node_patches: tuple[Patch, ...] = ()
+    relationship_patches: tuple[Patch, ...] = ()

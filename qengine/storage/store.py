@@ -26,6 +26,7 @@ from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
+_INDEXES = frozenset(("hash", "sorted"))  # with what begins the places of indexes among what is derived
 _LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
 
@@ -169,6 +170,24 @@ class GraphStore:
         """Tell whether an index that is kept knows that no two nodes have the same value of a property."""
         index = self.derived.find(("hash", key))
         return index is not None and bool(index.unique)
+
+    def take_over_indexes(self, before: GraphStore) -> None:
+        """Keep the indexes of columns that are those of the version before, whose ids are the same."""
+        for place, index in before.derived.items():
+            if not isinstance(place, tuple) or place[0] not in _INDEXES:
+                continue
+            *types, key = place[1:]
+            if types:
+                kind = before.types[types[0]]
+                now = self.type_index(kind.name)
+                if now is None or self.relationship_property(now, key) is not before.relationship_property(
+                    types[0], key
+                ):
+                    continue
+                place = place[0], now, key
+            elif self.node_property(key) is not before.node_property(key):
+                continue
+            self.derived.get(place, lambda index=index: index)  # type: ignore[misc]
 
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.
@@ -338,6 +357,10 @@ class GraphStore:
             For a direction that isn't stored.
         """
         return self._adjacencies[type_index][direction]
+
+    def adjacencies(self, type_index: int) -> Mapping[Direction, Adjacency]:
+        """Return all stored adjacencies of a type."""
+        return self._adjacencies[type_index]
 
     def relationship_property(self, type_index: int, key: str) -> PropertyColumn | None:
         """Return the column of a relationship property by local id, None where the type lacks it."""

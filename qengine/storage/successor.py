@@ -6,11 +6,12 @@ changed relationships are made anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.catalog.rules import Rules
@@ -19,13 +20,13 @@ from qengine.plan.pattern import Direction
 from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_RELATIONSHIPS
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.edits import NOTHING, Edit, Order
+from qengine.storage.edits import NOTHING, Edit, Order, among, ascending
 from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
-from qengine.storage.states import Commit, NodeState, RelationshipState, Replaced
+from qengine.storage.states import Commit, Patch, RelationshipState
 from qengine.storage.store import EdgeType, GraphStore
 
 __all__ = ["successor"]
@@ -34,9 +35,7 @@ _EMPTY = np.empty(0, np.int64)
 _PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 
 
-def successor(
-    base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset(), replaced: Sequence[Replaced] = ()
-) -> GraphStore:
+def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset()) -> GraphStore:
     """Return the next version of a graph.
 
     Labels, types and property keys that no element of those made anew has any more are gone. So that it stays
@@ -50,8 +49,6 @@ def successor(
         What has changed. Deleted nodes have no relationships left.
     undirected
         Names of new types that have no direction.
-    replaced
-        Properties of nodes that aren't among the commit's, and that stay; of one that is there twice the last counts.
 
     Raises
     ------
@@ -60,8 +57,8 @@ def successor(
     """
     old_nodes = _places(base.node_numbers, commit.nodes)
     parts = parts_of(commit.node_blocks, commit.nodes)
-    layout = lay_out(base, commit.nodes, old_nodes, parts)
-    nodes = _node_columns(base, layout, commit.nodes, old_nodes, parts, replaced)
+    layout = lay_out(base, commit.nodes, old_nodes, parts, commit.node_patches)
+    nodes = _node_columns(base, layout, commit, old_nodes, parts)
     made = [each for each in _types(base, layout, commit, undirected) if each.count or each.undirected]
     types, end = [], 0
     for index, each in enumerate(made):
@@ -75,6 +72,7 @@ def successor(
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
+    store.take_over_indexes(base)
     if layout.moves is None:
         same = [each.name for each in made if each.lists.origin is None]
         store.statistics.take_over(base.statistics, same)
@@ -92,13 +90,9 @@ def _places(numbers: Numbers, wanted: Mapping[int, Any]) -> Array:
 
 
 def _node_columns(
-    base: GraphStore,
-    layout: NodeLayout,
-    states: Mapping[int, NodeState | None],
-    old_ids: Array,
-    parts: Sequence[Part],
-    replaced: Sequence[Replaced],
+    base: GraphStore, layout: NodeLayout, commit: Commit, old_ids: Array, parts: Sequence[Part]
 ) -> dict[str, PropertyColumn]:
+    states = commit.nodes
     columns = {key: column for key in base.property_keys("node") if (column := base.node_property(key)) is not None}
     kept = [(number, state.properties) for number, state in states.items() if state is not None]
     old = old_ids[[state is not None for state in states.values()]] if states else _EMPTY
@@ -106,11 +100,29 @@ def _node_columns(
     changed = _differing(columns, old, new, [properties for _, properties in kept])
     # Where ids stay, new nodes have no value unless it is among those that have changed.
     added = _placed(parts, np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)]))
-    for each in replaced:
-        ids = layout.numbers.places(each.nodes)
-        for key, array in each.columns.items():
-            added.setdefault(key, []).append((ids, array))
+    _add_patched(added, commit.node_patches, layout.numbers.places, np.sort(new))
     return _patched(columns, layout.moves, layout.count, changed, added, whole=False)
+
+
+def _add_patched(
+    added: dict[str, list[tuple[Array, Any]]],
+    patches: Iterable[Patch],
+    places: Callable[[Array], Array],
+    apart: Array,
+) -> None:
+    """Add what patches give elements that are there, but for those ``apart`` (new ids, ascending).
+
+    ``places``: returns new ids (int64) of numbers, -1 for elements that aren't there.
+    """
+    for patch in patches:
+        if not patch.columns:
+            continue
+        ids = places(patch.numbers)
+        kept = (ids >= 0) & ~among(ids, apart)
+        rows = None if kept.all() else pa.array(np.flatnonzero(kept))
+        for key, array in patch.columns.items():
+            own = (ids, array) if rows is None else (ids[kept], array.take(rows))
+            added.setdefault(key, []).append(own)
 
 
 _Added: TypeAlias = Mapping[str, Sequence[tuple[Array, Any]]]
@@ -188,13 +200,15 @@ class _Made:
 class _Touched:
     """What a commit says of one type: local ids of those that go, and states of new ones and of those that stay.
 
-    New ones are those of ``fresh``, then those of ``parts``.
+    New ones are those of ``fresh``, then those of ``parts``. ``patched``: local ids (int64) of those that patches give
+    properties, as arrays by key.
     """
 
-    gone: list[int] = field(default_factory=list)
+    gone: list[Array] = field(default_factory=list)
     fresh: dict[int, RelationshipState] = field(default_factory=dict)
     kept: dict[int, RelationshipState] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
+    patched: list[tuple[Array, Mapping[str, Any]]] = field(default_factory=list)
 
     @property
     def new(self) -> int:
@@ -205,7 +219,9 @@ class _Touched:
     def has_properties(self) -> bool:
         """Whether a new one, or one that stays, has properties."""
         states = (*self.fresh.values(), *self.kept.values())
-        return any(part.block.columns for part in self.parts) or any(each.properties for each in states)
+        if any(part.block.columns for part in self.parts) or any(each.properties for each in states):
+            return True
+        return any(array.null_count < len(array) for _, columns in self.patched for array in columns.values())
 
     def numbers(self) -> Array:
         """Return the numbers of the new ones (int64)."""
@@ -240,6 +256,7 @@ def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
     types[known] = base.type_of(ids[known])
     ends = np.full((2, len(ids)), NOTHING, np.int64)
     ends[:, known] = [base.node_numbers.of(each) for each in base.endpoints(ids[known])]
+    gone: dict[str, list[int]] = {}
     rows = zip(ids.tolist(), types.tolist(), *ends.tolist(), strict=True)
     for (number, state), (id, index, start, end) in zip(commit.relationships.items(), rows, strict=True):
         if id >= 0:
@@ -248,12 +265,33 @@ def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
             if state is not None and (state.type, state.start, state.end) == (edge_type.name, start, end):
                 own.kept[id - edge_type.base] = state
                 continue
-            own.gone.append(id - edge_type.base)
+            gone.setdefault(edge_type.name, []).append(id - edge_type.base)
         if state is not None:
             found.setdefault(state.type, _Touched()).fresh[number] = state
     for part in parts_of(commit.relationship_blocks, commit.relationships):
         found.setdefault(part.block.type, _Touched()).parts.append(part)
+    for name, places in gone.items():
+        found[name].gone.append(np.array(places, np.int64))
+    _sort_patches(found, base, commit.relationship_patches, np.sort(ids))
     return found
+
+
+def _sort_patches(found: dict[str, _Touched], base: GraphStore, patches: Iterable[Patch], apart: Array) -> None:
+    """Add what patches say of relationships by type, but of those ``apart`` (ids, ascending)."""
+    for patch in patches:
+        ids = base.relationship_numbers.places(patch.numbers)
+        kept = (ids >= 0) & ~among(ids, apart)
+        types = base.type_of(ids)
+        for edge_type in base.types:
+            rows = np.flatnonzero(kept & (types == edge_type.index))
+            if not len(rows):
+                continue
+            own, local = found.setdefault(edge_type.name, _Touched()), ids[rows] - edge_type.base
+            if patch.deleted:
+                own.gone.append(local)
+                continue
+            taken = pa.array(rows)
+            own.patched.append((local, {key: array.take(taken) for key, array in patch.columns.items()}))
 
 
 def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touched: _Touched) -> _Made:
@@ -268,7 +306,7 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     lacks_ids = keeps_ids and not adjacencies[ways[1]].has_ids
     if touched.gone or touched.new or layout.moves is not None or lacks_ids:
         starts, ends = _ends(layout, touched)
-        gone = np.array(sorted(touched.gone), np.int64)
+        gone = ascending(np.concatenate((_EMPTY, *touched.gone)))
         lists = changed_type(
             lists, Change(gone, starts, ends, layout.moves, layout.count, keeps_ids, layout.relabelled)
         )
@@ -278,6 +316,7 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
     changed, added = _relationship_values(columns, touched, lists.origin, edge_type.count)
+    _add_patched_values(added, touched, lists.origin)
     if lists.origin is not None:
         numbers = lists.origin.numbers(numbers, touched.numbers())
     own = _patched(columns, lists.origin, count, changed, added, whole=True)
@@ -304,7 +343,7 @@ def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
 
 def _relationship_values(
     columns: Mapping[str, PropertyColumn], touched: _Touched, origin: Edit | Order | None, old_count: int
-) -> tuple[dict[str, dict[int, Any]], _Added]:
+) -> tuple[dict[str, dict[int, Any]], dict[str, list[tuple[Array, Any]]]]:
     """Return by key and new local id the values that differ from those of the version before, and those of blocks."""
     states = (*touched.kept.values(), *touched.fresh.values())
     if not (states or touched.parts):
@@ -315,3 +354,15 @@ def _relationship_values(
     old = np.where(own < old_count, own, NOTHING)[one_by_one]
     changed = _differing(columns, old, new[one_by_one], [state.properties for state in states])
     return changed, _placed(touched.parts, new[len(states) :])
+
+
+def _add_patched_values(
+    added: dict[str, list[tuple[Array, Any]]], touched: _Touched, origin: Edit | Order | None
+) -> None:
+    """Add what patches give relationships that stay, by key and new local ids."""
+    gone = ascending(np.concatenate((_EMPTY, *touched.gone)))
+    for local, columns in touched.patched:
+        rows = np.flatnonzero(~among(local, gone))
+        ids = local[rows] if origin is None else origin.find(local[rows])
+        for key, array in columns.items():
+            added.setdefault(key, []).append((ids, array.take(pa.array(rows))))

@@ -109,7 +109,7 @@ def _add(extension: Extension, overlay: Overlay, check: Callable[[], None]) -> N
         for properties in _maps(block.columns, block.rows, check):
             overlay.create_node(block.labels, {key: value for key, value in properties.items() if value is not None})
     for each in extension.replaced:
-        numbers = each.nodes.tolist()
+        numbers = each.numbers.tolist()
         overlay.read_ahead(numbers, [])
         for number, properties in zip(numbers, _maps(each.columns, len(numbers), check), strict=True):
             _set(overlay, number, properties)
@@ -146,7 +146,7 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
     extension = resolved(tables, StoredNodes(store), context.check)
     context.check()
     with Progress("Appending", tables.rows) as progress:
-        made = successor(store, _commit(extension, store), extension.undirected, extension.replaced)
+        made = successor(store, _commit(extension, store), extension.undirected)
         progress.advance(tables.rows)
     for rule in made.rules.constraints:
         if _is_about(rule, extension, store):
@@ -158,7 +158,7 @@ def _append_columns(writer: Writer, tables: Tables, context: ExecutionContext, c
 
 
 def _commit(extension: Extension, store: GraphStore) -> Commit:
-    """Return the new nodes and relationships as the changes of a version."""
+    """Return what is appended as the changes of a version."""
     next_node, next_relationship = store.next_node, store.next_relationship
     nodes, relationships = [], []
     for block in extension.nodes:
@@ -177,6 +177,7 @@ def _commit(extension: Extension, store: GraphStore) -> Commit:
         next_relationship,
         node_blocks=tuple(each for each in nodes if each.count),
         relationship_blocks=tuple(each for each in relationships if each.count),
+        node_patches=tuple(extension.replaced),
     )
 
 
@@ -194,7 +195,7 @@ def _counted(extension: Extension, store: GraphStore) -> Changes:
         found.labels_added += block.rows * len(block.labels)
         found.properties_set += sum(int(pc.sum(pc.is_valid(array)).as_py() or 0) for array in block.columns.values())
     for each in extension.replaced:
-        ids = store.node_numbers.places(each.nodes)
+        ids = store.node_numbers.places(each.numbers)
         for key, array in each.columns.items():
             column = store.node_property(key)
             given = pc.is_valid(array)

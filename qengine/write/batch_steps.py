@@ -1,18 +1,19 @@
 """Steps of updates that are carried out for many rows at once.
 
 A step means the same in both ways (``steps``). Here it is for those whose rows don't depend on what is done for rows
-before them, or only as far as their keys tell: CREATE, MERGE (``batch_merge``), SET of properties, and MATCH of nodes
-by their keys before them. First all is evaluated, then the graph is changed: whatever isn't plain is ``Unbatched``
-before anything was done, and goes row by row.
+before them, or only as far as their keys tell: CREATE, MERGE (``batch_merge``), SET, REMOVE and DELETE
+(``batch_changes``), and MATCH of nodes by their keys before them. First all is evaluated, then the graph is changed:
+whatever isn't plain is ``Unbatched`` before anything was done, and goes row by row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import singledispatchmethod
+from functools import partial, singledispatchmethod
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from qengine.errors import Span
 from qengine.exec.scalar.compare import equals
@@ -20,21 +21,24 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, failing_at
 from qengine.plan import logical as op
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, Variable
+from qengine.plan.expr import Expr, Literal, MapOf, Parameter, Variable
 from qengine.plan.pattern import MatchMode
 from qengine.storage.arrays import Array
+from qengine.write.ahead import Ahead
+from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged
 from qengine.write.column_values import ColumnValues, Unbatched, stored
 from qengine.write.key_lookup import distinct_keys, keyed_nodes, nodes_by_keys, relationships_between
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
-from qengine.write.table import Elements, Table
+from qengine.write.table import Elements, Plain, Table, repeated
 
 __all__ = ["BatchSteps", "ByRow", "Held"]
 
 _Run = Callable[[Table], Table]
 _Entity = NodeHandle | RelationshipHandle
 _AT_ONCE = 4096  # elements that are read together
+_PLAIN = frozenset((bool, int, float, str, type(None)))  # values of which a column is repeated as an array
 _SHARE = 4  # a block's column is made anew where at least one of so many of its nodes changes
 
 
@@ -84,6 +88,9 @@ class BatchSteps:
         self._check, self._look = held.check, held.look
         self._by_row = by_row
         self._values = ColumnValues(environment, held.check)
+        self._changes = BatchChanges(graph, held.check, held.look)
+        #: Values that rows may have, by ``id`` of their expressions.
+        self.ahead: dict[int, Ahead] = {}
 
     @property
     def _overlay(self) -> Overlay:
@@ -164,7 +171,7 @@ class BatchSteps:
         column = table.columns[name]
         if not isinstance(column, Elements) or column.handle is not NodeHandle or (column.numbers < 0).any():
             raise Unbatched
-        touched = self._overlay.touched_nodes()
+        touched = self._overlay.touched_nodes((), ())
         if touched and any(touched.get(number, True) is None for number in column.numbers.tolist()):
             raise Unbatched
         return column.numbers
@@ -194,7 +201,7 @@ class BatchSteps:
             if pattern.reads_own:
                 self._each(step.on_match, result.take(np.flatnonzero(outcome.matches)), element.name)
             elif settings:
-                self._assign_rows(Elements(found.numbers[outcome.matches], found.handle), settings)
+                self._assign(Elements(found.numbers[outcome.matches], found.handle), settings)
             return result
 
         return run
@@ -250,10 +257,10 @@ class BatchSteps:
         name = step.subject.name
 
         def run(table: Table) -> Table:
-            subject = _elements(table, name)
-            values = stored(step.key, self._values.of(step.value, table), step.value.span)
+            part = _present(table, name)
+            values = self._column(step.key, step.value, part, step.value.span, name)
             with failing_at(step.span):
-                self._assign(subject, {step.key: values})
+                self._assign(_elements(part, name), {step.key: values})
             return table
 
         return run
@@ -262,54 +269,143 @@ class BatchSteps:
     def _(self, step: up.SetProperties) -> _Run | None:
         if not isinstance(step.subject, Variable) or step.replace:
             return None
-        name = step.subject.name
+        name, value = step.subject.name, step.value
 
         def run(table: Table) -> Table:
-            subject = _elements(table, name)
-            maps = self._values.maps(self._values.of(step.value, table))
-            if any(None in values for values in maps.values()):
-                raise Unbatched  # what a map doesn't have stays, what is null in it goes
-            columns = {key: stored(key, values, step.span) for key, values in maps.items()}
+            part = _present(table, name)
+            if isinstance(value, MapOf) and len(dict(value.entries)) == len(value.entries):
+                columns = {key: self._column(key, own, part, step.span, name) for key, own in value.entries}
+            else:
+                maps = self._values.maps(self._values.of(value, part))
+                if any(None in values for values in maps.values()):
+                    raise Unbatched  # what a map doesn't have stays, what is null in it goes
+                columns = {key: stored(key, values, step.span) for key, values in maps.items()}
             with failing_at(step.span):
-                self._assign(subject, columns)
+                self._assign(_elements(part, name), columns)
             return table
 
         return run
 
-    def _assign(self, subject: Elements, columns: Mapping[str, list[Any]]) -> None:
-        """Set properties of the element of each row: of a block's nodes as a whole where there are many."""
+    def _column(self, key: str, value: Expr, table: Table, span: Span | None, subject: str) -> Values:
+        """Return the values of a property of a column's elements, as they are stored."""
+        ahead = self.ahead.get(id(value))
+        if ahead is not None and ahead.name in table.columns:
+            if ahead.apart and not _are_different(_elements(table, subject).numbers):
+                raise Unbatched
+            column = table.columns[ahead.name]
+            return column if isinstance(column, Plain) else stored(key, table.values(ahead.name), span)
+        if isinstance(value, Literal | Parameter):
+            (one,) = stored(key, self._values.of(value, Table(1, {})), span)
+            return Plain.repeated(one, len(table)) if type(one) in _PLAIN else repeated(one, len(table))
+        return stored(key, self._values.of(value, table), span)
+
+    @step.register
+    def _(self, step: up.RemoveProperty) -> _Run | None:
+        if not isinstance(step.subject, Variable):
+            return None
+        return self._patching(step, step.subject.name, lambda found: self._changes.remove(found, step.key))
+
+    @step.register
+    def _(self, step: up.SetLabels) -> _Run | None:
+        if not isinstance(step.subject, Variable) or step.dynamic:
+            return None
+
+        def relabel(found: Divided) -> None:
+            if not found.nodes:
+                raise Unbatched
+            self._changes.relabel(found, step.labels, remove=step.remove)
+
+        return self._patching(step, step.subject.name, relabel)
+
+    @step.register
+    def _(self, step: up.Delete) -> _Run | None:
+        runs: list[_Run] = []
+        names = [each.name for each in step.subjects if isinstance(each, Variable)]
+        for each, name in zip(step.subjects, names, strict=False):
+            delete = partial(self._changes.delete, detach=step.detach, span=each.span or step.span)
+            runs.append(self._patching(up.Delete((each,), step.detach, step.span), name, delete, gone=True))
+
+        def run(table: Table) -> Table:
+            if not all(isinstance(table.columns[name], Elements) for name in names):
+                raise Unbatched
+            for each in runs:
+                each(table)
+            return table
+
+        return run if len(names) == len(step.subjects) else None
+
+    def _patching(self, step: up.Step, name: str, patch: Callable[[Divided], None], *, gone: bool = False) -> _Run:
+        """Return what carries out a step for the elements of a column: for many of them at once, else row by row.
+
+        ``gone``: elements that aren't there any more are left out.
+        """
+        by_row = self._by_row.all((step,))
+
+        def run(table: Table) -> Table:
+            column = table.columns[name]
+            if not isinstance(column, Elements):
+                raise Unbatched
+            found = self._changes.divided(column, gone=gone)
+            if found is None:
+                by_row(table.rows())
+                return table
+            patch(found)
+            if len(found.others):
+                by_row(table.take(found.others).rows())
+            return table
+
+        return run
+
+    def _assign(self, subject: Elements, columns: Mapping[str, Values]) -> None:
+        """Set properties of the element of each row: of many as a whole."""
+        rest = self._assign_blocks(subject, columns)
+        if rest is not None:
+            if not len(rest):
+                return
+            subject = Elements(subject.numbers[rest], subject.handle)
+            columns = {key: _picked(values, rest) for key, values in columns.items()}
+        found = self._changes.divided(subject)
+        if found is None or not self._changes.set(found, columns):
+            self._assign_rows(subject, columns)
+        elif len(found.others):
+            others = Elements(subject.numbers[found.others], subject.handle)
+            self._assign_rows(others, {key: _picked(values, found.others) for key, values in columns.items()})
+
+    def _assign_blocks(self, subject: Elements, columns: Mapping[str, Values]) -> Array | None:
+        """Set properties of the nodes of new blocks, where these are many of them; return the other rows (int64).
+
+        None where that is all of them.
+        """
+        blocks = self._overlay.uncommitted_blocks() if subject.handle is NodeHandle else []
+        given = {
+            key: values if isinstance(values, list) else values.values() for key, values in columns.items() if blocks
+        }
+        if not blocks or any(None in values for values in given.values()):
+            return None
         numbers = subject.numbers
         rest = np.ones(len(numbers), np.bool_)
-        if subject.handle is NodeHandle and not any(None in values for values in columns.values()):
-            touched = self._overlay.touched_nodes()
-            for block in self._overlay.uncommitted_blocks():
-                inside = np.flatnonzero((numbers >= block.first) & (numbers < block.first + block.count))
-                places = numbers[inside] - block.first
-                if len(inside) * _SHARE < block.count or not len(inside) or len(np.unique(places)) < len(places):
-                    continue
-                if touched and any(number in touched for number in numbers[inside].tolist()):
-                    continue
-                rows = inside.tolist()
-                for key, values in columns.items():
-                    self._check()
-                    column = list(
-                        self._overlay.node_blocks.by_first[block.first].columns.get(key, [None] * block.count)
-                    )
-                    for place, row in zip(places.tolist(), rows, strict=True):
-                        column[place] = values[row]
-                    self._overlay.set_block_column(block.first, key, column, len(rows))
-                rest[inside] = False
-        if rest.all():
-            self._assign_rows(subject, columns)
-        elif rest.any():
-            kept = np.flatnonzero(rest)
-            own = {key: [values[row] for row in kept.tolist()] for key, values in columns.items()}
-            self._assign_rows(Elements(numbers[kept], subject.handle), own)
+        for block in blocks:
+            inside = np.flatnonzero((numbers >= block.first) & (numbers < block.first + block.count))
+            places = numbers[inside] - block.first
+            if len(inside) * _SHARE < block.count or not len(inside) or len(np.unique(places)) < len(places):
+                continue
+            if self._overlay.are_touched(numbers[inside]):
+                continue
+            rows = inside.tolist()
+            for key, values in given.items():
+                self._check()
+                column = list(self._overlay.node_blocks.by_first[block.first].columns.get(key, [None] * block.count))
+                for place, row in zip(places.tolist(), rows, strict=True):
+                    column[place] = values[row]
+                self._overlay.set_block_column(block.first, key, column, len(rows))
+            rest[inside] = False
+        return None if rest.all() else np.flatnonzero(rest)
 
-    def _assign_rows(self, subject: Elements, columns: Mapping[str, list[Any]]) -> None:
+    def _assign_rows(self, subject: Elements, columns: Mapping[str, Values]) -> None:
         """Set properties of the element of each row, one after the other."""
         assign, keys, handle = self._by_row.assign, tuple(columns), subject.handle
-        values = list(zip(*columns.values(), strict=True))
+        lists = [each if isinstance(each, list) else each.values() for each in columns.values()]
+        values = list(zip(*lists, strict=True))
         for first in range(0, len(values), _AT_ONCE):
             part = subject.numbers[first : first + _AT_ONCE]
             self._read_ahead(Elements(part, handle))
@@ -324,3 +420,23 @@ def _elements(table: Table, name: str) -> Elements:
     if not isinstance(column, Elements) or (column.numbers < 0).any():
         raise Unbatched
     return column
+
+
+def _are_different(numbers: Array) -> bool:
+    if not (numbers[1:] > numbers[:-1]).all():
+        numbers = np.sort(numbers)
+    return bool((numbers[1:] != numbers[:-1]).all())
+
+
+def _present(table: Table, name: str) -> Table:
+    """Return the rows of a table in which a column has an element."""
+    column = table.columns[name]
+    if not isinstance(column, Elements):
+        raise Unbatched
+    return table.take(np.flatnonzero(column.numbers >= 0)) if (column.numbers < 0).any() else table
+
+
+def _picked(values: Values, rows: Array) -> Values:
+    if isinstance(values, Plain):
+        return Plain(values.array.take(pa.array(rows)))
+    return [values[row] for row in rows.tolist()]

@@ -16,17 +16,18 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, preorder
-from qengine.write.table import Elements, Table, repeated
+from qengine.write.table import Table, repeated
 from qengine.write.values import storable_value
 
-__all__ = ["ColumnValues", "Unbatched", "stored"]
+__all__ = ["SIMPLE", "ColumnValues", "Unbatched", "stored"]
 
 _NULL = type(None)
 _PLAIN = frozenset((bool, int, float, str, _NULL))
 _MAPS = frozenset((dict,))
 _MAPS_OR_NULLS = frozenset((dict, _NULL))
 _MOST_KEYS = 256  # different keys of maps that become columns
-_SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
+SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
+"""Expressions that read nothing but what is in them: properties are of what they are of."""
 
 
 class Unbatched(Exception):
@@ -70,7 +71,7 @@ class ColumnValues:
 
     def _of_maps(self, table: Table, name: str, key: str) -> list[Any]:
         column = table.columns[name]
-        if isinstance(column, Elements):
+        if not isinstance(column, list):
             raise Unbatched
         classes = set(map(type, column))
         if classes <= _MAPS:
@@ -106,7 +107,7 @@ class ColumnValues:
             As it says.
         """
         for each in preorder(expr):
-            if not isinstance(each, _SIMPLE) or (isinstance(each, x.Call) and each.name in ENTITIES):
+            if not isinstance(each, SIMPLE) or (isinstance(each, x.Call) and each.name in ENTITIES):
                 raise Unbatched
             if isinstance(each, x.Property):
                 name = each.subject.name if isinstance(each.subject, x.Variable) else ""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from qengine.errors import ExecutionError, QengineError, ResourceError
+from qengine.errors import ExecutionError, QengineError, ResourceError, Span
 from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.memory import MemoryAccount
@@ -19,7 +18,12 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical as op
 from qengine.plan import updates as up
+from qengine.plan.columns import columns_of
+from qengine.plan.expr import Variable
+from qengine.storage.arrays import Array
 from qengine.storage.store import GraphStore
+from qengine.write.ahead import Ahead, values_ahead
+from qengine.write.base_columns import are_gone, incident
 from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
 from qengine.write.live import LiveEnvironment, LiveGraph
@@ -35,7 +39,6 @@ _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
 _NONE: Any = None  # in place of an execution, between two of them
 _PROGRAMS = 256  # compiled statements that are kept for a version
-_CELL = 80  # of a row of a table, and of each value that is made for it
 _NEW = 160  # of a new element that was made with many others
 _LOOKS = 256  # rows or changes between two looks at the memory
 
@@ -127,12 +130,41 @@ def _check_ends(graph: LiveGraph) -> None:
     overlay = graph.overlay
     for number, span in graph.deleted.items():
         if overlay.touched_node(number) is None and overlay.has_relationships(number):
-            raise ExecutionError(
-                "A node can't be deleted while it has relationships.",
-                code="DeleteConnectedNode",
-                span=span,
-                hint="Delete them, too, or write DETACH DELETE.",
-            )
+            raise _connected(span)
+    for numbers, span in graph.deleted_together:
+        if _have_relationships(overlay, numbers):
+            raise _connected(span)
+
+
+def _have_relationships(overlay: Overlay, nodes: Array) -> bool:
+    """Tell whether those of some nodes that are deleted have relationships."""
+    apart = overlay.are_apart(nodes, nodes=True)
+    kept = nodes[~apart]
+    kept = kept[are_gone(overlay, kept, nodes=True)]
+    links = incident(overlay.base.store, kept)
+    links = links[~overlay.are_apart(links, nodes=False)]
+    if not are_gone(overlay, links, nodes=False).all():
+        return True
+    looked_at = [number for number in nodes[apart].tolist() if overlay.touched_node(number) is None]
+    if overlay.relationships_apart:
+        looked_at += kept.tolist()
+    return any(map(overlay.has_relationships, looked_at))
+
+
+def _connected(span: Span | None) -> ExecutionError:
+    return ExecutionError(
+        "A node can't be deleted while it has relationships.",
+        code="DeleteConnectedNode",
+        span=span,
+        hint="Delete them, too, or write DETACH DELETE.",
+    )
+
+
+def _without(rows: Given, names: Collection[str]) -> Given:
+    """Return rows without some columns."""
+    if isinstance(rows, Table):
+        return rows.without(names)
+    return [{name: value for name, value in row.items() if name not in names} for row in rows]
 
 
 def _batch_size(value: Any, step: up.CallSubquery) -> int:
@@ -171,8 +203,8 @@ class _Held(Held):
     def begin(self, context: ExecutionContext) -> None:
         """Hold nothing, for an execution whose account has begun anew."""
         self._check = context.check
-        self._rows = self._cells = self._count = self._holding.bytes = 0
-        self._before = self._overlay.in_blocks
+        self._rows = self._bytes = self._count = self._holding.bytes = 0
+        self._before, self._patched = self._overlay.in_blocks, self._overlay.in_patches
 
     def end(self) -> None:
         """Let go of the execution."""
@@ -189,12 +221,14 @@ class _Held(Held):
         """Raise where the execution must stop, or holds too much with so many new elements ``more``."""
         self._check()
         self._count = 0
-        new = max(0, self._overlay.in_blocks - self._before) + more
-        self._holding.set(self._rows * _ROW + self._cells * _CELL + self._overlay.mark() * _CHANGE + new * _NEW)
+        overlay = self._overlay
+        new = max(0, overlay.in_blocks - self._before) + more
+        made = new * _NEW + max(0, overlay.in_patches - self._patched)
+        self._holding.set(self._rows * _ROW + self._bytes + overlay.mark() * _CHANGE + made)
 
     def together(self, table: Table) -> Table:
         """Return a table, which is held until the statement ends."""
-        self._cells += len(table) * (len(table.columns) + 1)
+        self._bytes += table.nbytes
         self.look()
         return table
 
@@ -295,36 +329,75 @@ class _Compiler(Compiler):
 
     def _updated(self, operator: up.Update) -> Callable[[Row], Given]:
         """Return what carries out an update."""
-        together, run = self._together(operator.input), self._steps.all(operator.steps)
-        source = self.rows(operator.input)
+        ahead = values_ahead(operator.steps) if self._plans(operator.input) else {}
+        together = self._together(operator.input) or self._planned(operator.input, ahead.values())
+        run = self._steps.all(operator.steps, ahead)
+        # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
+        source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
+        names = frozenset(each.name for each in ahead.values())
 
         def rows(outer: Row) -> Given:
-            given: Given | None = None
+            given: Table | None = None
             if together is not None:
-                with suppress(Unbatched):
-                    given = self._held.together(together())
-            return run(self._held.gathered(source(outer)) if given is None else given)
+                try:
+                    given = together()
+                except Unbatched:
+                    given = None
+            if given is None:
+                return run(self._held.gathered(source(outer)))
+            found = run(self._held.together(given))
+            return _without(found, names) if names else found
 
         return rows
 
-    def _together(self, operator: op.Operator) -> Callable[[], Table] | None:
+    def _plans(self, operator: op.Operator) -> bool:
+        """Tell whether the engine may find the rows of what is read."""
+        alone = self._parts is not None and self._context.profile is None and begins_alone(operator)
+        return alone and matches(operator) and not up.writes(operator)
+
+    def _planned(self, operator: op.Operator, ahead: Iterable[Ahead]) -> Callable[[], Table | None] | None:
+        """Return what gives the rows that the engine finds as a table, with values for steps; None for other rows."""
+        if not self._plans(operator):
+            return None
+        assert self._parts is not None
+        readers = [PartReader(operator, self._parts)]
+        if more := tuple((each.name, each.expr) for each in ahead):
+            items = tuple((name, Variable(name)) for name in columns_of(operator))
+            readers.insert(0, PartReader(op.Project(operator, (*items, *more)), self._parts))
+
+        def found() -> Table | None:
+            for reader in readers:
+                try:
+                    return reader.table(self._live.overlay, self._execution)
+                except ExecutionError:  # it comes again where its row is
+                    continue
+            return None
+
+        return found
+
+    def _together(self, operator: op.Operator) -> Callable[[], Table | None] | None:
         """Return what gives the rows of what is read as a table, None for what is read otherwise."""
         batches = self._steps.batches
         if self._parts is None or self._context.profile is not None:
             return None
         if isinstance(operator, op.Unwind) and isinstance(operator.input, op.Unit):
 
-            def unwound() -> Table:
+            def unwound() -> Table | None:
                 table = batches.unwound(operator)
-                if not enough(table):
-                    raise Unbatched
-                return table
+                return table if enough(table) else None
 
             return unwound
         if not isinstance(operator, op.Match):
             return None
         below, match = self._together(operator.input), batches.match(operator)
-        return None if below is None or match is None else lambda: match(self._held.together(below()))
+        if below is None or match is None:
+            return None
+
+        def matched() -> Table | None:
+            table = below()
+            return None if table is None else match(self._held.together(table))
+
+        return matched
 
     # ------------------------------------------------------------ CALL { … }
 

@@ -16,7 +16,7 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock
 from qengine.storage.given import arrow_table, end_columns, node_tables, relationship_tables, type_names
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.keys import KeyIndex, check_found, key_array
-from qengine.storage.states import Replaced
+from qengine.storage.states import Patch
 from qengine.storage.tables import explained_ends, node_table, property_arrays
 
 __all__ = ["Extension", "Known", "Options", "Tables", "resolved"]
@@ -54,7 +54,7 @@ class Extension:
     """
 
     nodes: Sequence[NodeBlock] = ()
-    replaced: Sequence[Replaced] = ()
+    replaced: Sequence[Patch] = ()
     relationships: Sequence[RelationshipBlock] = ()
     undirected: frozenset[str] = field(default_factory=frozenset)
 
@@ -179,7 +179,10 @@ def resolved(tables: Tables, known: Known, check: Callable[[], None]) -> Extensi
             fresh.append(each.block)
             continue
         fresh.append(NodeBlock(each.block.labels, int(new.sum()), _filtered(each.block, new)))
-        replaced.append(Replaced(each.found[~new], _filtered(each.block, ~new)))
+        old = np.flatnonzero(~new)
+        old = old[np.argsort(each.found[old])]
+        columns = {name: array.take(pa.array(old)) for name, array in each.block.columns.items()}
+        replaced.append(Patch(each.found[old], columns))
     return Extension(fresh, replaced, blocks, frozenset(tables.undirected))
 
 

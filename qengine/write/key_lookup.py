@@ -21,6 +21,7 @@ from qengine.write.block_table import places_of
 from qengine.write.column_values import Unbatched
 from qengine.write.live import equalities
 from qengine.write.overlay import Overlay
+from qengine.write.patch_table import names_in
 
 __all__ = ["KeyedNode", "Keys", "distinct_keys", "keyed_nodes", "nodes_by_keys", "relationships_between"]
 
@@ -131,7 +132,7 @@ def _of_base(overlay: Overlay, labels: LabelExpr | None, keys: Keys, context: Ex
             kept = np.fromiter((equals(values[row], value) is True for row, value in pairs), np.bool_, len(ids))
             rows, ids = rows[kept], ids[kept]
     numbers = store.node_numbers.of(ids)
-    touched = overlay.touched_nodes()
+    touched = overlay.touched_nodes(keys, names_in(labels))
     if touched:
         kept = ~np.isin(numbers, np.fromiter(touched, np.int64, len(touched)))
         rows, numbers = rows[kept], numbers[kept]
@@ -149,7 +150,7 @@ def _within(ids: Array, ranges: Array) -> Array:
 
 def _of_touched(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[Array, Array]:
     """Return what ``nodes_by_keys`` does of the nodes that were touched one by one."""
-    touched = overlay.touched_nodes()
+    touched = overlay.touched_nodes(keys, names_in(labels))
     if not touched:
         return _NONE, _NONE
     first = next(iter(keys))
@@ -194,7 +195,7 @@ def _of_blocks(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[
         numbers = np.fromiter(map(known.first.get, values, repeat(-1)), np.int64, len(values))
         rows = np.flatnonzero(numbers >= 0)
         numbers = numbers[rows]
-    if touched := overlay.touched_nodes():
+    if touched := overlay.touched_nodes(keys, names_in(labels)):
         kept = ~np.isin(numbers, np.fromiter(touched, np.int64, len(touched)))
         rows, numbers = rows[kept], numbers[kept]
     alike = labels is None or all(labels.admits(frozenset(block.labels)) for block in overlay.node_blocks)
@@ -214,7 +215,7 @@ def relationships_between(overlay: Overlay, type: str, starts: Array, ends: Arra
         Where the type's relationships have no direction.
     """
     rows, numbers = _base_relationships(overlay, type, starts, ends)
-    touched = overlay.touched_relationships()
+    touched = overlay.touched_relationships(())
     if touched:
         kept = np.fromiter((touched.get(number, 0) is not None for number in numbers.tolist()), np.bool_, len(numbers))
         rows, numbers = rows[kept], numbers[kept]

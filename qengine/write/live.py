@@ -28,6 +28,7 @@ from qengine.storage.states import RelationshipState
 from qengine.types import Node, Relationship
 from qengine.write.base import Link
 from qengine.write.overlay import Overlay
+from qengine.write.patch_table import names_in
 from qengine.write.readable import Readable
 
 __all__ = [
@@ -160,7 +161,7 @@ class WalkedVersion(Generic[_V]):
         links: Iterator[Link],
         added: Iterator[tuple[int, RelationshipState]],
     ) -> Iterator[tuple[Edge, int]]:
-        deleted = self.overlay.touched_relationships()
+        deleted = self.overlay.touched_relationships(())
         for link in links:
             if deleted.get(link[0], link) is not None:
                 edge = self._edge(link)
@@ -249,7 +250,7 @@ class WalkedVersion(Generic[_V]):
     def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
         """Return exactly the nodes with a value of a property, None where no index answers."""
         base, overlay = self._base, self.overlay
-        touched = overlay.touched_nodes()
+        touched = overlay.touched_nodes((key,), ())
         found: list[int] = []
         if self._has_column(key):
             index = self._node_index(key)
@@ -261,7 +262,7 @@ class WalkedVersion(Generic[_V]):
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
         """Return the nodes whose properties equal some values, and perhaps others that satisfy the label expression."""
-        touched = self.overlay.touched_nodes()
+        touched = self.overlay.touched_nodes(wanted, ())
         places = self._places(wanted, self._has_column, self._node_index)
         if places is None:
             return self._by_labels(labels)
@@ -276,7 +277,7 @@ class WalkedVersion(Generic[_V]):
 
     def relationships_having(self, type: str, wanted: Mapping[str, Any]) -> Iterable[int]:
         """Return the relationships of a type whose properties equal some values, and perhaps others of it."""
-        store, touched = self._base.store, self.overlay.touched_relationships()
+        store, touched = self._base.store, self.overlay.touched_relationships(wanted)
         found: list[int] = []
         kind = next((each for each in store.types if each.name == type), None)
         if kind is not None:
@@ -314,7 +315,7 @@ class WalkedVersion(Generic[_V]):
         return answers[0] if answers else None
 
     def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
-        touched = self.overlay.touched_nodes()
+        touched = self.overlay.touched_nodes((), names_in(expr))
         for number in self._base.labelled(expr):
             if number not in touched:
                 yield number
@@ -449,11 +450,14 @@ class LiveGraph(WalkedVersion[Overlay]):
         super().__init__(overlay)
         #: Numbers of the nodes that DELETE has named in this statement, each with where it stands in the text.
         self.deleted: dict[int, Span | None] = {}
+        #: And of many that it has deleted at once.
+        self.deleted_together: list[tuple[Array, Span | None]] = []
 
     def begin(self, context: ExecutionContext) -> None:
         """Begin an execution."""
         super().begin(context)
         self.deleted.clear()
+        self.deleted_together.clear()
 
 
 class LiveEnvironment(Environment):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
 
 from qengine._frozen import record
 from qengine.catalog.rules import Rules
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.arrays import Array
-from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
 from qengine.write.base import Base
 from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
+from qengine.write.patch_table import PatchTable, apply_patches
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]
@@ -23,6 +26,7 @@ _State: TypeAlias = NodeState | RelationshipState | None
 _ABSENT: Any = object()
 _NO_LABELS: tuple[str, ...] = ()
 _NO_PROPERTIES: Mapping[str, Any] = {}
+_AT_ONCE = 4096  # elements of patches that are read together
 
 
 @record
@@ -72,7 +76,8 @@ class Overlay:
     """The elements of a base that were touched, as they are now, and those that were added.
 
     Elements are known by their numbers. Whatever changes is noted, so that it can be taken back to a mark. New ones
-    that were made many at a time stay blocks; what is touched one by one goes before them.
+    that were made many at a time stay blocks, and what is done to many of the base alike stays a patch, until what
+    patches change is asked for in a way that goes element by element. What is touched one by one goes before both.
 
     Attributes
     ----------
@@ -96,6 +101,7 @@ class Overlay:
         self.relationship_values = TouchedValues(self._undo)
         self.node_blocks: BlockTable[NodeBlock] = BlockTable()
         self.relationship_blocks: BlockTable[RelationshipBlock] = BlockTable()
+        self.node_patches, self.relationship_patches = PatchTable(), PatchTable()
         self.block_values = BlockValues(self.node_blocks)
         self._block_relationship_values = BlockValues(self.relationship_blocks)
         self._block_links = BlockLinks(self.relationship_blocks)
@@ -110,6 +116,8 @@ class Overlay:
         self._own_relationships: dict[int, None] = {}
         self._own_node_blocks: dict[int, None] = {}
         self._own_relationship_blocks: dict[int, None] = {}
+        self._own_node_patches: dict[int, None] = {}
+        self._own_relationship_patches: dict[int, None] = {}
 
     # ------------------------------------------------------------ reading
 
@@ -121,24 +129,46 @@ class Overlay:
     @property
     def nodes_above(self) -> int:
         """How many nodes are above the base, those that were deleted too."""
-        return len(self._nodes) + self.node_blocks.size
+        return len(self._nodes) + self.node_blocks.size + self.node_patches.size
 
     @property
     def relationships_above(self) -> int:
         """How many relationships are above the base, those that were deleted too."""
-        return len(self._relationships) + self.relationship_blocks.size
+        return len(self._relationships) + self.relationship_blocks.size + self.relationship_patches.size
 
     @property
     def in_blocks(self) -> int:
         """How many elements its blocks have."""
         return self.node_blocks.size + self.relationship_blocks.size
 
+    @property
+    def in_patches(self) -> int:
+        """How many bytes its patches have."""
+        return self.node_patches.nbytes + self.relationship_patches.nbytes
+
+    @property
+    def relationships_apart(self) -> bool:
+        """Whether relationships are touched one by one, or are new."""
+        return bool(self._relationships or self.relationship_blocks)
+
     def node(self, number: int) -> NodeState | None:
         """Return a node, None where there is none."""
         found: NodeState | None = self._nodes.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
-        return self.base.node(number) if number < self.base.next_node else self._of_node_block(number)
+        if number >= self.base.next_node:
+            return self._of_node_block(number)
+        state = self.base.node(number)
+        return self._patched(self.node_patches, number, state) if self.node_patches.by_place else state
+
+    @staticmethod
+    def _patched(table: PatchTable, number: int, state: Any) -> Any:
+        """Return what patches make of an element of the base."""
+        if state is None or not table.names(number):
+            return state
+        states = {number: state}
+        apply_patches(states, table)
+        return states[number]
 
     def _of_node_block(self, number: int) -> NodeState | None:
         block = self.node_blocks.of(number)
@@ -159,7 +189,10 @@ class Overlay:
         if found is not _ABSENT:
             return found
         if number < self.base.next_relationship:
-            return self.base.relationship(number)
+            state = self.base.relationship(number)
+            return (
+                self._patched(self.relationship_patches, number, state) if self.relationship_patches.by_place else state
+            )
         return self._of_relationship_block(number)
 
     def _of_relationship_block(self, number: int) -> RelationshipState | None:
@@ -168,29 +201,62 @@ class Overlay:
 
     def known_relationship(self, number: int) -> RelationshipState | None:
         """Return a relationship, also one that was deleted since the transaction began."""
-        return self.relationship(number) or self._gone.get(number)
+        return self.relationship(number) or self._gone.get(number) or self._gone_by_patch(number)
+
+    def _gone_by_patch(self, number: int) -> RelationshipState | None:
+        own = (self.relationship_patches.by_place[place] for place in self._own_relationship_patches)
+        if not any(patch.deleted and number in patch.numbers for patch in own):
+            return None
+        state = self.base.relationship(number)
+        return None if state is None else RelationshipState(state.type, state.start, state.end, _NO_PROPERTIES)
 
     def touched_node(self, number: int) -> NodeState | bool | None:
         """Return a node that was touched, None for one that was deleted, False for one that is as in the base."""
         found: NodeState | None = self._nodes.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
-        return False if number < self.base.next_node else self._of_node_block(number) or False
+        if number >= self.base.next_node:
+            return self._of_node_block(number) or False
+        return self.node(number) if self.node_patches.by_place and self.node_patches.names(number) else False
 
     def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
         found: RelationshipState | None = self._relationships.get(number, _ABSENT)
         if found is not _ABSENT:
             return found
-        return False if number < self.base.next_relationship else self._of_relationship_block(number) or False
+        if number >= self.base.next_relationship:
+            return self._of_relationship_block(number) or False
+        patches = self.relationship_patches
+        return self.relationship(number) if patches.by_place and patches.names(number) else False
 
-    def touched_nodes(self) -> Mapping[int, NodeState | None]:
-        """Return all nodes that were touched one by one."""
+    def touched_nodes(
+        self, keys: Collection[str] | None = None, labels: Collection[str] | None = None
+    ) -> Mapping[int, NodeState | None]:
+        """Return the nodes that were touched one by one.
+
+        All others of the base are as there in some properties and labels (None: in all of them), and none is gone.
+        """
+        if self.node_patches.by_place and self.node_patches.concern(keys, labels):
+            self._take_apart_nodes()
         return self._nodes
 
-    def touched_relationships(self) -> Mapping[int, RelationshipState | None]:
-        """Return all relationships that were touched one by one."""
+    def touched_relationships(self, keys: Collection[str] | None = None) -> Mapping[int, RelationshipState | None]:
+        """Return the relationships that were touched one by one, as ``touched_nodes`` does nodes."""
+        if self.relationship_patches.by_place and self.relationship_patches.concern(keys, ()):
+            self._take_apart_relationships()
         return self._relationships
+
+    def are_touched(self, numbers: Array) -> bool:
+        """Tell whether some of these nodes were touched one by one."""
+        return bool(self._nodes) and any(number in self._nodes for number in numbers.tolist())
+
+    def are_apart(self, numbers: Array, *, nodes: bool) -> Array:
+        """Tell which elements are touched one by one, or in blocks: all others are of the base, or of patches."""
+        touched, following = (self._nodes, self.base.next_node)
+        if not nodes:
+            touched, following = self._relationships, self.base.next_relationship  # type: ignore[assignment]
+        found: Array = numbers >= following
+        return found | np.isin(numbers, np.fromiter(touched, np.int64, len(touched))) if touched else found
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""
@@ -231,6 +297,14 @@ class Overlay:
                 relationships[key] = None
         return nodes, relationships
 
+    def patches_since(self, mark: int) -> tuple[list[Patch], list[Patch]]:
+        """Return the patches of nodes and of relationships that were made since a mark."""
+        tables = self.node_patches.by_place, self.relationship_patches.by_place
+        nodes, relationships = (
+            dict.fromkeys(key for table, key, _ in self._undo[mark:] if table is own and key in own) for own in tables
+        )
+        return [tables[0][place] for place in nodes], [tables[1][place] for place in relationships]
+
     def blocks_since(self, mark: int) -> tuple[list[NodeBlock], list[RelationshipBlock]]:
         """Return the blocks that were made or changed since a mark."""
         tables = self.node_blocks.by_first, self.relationship_blocks.by_first
@@ -241,6 +315,7 @@ class Overlay:
 
     def labelled(self, label: str) -> list[int]:
         """Return the touched nodes that have a label."""
+        self.touched_nodes((), (label,))
         blocks = (block for block in self.node_blocks if label in block.labels)
         return [*self._labels.get(label, ()), *self._untouched(blocks)]
 
@@ -256,16 +331,18 @@ class Overlay:
 
     def nodes_with(self, key: str, value: Any) -> list[int]:
         """Return the nodes above the base that have a value of a property."""
+        self.touched_nodes((key,), ())
         found = list(self.values.having(key, value, self._nodes)) if self._nodes else []
         return found + _fewest(self.block_values, {key: value}, self._nodes) if self.node_blocks else found
 
     def nodes_having(self, wanted: Mapping[str, Any]) -> list[int]:
         """Return the nodes above the base whose properties equal some values; perhaps others."""
+        self.touched_nodes(wanted, ())
         return self.values.find(wanted, self._nodes) + _fewest(self.block_values, wanted, self._nodes)
 
     def relationships_having(self, wanted: Mapping[str, Any]) -> list[int]:
         """Return the relationships above the base whose properties equal some values; perhaps others."""
-        touched = self._relationships
+        touched = self.touched_relationships(wanted)
         found = self.relationship_values.find(wanted, touched)
         return found + _fewest(self._block_relationship_values, wanted, touched)
 
@@ -273,7 +350,12 @@ class Overlay:
         """Tell whether a node, which may be deleted, is an end of a relationship."""
         if next(self.added(node), None) is not None:
             return True
-        return any(self._relationships.get(link[0], False) is not None for link in self.base.incident(node))
+        return any(self._is_there(link[0]) for link in self.base.incident(node))
+
+    def _is_there(self, number: int) -> bool:
+        """Tell whether a relationship of the base was not deleted."""
+        touched = self._relationships.get(number, _ABSENT)
+        return touched is not None if touched is not _ABSENT else not self.relationship_patches.deletes_one(number)
 
     # ------------------------------------------------------------ changing
 
@@ -283,11 +365,13 @@ class Overlay:
 
     def take_back(self, mark: int) -> None:
         """Take back what was changed since a mark."""
-        if len(self._undo) > mark:
-            self.values.taken_back(mark)
-            self.relationship_values.taken_back(mark)
-            self.clock += 1
+        if len(self._undo) <= mark:
+            return
+        self.values.taken_back(mark)
+        self.relationship_values.taken_back(mark)
+        self.clock += 1
         blocks = len(self.node_blocks.by_first), len(self.relationship_blocks.by_first)
+        patches = len(self.node_patches.by_place), len(self.relationship_patches.by_place)
         while len(self._undo) > mark:
             table, key, old = self._undo.pop()
             if old is _ABSENT:
@@ -297,6 +381,16 @@ class Overlay:
         if any(blocks):
             self.node_blocks.changed()
             self.relationship_blocks.changed()
+        for each, before in zip((self.node_patches, self.relationship_patches), patches, strict=True):
+            if before or each:
+                each.changed()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was changed since the last commit."""
+        own = self._own_nodes or self._own_relationships or self._own_node_blocks or self._own_relationship_blocks
+        patched = self._own_node_patches or self._own_relationship_patches
+        return bool(own or patched or self._rules["now"] is not self._rules["committed"])
 
     def uncommitted(self) -> Commit:
         """Return what was changed since the last commit."""
@@ -308,12 +402,23 @@ class Overlay:
             self._rules_unlike(self._rules["committed"]),
             tuple(self.node_blocks.by_first[first] for first in self._own_node_blocks),
             tuple(self.relationship_blocks.by_first[first] for first in self._own_relationship_blocks),
+            *self._own_patches(),
+        )
+
+    def _own_patches(self) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
+        nodes, relationships = self._own_node_patches, self._own_relationship_patches
+        if not (nodes or relationships):
+            return (), ()
+        return (
+            tuple(self.node_patches.by_place[place] for place in sorted(nodes)),
+            tuple(self.relationship_patches.by_place[place] for place in sorted(relationships)),
         )
 
     def above(self) -> Commit:
         """Return all that is above the base."""
         rules = self._rules_unlike(self.base.store.rules)
         blocks = tuple(self.node_blocks), tuple(self.relationship_blocks)
+        blocks += tuple(self.node_patches), tuple(self.relationship_patches)  # type: ignore[assignment]
         nodes, relationships = dict(self._nodes), dict(self._relationships)
         return Commit(nodes, relationships, self.next_node, self.next_relationship, rules, *blocks)
 
@@ -324,6 +429,10 @@ class Overlay:
         """Take note that what was changed stays; it can't be taken back any more."""
         self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
         self._own_node_blocks, self._own_relationship_blocks = {}, {}
+        if self._own_node_patches or self._own_relationship_patches:
+            self._own_node_patches, self._own_relationship_patches = {}, {}
+            self.node_patches.join()
+            self.relationship_patches.join()
         self._rules["committed"] = self.rules
         self._undo.clear()
         self.values.committed()
@@ -393,6 +502,63 @@ class Overlay:
         self._put(self.node_blocks.by_first, block.first, block)
         self.node_blocks.changed()
 
+    def patch_nodes(self, patch: Patch, **counts: int) -> None:
+        """Do something to many nodes, none of which is apart or gone; ``counts``: what is added to ``changes``."""
+        self._put_patch(self.node_patches, self._own_node_patches, patch, counts)
+
+    def patch_relationships(self, patch: Patch, **counts: int) -> None:
+        """Do something to many relationships, as ``patch_nodes``."""
+        self._put_patch(self.relationship_patches, self._own_relationship_patches, patch, counts)
+
+    def _put_patch(self, table: PatchTable, own: dict[int, None], patch: Patch, counts: Mapping[str, int]) -> None:
+        self.clock += 1
+        place = table.next_place
+        self._put(table.by_place, place, patch)
+        self._put(own, place, None)
+        table.changed()
+        for name, count in counts.items():
+            setattr(self.changes, name, getattr(self.changes, name) + count)
+
+    def _take_apart_nodes(self) -> None:
+        """Keep the nodes of patches one by one."""
+        table = self.node_patches
+        own = self._own_numbers(table, self._own_node_patches)
+        for first in range(0, len(numbers := table.numbers), _AT_ONCE):
+            part = [number for number in numbers[first : first + _AT_ONCE].tolist() if number not in self._nodes]
+            self.read_ahead(part, [])
+            states = {number: self.base.node(number) for number in part}
+            apply_patches(states, table)
+            for number, state in states.items():
+                self._put_node(number, state, own=number in own)
+        self._drop_all(table, self._own_node_patches)
+
+    def _take_apart_relationships(self) -> None:
+        """Keep the relationships of patches one by one."""
+        table, touched = self.relationship_patches, self._relationships
+        own = self._own_numbers(table, self._own_relationship_patches)
+        for first in range(0, len(numbers := table.numbers), _AT_ONCE):
+            part = [number for number in numbers[first : first + _AT_ONCE].tolist() if number not in touched]
+            self.read_ahead([], part)
+            before = {number: self.base.relationship(number) for number in part}
+            states = dict(before)
+            apply_patches(states, table)
+            for number, state in states.items():
+                was = before[number]
+                if state is None and was is not None and number in own:
+                    self._put(self._gone, number, RelationshipState(was.type, was.start, was.end, _NO_PROPERTIES))
+                self._put_relationship(number, state, own=number in own)
+        self._drop_all(table, self._own_relationship_patches)
+
+    @staticmethod
+    def _own_numbers(table: PatchTable, own: Iterable[int]) -> frozenset[int]:
+        return frozenset(number for place in own for number in table.by_place[place].numbers.tolist())
+
+    def _drop_all(self, table: PatchTable, own: dict[int, None]) -> None:
+        for place in list(table.by_place):
+            self._drop(table.by_place, place)
+            self._drop(own, place)
+        table.changed()
+
     def _link(self, number: int, state: RelationshipState) -> None:
         for end in (state.start, state.end):
             self._put(self._inner(self._added, end), number, None)
@@ -415,8 +581,12 @@ class Overlay:
         """Take away the relationships that a node is an end of."""
         names = self.base.store.types
         for number, index, start, end in list(self.base.incident(node)):
-            if self._relationships.get(number, False) is not None:
+            if self._is_there(number):
                 self._delete(number, names[index].name, start, end)
+        self.delete_added_of(node)
+
+    def delete_added_of(self, node: int) -> None:
+        """Take away the relationships that a node is an end of and that aren't in the base."""
         for number, state in list(self.added(node)):
             self._delete(number, state.type, state.start, state.end)
 
@@ -478,7 +648,7 @@ class Overlay:
             self._put(table, key, found)
         return found
 
-    def _put_node(self, number: int, state: NodeState | None) -> None:
+    def _put_node(self, number: int, state: NodeState | None, *, own: bool = True) -> None:
         old = self._nodes.get(number)
         before = _NO_LABELS if old is None else old.labels
         after = _NO_LABELS if state is None else state.labels
@@ -490,7 +660,8 @@ class Overlay:
         self._put_values(self.values, number, old, state)
         self.clock += 1
         self._put(self._nodes, number, state)
-        self._put(self._own_nodes, number, None)
+        if own:
+            self._put(self._own_nodes, number, None)
 
     def _put_values(self, values: TouchedValues, number: int, old: _State, new: _State) -> None:
         before, after = None if old is None else old.properties, None if new is None else new.properties
@@ -500,8 +671,9 @@ class Overlay:
             else:
                 self._drop(bucket, number)
 
-    def _put_relationship(self, number: int, state: RelationshipState | None) -> None:
+    def _put_relationship(self, number: int, state: RelationshipState | None, *, own: bool = True) -> None:
         self._put_values(self.relationship_values, number, self._relationships.get(number), state)
         self.clock += 1
         self._put(self._relationships, number, state)
-        self._put(self._own_relationships, number, None)
+        if own:
+            self._put(self._own_relationships, number, None)

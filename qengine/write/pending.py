@@ -8,15 +8,16 @@ part: they append commits to a list, of which a version has a beginning.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from qengine.plan.pattern import LabelExpr
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit, NodeState, Patch, RelationshipState
 from qengine.storage.store import GraphStore
 from qengine.write.base import Base
 from qengine.write.block_table import place_of
+from qengine.write.patch_table import apply_patches
 
 __all__ = ["History", "PendingVersion"]
 
@@ -61,16 +62,38 @@ class History:
 
     def _gather(self, place: int, commit: Commit) -> None:
         known = self.base.has
+        for number, node in self._patched(commit.node_patches, commit.nodes, self.nodes, self.base.node).items():
+            for label in () if node is None else node.labels:
+                self.labels.setdefault(label, {})[number] = None
+            self.nodes.put(place, number, node)
         for number, node in _states(commit.node_blocks, commit.nodes):
             for label in () if node is None else node.labels:
                 self.labels.setdefault(label, {})[number] = None
             self.nodes.put(place, number, node)
+        links = self._patched(
+            commit.relationship_patches, commit.relationships, self.relationships, self.base.relationship
+        )
+        for number, link in links.items():
+            self.relationships.put(place, number, link)
         for number, state in _states(commit.relationship_blocks, commit.relationships):
             if state is not None and not known(number):
                 for end in (state.start, state.end):
                     self.added.setdefault(end, {})[number] = None
                 self.pairs.setdefault((state.start, state.end), {})[number] = None
             self.relationships.put(place, number, state)
+
+    @staticmethod
+    def _patched(
+        patches: Sequence[Patch],
+        touched: Mapping[int, Any],
+        before: _Touched[_S],
+        base: Callable[[int], _S | None],
+    ) -> dict[int, _S | None]:
+        """Return what patches make of elements, but for those of which a commit says more."""
+        numbers = sorted({number for patch in patches for number in patch.numbers.tolist()}.difference(touched))
+        states = {number: before.last(number) if number in before.entries else base(number) for number in numbers}
+        apply_patches(states, patches)
+        return states
 
     def values_of(self, touched: _Touched[Any], key: str) -> Mapping[Any, Mapping[int, None]]:
         """Return the elements that had a value of a property after some commit, by what equal values share."""
@@ -83,6 +106,7 @@ class History:
 
 def _size(commit: Commit) -> int:
     nodes = len(commit.nodes) + sum(block.count for block in commit.node_blocks)
+    nodes += sum(len(patch.numbers) for patch in (*commit.node_patches, *commit.relationship_patches))
     return nodes + len(commit.relationships) + sum(block.count for block in commit.relationship_blocks)
 
 
@@ -105,6 +129,9 @@ class _Touched(Generic[_S]):
         entry = self.entries.get(number)
         if entry is None or entry[0] < place:
             self.entries[number] = place, state, entry
+
+    def last(self, number: int) -> _S | None:
+        return self.entries[number][1]
 
     def index(self, key: str) -> dict[Any, dict[int, None]]:
         if key not in self.values:
@@ -206,11 +233,13 @@ class PendingVersion:
         """Return a relationship that was touched, None for one that was deleted, False for one as in the base."""
         return self._relationships.get(number, False)  # type: ignore[no-any-return]
 
-    def touched_nodes(self) -> Mapping[int, NodeState | None]:
+    def touched_nodes(
+        self, keys: Collection[str] | None = None, labels: Collection[str] | None = None
+    ) -> Mapping[int, NodeState | None]:
         """Return all nodes that were touched."""
         return self._nodes
 
-    def touched_relationships(self) -> Mapping[int, RelationshipState | None]:
+    def touched_relationships(self, keys: Collection[str] | None = None) -> Mapping[int, RelationshipState | None]:
         """Return all relationships that were touched."""
         return self._relationships
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from qengine.plan.pattern import LabelExpr
@@ -40,11 +40,16 @@ class Readable(Protocol):
     def touched_relationship(self, number: int) -> RelationshipState | bool | None:
         """Return a relationship above the base, None for one that was deleted, False for one as in the base."""
 
-    def touched_nodes(self) -> Mapping[int, NodeState | None]:
-        """Return the nodes above the base that are kept one by one."""
+    def touched_nodes(
+        self, keys: Collection[str] | None = None, labels: Collection[str] | None = None
+    ) -> Mapping[int, NodeState | None]:
+        """Return the nodes above the base that are kept one by one.
 
-    def touched_relationships(self) -> Mapping[int, RelationshipState | None]:
-        """Return the relationships above the base that are kept one by one."""
+        All others of the base are as there in some properties and labels (None: in all of them), and none is gone.
+        """
+
+    def touched_relationships(self, keys: Collection[str] | None = None) -> Mapping[int, RelationshipState | None]:
+        """Return the relationships above the base that are kept one by one, as ``touched_nodes`` does nodes."""
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+import pyarrow as pa
+
 from qengine import optimizer
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.pipeline import batches
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
@@ -18,9 +21,12 @@ from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators
 from qengine.storage.store import GraphStore
+from qengine.storage.variant import concatenate
 from qengine.write.execution import Execution
 from qengine.write.live import is_known
 from qengine.write.overlay import Overlay
+from qengine.write.table import Column as TableColumn
+from qengine.write.table import Elements, Plain, Table
 
 __all__ = ["FEW", "PartPlans", "PartReader", "begins_alone", "is_anchored", "matches", "most_rows"]
 
@@ -28,6 +34,7 @@ _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 FEW = 1_000
 """Rows that are looked up one by one."""
 _LONG = 1 << 62
+_PLAIN = frozenset((pa.bool_(), pa.int64(), pa.float64(), pa.string()))
 
 
 class PartPlans:
@@ -53,19 +60,28 @@ class PartReader:
         self._is_anchored = is_anchored(part)
         self._lists = _unwound(part)
 
+    def table(self, overlay: Overlay, execution: Execution) -> Table | None:
+        """Return the rows of the part as a table; None where walking takes less."""
+        found = self._plan(overlay, execution)
+        return None if found is None else _table(list(batches(*found, execution.context)), found[1])
+
     def planned(self, overlay: Overlay, execution: Execution) -> Iterator[dict[str, Any]] | None:
         """Return the rows of the part as the engine finds them; None where walking takes less."""
+        found = self._plan(overlay, execution)
+        return None if found is None else _rows(*found, execution.context)
+
+    def _plan(self, overlay: Overlay, execution: Execution) -> tuple[PhysicalPlan, GraphStore] | None:
         context, shown = execution.context, execution.shown
         if shown is None:
-            if overlay.base.size + overlay.touched <= _SMALL:
-                return None
             if self._is_anchored and _product(self._lists, context.parameters) <= FEW:
+                return None
+            if overlay.base.size + overlay.touched <= _SMALL:
                 return None
         store = execution.sealed()
         plan = self._plans.of(self._part, store)
         if shown is not None:
             shown[id(self._part)] = plan
-        return _rows(plan, store, context)
+        return plan, store
 
 
 def begins_alone(part: op.Operator) -> bool:
@@ -138,6 +154,30 @@ def is_anchored(part: op.Operator) -> bool:
 def _rows(plan: PhysicalPlan, store: GraphStore, context: ExecutionContext) -> Iterator[dict[str, Any]]:
     for batch in batches(plan, store, context):
         yield from _batch_rows(batch, store)
+
+
+def _table(parts: list[Batch], store: GraphStore) -> Table:
+    names = parts[0].columns if parts else ()
+    columns = {name: _column([part.columns[name] for part in parts], store) for name in names}
+    return Table(sum(part.length for part in parts), columns)
+
+
+def _column(parts: list[Column], store: GraphStore) -> TableColumn:
+    if all(isinstance(each, NodeColumn) for each in parts):
+        ids = np.concatenate([each.ids for each in parts])  # type: ignore[attr-defined]
+        return Elements(store.node_numbers.of(ids), NodeHandle)
+    if all(isinstance(each, RelationshipColumn) for each in parts):
+        ids = np.concatenate([each.ids for each in parts])  # type: ignore[attr-defined]
+        return Elements(store.relationship_numbers.of(ids), RelationshipHandle)
+    if all(isinstance(each, ArrowColumn) and _is_plain(each.type) for each in parts):
+        arrays = [each.array for each in parts]  # type: ignore[attr-defined]
+        if len({array.type for array in arrays}) == 1:
+            return Plain(concatenate(arrays))
+    return [value for each in parts for value in _numbered(each, store)]
+
+
+def _is_plain(arrow: Any) -> bool:
+    return arrow in _PLAIN
 
 
 def _batch_rows(batch: Batch, store: GraphStore) -> Iterator[dict[str, Any]]:

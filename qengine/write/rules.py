@@ -10,7 +10,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.compare import equals
 from qengine.plan.pattern import LabelIs
 from qengine.plan.updates import AddRule, DropRule
-from qengine.storage.states import Block, NodeState, RelationshipState
+from qengine.storage.states import Block, NodeState, Patch, RelationshipState
 from qengine.write.column_values import Unbatched
 from qengine.write.key_lookup import nodes_by_keys
 from qengine.write.live import LiveGraph
@@ -111,6 +111,11 @@ def check_touched(graph: LiveGraph, mark: int) -> None:
     constraints = overlay.rules.constraints
     if not constraints:
         return
+    node_patches, relationship_patches = overlay.patches_since(mark)
+    if any(_concerns(patch, rule) for patch in node_patches for rule in constraints if rule.of_nodes):
+        overlay.touched_nodes()
+    if any(_concerns(patch, rule) for patch in relationship_patches for rule in constraints if not rule.of_nodes):
+        overlay.touched_relationships()
     nodes, relationships = overlay.touched_since(mark)
     of_nodes: dict[str, list[Rule]] = {}
     of_relationships: dict[str, list[Rule]] = {}
@@ -135,6 +140,11 @@ def check_touched(graph: LiveGraph, mark: int) -> None:
     for own in relationship_blocks:
         for rule in of_relationships.get(own.type, ()):
             _check_block(graph, own, rule, overlay.touched_relationships())
+
+
+def _concerns(patch: Patch, rule: Rule) -> bool:
+    """Tell whether what a patch does may be other than a rule requires."""
+    return rule.label in patch.added or not patch.columns.keys().isdisjoint(rule.keys)
 
 
 class _Checks:

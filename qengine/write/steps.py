@@ -16,6 +16,7 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.storage.states import NodeState
+from qengine.write.ahead import Ahead
 from qengine.write.batch_steps import BatchSteps, ByRow, Held
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
@@ -33,6 +34,7 @@ _AT_ONCE = 4096  # rows whose elements are read together
 LEAST = 16  # rows that are carried out together
 _FEW = 4  # rows whose elements are read one by one
 _Entity = NodeHandle | RelationshipHandle
+_NOTHING: Mapping[int, Ahead] = {}
 
 
 def enough(rows: Given) -> bool:
@@ -73,8 +75,12 @@ class StepCompiler:
         assign = partial(self._assign, replace=False)
         self.batches = BatchSteps(graph, environment, held, ByRow(assign, self._each_by_row))
 
-    def all(self, steps: Iterable[up.Step]) -> Run:
-        """Return what carries out steps one after the other: many rows together, where a step can be done so."""
+    def all(self, steps: Iterable[up.Step], ahead: Mapping[int, Ahead] = _NOTHING) -> Run:
+        """Return what carries out steps one after the other: many rows together, where a step can be done so.
+
+        ``ahead``: values that rows may have, by ``id`` of their expressions.
+        """
+        self.batches.ahead.update(ahead)
         runs = [self._either(each) for each in steps]
 
         def run(rows: Given) -> Given:

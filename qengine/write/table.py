@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.storage.arrays import Array
 
-__all__ = ["Column", "Elements", "Rows", "Table", "as_rows", "repeated"]
+__all__ = ["Column", "Elements", "Plain", "Rows", "Table", "as_rows", "repeated"]
 
 Rows: TypeAlias = list[dict[str, Any]]
 _NULL = type(None)
+_VALUE = 80  # bytes of a value
 
 
 @frozen
@@ -33,7 +36,23 @@ class Elements:
         return [handle(number) if number >= 0 else None for number in self.numbers.tolist()]
 
 
-Column: TypeAlias = list[Any] | Elements
+class Plain:
+    """A column of values that are an Arrow ``array``: of booleans, int64, doubles or strings, or of nulls alone."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @classmethod
+    def repeated(cls, value: Any, count: int) -> Plain:
+        """Return a column of one value: a boolean, a number of 64 bits, a string or null."""
+        return cls(pa.array([value]).take(pa.array(np.zeros(count, np.int64))))
+
+    def values(self) -> list[Any]:
+        """Return the column's values."""
+        return self.array.to_pylist()  # type: ignore[no-any-return]
+
+
+Column: TypeAlias = list[Any] | Elements | Plain
 
 
 class Table:
@@ -55,7 +74,16 @@ class Table:
     def values(self, name: str) -> list[Any]:
         """Return a column's values."""
         column = self.columns[name]
-        return column.values() if isinstance(column, Elements) else column
+        return column if isinstance(column, list) else column.values()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays, and about those of values."""
+        return sum(_nbytes(column) for column in self.columns.values())
+
+    def without(self, names: Collection[str]) -> Table:
+        """Return the table without some columns."""
+        return Table(self.length, {name: column for name, column in self.columns.items() if name not in names})
 
     def with_column(self, name: str, column: Column) -> Table:
         """Return the table with one more column."""
@@ -69,13 +97,14 @@ class Table:
             listed = places.tolist()
             taken = {name: _few(column, listed) for name, column in self.columns.items()}
             return Table(len(places), taken)
-        pick = itemgetter(*places.tolist())
-        columns: dict[str, Column] = {
-            name: Elements(column.numbers[places], column.handle)
-            if isinstance(column, Elements)
-            else list(pick(column))
-            for name, column in self.columns.items()
-        }
+        pick = itemgetter(*places.tolist()) if any(isinstance(each, list) for each in self.columns.values()) else None
+        columns: dict[str, Column] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, list):
+                assert pick is not None
+                columns[name] = list(pick(column))
+            else:
+                columns[name] = _taken(column, places)
         return Table(len(places), columns)
 
     def rows(self) -> Rows:
@@ -92,10 +121,22 @@ def as_rows(given: Rows | Table) -> Rows:
     return given.rows() if isinstance(given, Table) else given
 
 
-def _few(column: Column, places: list[int]) -> Column:
+def _taken(column: Elements | Plain, places: Array) -> Column:
     if isinstance(column, Elements):
         return Elements(column.numbers[places], column.handle)
-    return [column[place] for place in places]
+    return Plain(column.array.take(pa.array(places)))
+
+
+def _few(column: Column, places: list[int]) -> Column:
+    if isinstance(column, list):
+        return [column[place] for place in places]
+    return _taken(column, np.array(places, np.int64))
+
+
+def _nbytes(column: Column) -> int:
+    if isinstance(column, list):
+        return len(column) * _VALUE
+    return int(column.numbers.nbytes if isinstance(column, Elements) else column.array.nbytes)
 
 
 def _column(values: list[Any]) -> Column:

@@ -15,15 +15,16 @@ from collections.abc import Sequence
 
 from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
-from qengine.storage.states import Commit, NodeState, RelationshipState
+from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.write.base import Base
+from qengine.write.merged_commits import merged
 from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 from qengine.write.pending import History, PendingVersion
 
-__all__ = ["Version", "Versions", "Writer", "merged"]
+__all__ = ["Version", "Versions", "Writer"]
 
 _ENOUGH = 0.1  # seconds of reading a version element by element, before a store is made of it: about what that takes
 _WAIT = 0.02  # seconds between two looks, while another transaction writes
@@ -85,32 +86,11 @@ class Version:
         store, count = chain.sealed if chain.sealed[1] <= self._count else (chain.store, 0)
         if count == self._count:
             return store
-        store = successor(store, merged(chain.commits[count : self._count]))
+        for each in merged(chain.commits[count : self._count]):
+            store = successor(store, each)
         if self._count > chain.sealed[1]:
             chain.sealed = store, self._count
         return store
-
-
-def merged(commits: Sequence[Commit]) -> Commit:
-    """Return what commits have changed one after the other, as one."""
-    if len(commits) == 1:
-        return commits[0]
-    nodes: dict[int, NodeState | None] = {}
-    relationships: dict[int, RelationshipState | None] = {}
-    for each in commits:
-        nodes.update(each.nodes)
-        relationships.update(each.relationships)
-    rules = [each.rules for each in commits if each.rules is not None]
-    last = commits[-1]
-    return Commit(
-        nodes,
-        relationships,
-        last.next_node,
-        last.next_relationship,
-        rules[-1] if rules else None,
-        tuple(block for each in commits for block in each.node_blocks),
-        tuple(block for each in commits for block in each.relationship_blocks),
-    )
 
 
 class Versions:
@@ -314,8 +294,7 @@ class Writer:
 
     def sealed(self) -> GraphStore:
         """Return the present state as a store, with what isn't committed yet."""
-        changes = self.overlay.mark()
-        if not changes:
+        if not self.overlay.is_changed:
             return self._versions._tip.store if self._below is None else self.overlay.base.store
         if self._uncommitted is None or self._uncommitted[0] != self.overlay.clock:
             store = successor(self.overlay.base.store, self.overlay.above())
@@ -325,7 +304,7 @@ class Writer:
     @property
     def is_sealed(self) -> bool:
         """Whether ``sealed`` returns a store that there is."""
-        if self.overlay.mark():
+        if self.overlay.is_changed:
             return self._uncommitted is not None and self._uncommitted[0] == self.overlay.clock
         return self._below is not None or self._versions._tip.is_sealed
 
@@ -363,7 +342,7 @@ class Writer:
             version = self._versions._replace(self.sealed())
             self.overlay, self._below, self._uncommitted = self._versions._current_overlay(), None, None
             return version
-        if not self.overlay.mark():
+        if not self.overlay.is_changed:
             return self._versions._tip  # perhaps of another thread, which waits for the disk: it was read here
         version = self._versions._append(self.overlay.uncommitted())
         self.overlay.committed()

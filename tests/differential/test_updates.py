@@ -18,7 +18,7 @@ from qengine.testing.compare import difference
 from qengine.testing.random_graph import random_graph
 from qengine.testing.updates import Chain, random_session
 from qengine.testing.updates.model import ModelGraph
-from qengine.write import reading, steps
+from qengine.write import batch_changes, reading, steps
 
 _WAYS = ("cpu", "reference", "planned", "together")
 _SESSIONS = 20  # of each graph, as long as it stays small
@@ -45,7 +45,8 @@ def _check(seeds: range, patch: pytest.MonkeyPatch, folder: Path | None = None) 
         way = _WAYS[seed % len(_WAYS)]
         patch.setattr(reading, "_SMALL", -1 if way == "planned" else 2_000)
         patch.setattr(reading, "FEW", -1 if way == "planned" else 1_000)
-        patch.setattr(steps, "LEAST", 1 if way == "together" else 16)
+        patch.setattr(steps, "LEAST", 1 if way in ("planned", "together") else 16)
+        patch.setattr(batch_changes, "PATCHED", 1 if way in ("planned", "together") else 512)
         try:
             outcomes[chain.check(session, "reference" if way == "reference" else "cpu")] += 1
         except Exception as error:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from qengine.catalog.rules import EXISTENCE, INDEXES, KEY, TYPE, UNIQUE, Rule, Rules
-from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
+from qengine.errors import StorageError
+from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
+from qengine.storage.variant import from_python
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
+from qengine.temporal.arrow import to_values
 from qengine.temporal.fields import checked_days
 from qengine.temporal.native import from_native
 from qengine.temporal.values import DAY, SECOND
@@ -66,7 +70,29 @@ def commits(draw):
             states = st.none() | st.builds(RelationshipState, NAMES, numbers, numbers, PROPERTIES)
             relationships = draw(st.dictionaries(st.integers(0, next_relationship - 1), states, max_size=3))
     blocks = draw(_node_blocks(next_node)), draw(_relationship_blocks(next_relationship, next_node))
-    return Commit(nodes, relationships, next_node, next_relationship, draw(st.none() | RULES), *blocks)
+    patches = draw(_patches(next_node, labels=True)), draw(_patches(next_relationship, labels=False))
+    return Commit(nodes, relationships, next_node, next_relationship, draw(st.none() | RULES), *blocks, *patches)
+
+
+@st.composite
+def _patches(draw, following, *, labels):
+    found = []
+    for _ in range(draw(st.integers(0, 2)) if following else 0):
+        numbers = draw(st.lists(st.integers(0, following - 1), unique=True, max_size=3).map(sorted))
+        if draw(st.booleans()):
+            found.append(Patch(np.array(numbers, np.int64), deleted=True))
+            continue
+        columns = {name: _array(values) for name, values in draw(_columns(len(numbers))).items()}
+        names = st.lists(NAMES, unique=True, max_size=2 * labels).map(tuple)
+        found.append(Patch(np.array(numbers, np.int64), columns, draw(names), draw(names)))
+    return tuple(found)
+
+
+def _array(values):
+    try:
+        return from_python(values, "a property")
+    except StorageError:  # what a version couldn't hold either
+        return pa.nulls(len(values))
 
 
 @st.composite
@@ -119,12 +145,16 @@ def exact(value):
         of_nodes = [(number, exact(each)) for number, each in value.nodes.items()]
         of_relationships = [(number, exact(each)) for number, each in value.relationships.items()]
         blocks = [exact(each) for each in (*value.node_blocks, *value.relationship_blocks)]
+        blocks += [exact(each) for each in (*value.node_patches, "", *value.relationship_patches)]
         return of_nodes, of_relationships, value.next_node, value.next_relationship, value.rules, blocks
     if isinstance(value, NodeBlock | RelationshipBlock):
         columns = [(name, exact(each)) for name, each in value.columns.items()]
         if isinstance(value, NodeBlock):
             return value.first, value.count, value.labels, columns
         return value.first, value.count, value.type, value.starts.tolist(), value.ends.tolist(), columns
+    if isinstance(value, Patch):
+        columns = [(name, exact(to_values(array))) for name, array in value.columns.items()]
+        return value.numbers.tolist(), columns, value.added, value.removed, value.deleted
     if type(value) is str:
         return str, value
     return type(value), repr(value), getattr(value, "zone", None)

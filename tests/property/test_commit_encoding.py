@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine.errors import StorageError
-from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
+from qengine.storage.variant import from_python
 from qengine.temporal import Date
 from qengine.write.encoding import DEEPEST, decode, encode
 from qengine.write.frames import frame
@@ -84,7 +86,8 @@ def changed(place, value):
     ("place", "value", "why"),
     [
         ((0,), 2, "it has 5 parts"),
-        ((0,), 3, "it has version 3 of the encoding"),
+        ((0,), 3, "it has 5 parts"),
+        ((0,), 4, "it has version 4 of the encoding"),
         ((0,), True, "begins with a version"),
         ((1,), -1, "one that was given"),
         ((1,), 2**63, "one that was given"),
@@ -162,6 +165,48 @@ def changed_block(place, value):
 def test_what_is_no_block_is_refused(place, value, why):
     with pytest.raises(StorageError, match=f"can't be understood: .*{why}"):
         decode(changed_block(place, value))
+
+
+def changed_patch(place, value):
+    """The JSON of a commit with patches, with another value at a place."""
+    columns = {"p": from_python([1, None], ""), "q": pa.nulls(2)}
+    nodes = Patch(np.array([0, 2]), columns, ("A",), ("B",))
+    edges = Patch(np.array([1]), {"w": from_python([Date.from_days(3)], "")})
+    gone = Patch(np.array([0]), deleted=True)
+    found = inside = json.loads(encode(Commit({}, {}, 3, 2, None, (), (), (nodes,), (edges, gone))))
+    for step in place[:-1]:
+        inside = inside[step]
+    inside[place[-1]] = value
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        ((0,), 2, "it has 10 parts"),
+        ((8,), {}, "patches aren't a list"),
+        ((8, 0), {}, "begins with numbers"),
+        ((8, 0), [], "begins with numbers"),
+        ((8, 0, 0), [0, True], "begins with numbers"),
+        ((8, 0, 0), [0, 3], "were never given"),
+        ((8, 0, 0), [-1, 2], "were never given"),
+        ((8, 0, 0), [2, 0], "don't ascend"),
+        ((8, 0, 0), [2, 2], "don't ascend"),
+        ((8, 0, 0), [0, 1, 2], "as many values"),
+        ((8, 0), [[0], {}], "there aren't 4 parts"),
+        ((8, 0, 1), [], "aren't an object"),
+        ((8, 0, 1, "p"), [1, {"day": 1}], "of a kind that there isn't"),
+        ((8, 0, 1, "p"), [1, 2**63], "of 64 bits"),
+        ((8, 0, 1, "p"), [1, "\ud800"], "half a character"),
+        ((8, 0, 2), "A", "aren't different names"),
+        ((8, 0, 3), ["A", "A"], "aren't different names"),
+        ((9, 0, 0), [2], "were never given"),
+        ((9, 0, 2), ["A"], "has no labels"),
+    ],
+)
+def test_what_is_no_patch_is_refused(place, value, why):
+    with pytest.raises(StorageError, match=f"can't be understood: .*{why}"):
+        decode(changed_patch(place, value))
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b"\xff", b"1" * 5000, b"[" * 100_000, b"[1" + b",[" * 50_000, b"null"])

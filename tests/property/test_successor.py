@@ -15,14 +15,18 @@ from qengine.graph import Graph
 from qengine.plan.pattern import Direction
 from qengine.storage import GraphStore, node_layout, open_saved, save, spliced_type
 from qengine.storage.numbers import Identity, NumberList, Numbers
-from qengine.storage.states import Commit, NodeBlock, NodeState, RelationshipBlock, RelationshipState
+from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
 from qengine.storage.successor import successor
+from qengine.storage.variant import from_python
 from qengine.temporal import Date, Duration, LocalDateTime
 from qengine.testing.compare import difference
 from qengine.testing.expand import expand
 from qengine.testing.random_graph import RandomGraph, random_graph
 from qengine.testing.random_query import random_query
 from qengine.types import Kind
+from qengine.write import merged_commits
+from qengine.write.merged_commits import merged
+from qengine.write.pending import History
 
 LABELS = ("A", "B", "C", "D")
 VALUES = (
@@ -221,6 +225,63 @@ def _relationship_block(run):
     return RelationshipBlock(run[0][0], len(run), states[0].type, *ends, _values(states))
 
 
+def in_patches(commit, before, chance):
+    """The same commit, with some of what it does to elements that there were in patches."""
+    nodes, relationships = dict(commit.nodes), dict(commit.relationships)
+    return replace(
+        commit,
+        nodes=nodes,
+        relationships=relationships,
+        node_patches=_patches(nodes, before.nodes, chance),
+        relationship_patches=_patches(relationships, before.relationships, chance),
+    )
+
+
+def _patches(states, before, chance):
+    deleted, labels, columns, wrong = [], {}, {}, []
+    for number, state in sorted(states.items()):
+        old = before.get(number)
+        if old is None or chance.random() < 0.2:
+            continue
+        if chance.random() < 0.3:
+            wrong.append(number)  # what is said of the element itself is what holds
+            continue
+        del states[number]
+        if state is None:
+            deleted.append(number)
+            continue
+        if isinstance(state, NodeState):
+            changes = (
+                tuple(set(one) - set(other)) for one, other in ((state.labels, old.labels), (old.labels, state.labels))
+            )
+            labels.setdefault(tuple(changes), []).append(number)
+        elif (state.type, state.start, state.end) != (old.type, old.start, old.end):
+            states[number] = state
+            continue
+        for key in {**old.properties, **state.properties}:
+            value = state.properties.get(key)
+            if repr(value) != repr(old.properties.get(key)):
+                columns.setdefault(key, {})[number] = value
+    of_nodes = any(isinstance(each, NodeState) for each in before.values())
+    found = [Patch(_sorted_numbers(numbers), {}, *changes) for changes, numbers in labels.items()]
+    for key, values in columns.items():
+        numbers = _sorted_numbers(values)
+        found.append(Patch(numbers, {key: from_python(["overwritten"] * len(values), "")}))
+        found.append(Patch(numbers, {key: from_python(list(values.values()), "")}))
+    if wrong:
+        found.append(Patch(_sorted_numbers(wrong), {"wrong": from_python([1] * len(wrong), "")}, ("B",) * of_nodes))
+        found.append(Patch(_sorted_numbers(wrong), deleted=True))
+    if deleted:
+        more = tuple(number for number in deleted if chance.random() < 0.5)
+        found.insert(0, Patch(_sorted_numbers(more), {"x": from_python([1] * len(more), "")}, ("C",) * of_nodes))
+        found.append(Patch(_sorted_numbers(deleted), deleted=True))
+    return tuple(found)
+
+
+def _sorted_numbers(numbers):
+    return np.array(sorted(numbers), np.int64)
+
+
 def exact(state):
     """Tell 1, 1.0 and True apart; labels have no order."""
     labels = frozenset(state.labels) if isinstance(state, NodeState) else (state.type, state.start, state.end)
@@ -328,11 +389,48 @@ def test_versions_are_what_the_model_says(ways, seed, chance):
         store = successor(before, commit)
         check(store, model)
         check(successor(before, in_blocks(commit, before, chance)), model)
+        patched = in_patches(in_blocks(commit, before, chance), Model.of(before, graph.undirected), chance)
+        check(successor(before, patched), model)
         known = counted(store)
         del store.statistics
         assert known == counted(store)
         assert repr(Model.of(before, graph.undirected)) == old
     same_answers(store, model, seed)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(seed=st.integers(0, 2**32), chance=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("folded", [0, 1, 1000])
+def test_merged_commits_do_what_they_do_one_after_the_other(folded, seed, chance, monkeypatch):
+    monkeypatch.setattr(merged_commits, "_FOLDED", folded)
+    graph = random_graph(seed)
+    store = above = graph.store()
+    model = Model.of(store, graph.undirected)
+    commits = []
+    for _ in range(chance.randint(2, 6)):
+        commit = model.commit(chance)
+        commits.append(in_patches(in_blocks(commit, above, chance), Model.of(above, graph.undirected), chance))
+        above = successor(above, commit)
+    history = History(store, commits)
+    for count in range(1, len(commits) + 1):
+        version = history.version(count)
+    assert {number: state and exact(state) for number, state in _walked(version, "node", model)} == {
+        number: exact(state) for number, state in model.nodes.items()
+    }
+    assert {number: state and exact(state) for number, state in _walked(version, "relationship", model)} == {
+        number: exact(state) for number, state in model.relationships.items()
+    }
+    for each in merged(commits):
+        store = successor(store, each)
+    check(store, model)
+
+
+def _walked(version, what, model):
+    """All elements of a version that is walked."""
+    found = ((number, getattr(version, what)(number)) for number in range(getattr(model, f"next_{what}")))
+    return [(number, state) for number, state in found if state is not None]
 
 
 @settings(

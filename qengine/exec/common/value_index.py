@@ -7,6 +7,7 @@ integers and floats, which compare exactly. Lists, durations, times with offsets
 from __future__ import annotations
 
 import ctypes
+from array import array as packed
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -311,7 +312,7 @@ class HashIndex(_Index):
                     self._check(value)
         for place, part in enumerate(self._parts):
             keys: Sequence[Any] = values
-            if not (classes == {part.of} and part.of in _OWN_KEYS):
+            if not (classes == {part.of} and (part.of in _OWN_KEYS or (part.of is int and _are_int64(values)))):
                 keys = [None if value is None else part.key(value) for value in values]
             if any(key is not None for key in keys):
                 key_of, places = self._places(place, *_keys(part, keys), context)
@@ -336,6 +337,15 @@ class HashIndex(_Index):
                 both = np.frombuffer(pairs, np.uint32)
                 return both[: found.value], both[room : room + found.value]
             room = found.value
+
+
+def _are_int64(values: Sequence[Any]) -> bool:
+    """Tell whether integers and nulls have 64 bits at most."""
+    try:
+        packed("q", values if None not in values else [value for value in values if value is not None])
+    except OverflowError:
+        return False
+    return True
 
 
 def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:

@@ -9,7 +9,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
-from qengine.write import batch_steps, overlay, steps
+from qengine.write import batch_changes, batch_steps, overlay, reading, steps
 from qengine.write.column_values import Unbatched
 
 ROWS: list[dict[str, Any]] = [
@@ -25,7 +25,7 @@ ROWS: list[dict[str, Any]] = [
 LINKS = [{"a": a, "b": b, "w": w} for a, b, w in ((1, 2, 1), (1, 2, 2), (2, 1, 1), (1, 1, 1), (7, 1, 3), (1, 2, 1))]
 BEGIN = """
 CREATE (a:P {id: 1, name: 'first'}), (b:P {id: 1, name: 'second'}), (c:P:Q {id: 7}), (d:Q {id: 2}), (e:P {id: 2}),
-(a)-[:R {w: 1}]->(e), (a)-[:R {w: 1}]->(e), (b)-[:R {w: 2}]->(e), (e)-[:S]->(a)
+(a)-[:R {w: 1}]->(e), (a)-[:R {w: 1}]->(e), (b)-[:R {w: 2}]->(e), (e)-[:S]->(a), (c)-[:Given {w: 1}]->(c)
 """
 
 TOGETHER = [
@@ -61,6 +61,50 @@ TOGETHER = [
     "RETURN a.id, c.id, count(*)",
     "MATCH (p:P) WITH p ORDER BY p.id CREATE (p)-[:T]->(:New) SET p.seen = true",
     "MATCH (p:P) SET p.id = 1 MERGE (q:P {id: 1}) RETURN q.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.x = r.x",
+    "UNWIND $links AS r MATCH (p:P {id: r.b}) SET p.w = r.w, p += {v: r.w}",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.name = r.name, p.last = p.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p += {x: r.x, name: 'new', y: null}",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p:Seen:P REMOVE p:Q RETURN labels(p), r.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) REMOVE p.name RETURN p.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) DETACH DELETE p",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.tags = r.tags",
+    "MATCH (n) WHERE n.id < 5 SET n:Active",
+    "MATCH (n) SET n:Active SET n:P REMOVE n:Q SET n:Q REMOVE n:Active RETURN labels(n)",
+    "MATCH (n) REMOVE n:P WITH n MATCH (m:P) RETURN count(m)",
+    "MATCH (n) SET n:Q WITH count(*) AS c MATCH (m:Q) RETURN m.id, c",
+    "MATCH (n) SET n.x = n.id",
+    "MATCH (n) SET n.x = n.id + 1 SET n.y = n.x + 1 RETURN n.x, n.y",
+    "MATCH (n) SET n.id = n.id + 1",
+    "MATCH (n) SET n.id = n.id + 1 WITH n MATCH (m {id: 2}) RETURN m.name, n.name",
+    "MATCH (n) SET n.name = CASE WHEN n.id = 1 THEN null ELSE 'other' END",
+    "MATCH (n) SET n.name = CASE WHEN n.id = 1 THEN n.id ELSE 'other' END RETURN n.name",
+    "MATCH (n) SET n.x = CASE n.id WHEN 1 THEN 1 WHEN 2 THEN 1.5 ELSE null END, n.y = CASE n.id WHEN 1 THEN null "
+    "ELSE 'text' END",
+    "MATCH (n) SET n.x = 1.5, n.y = 'text', n.z = null, n.name = null",
+    "MATCH (n) SET n += {x: n.id, id: n.id * 2, name: null} RETURN n.x, n.id, n.name",
+    "MATCH (n) SET n.name = $rows[0].name",
+    "MATCH (n) REMOVE n.name, n.id, n.none",
+    "MATCH (n) REMOVE n.name SET n.name = 'again' REMOVE n.name",
+    "MATCH (n)-[k]->(m) SET k.x = n.id + m.id, n.x = m.id",
+    "MATCH (n)-[k]->(m) SET k.w = k.w + 1, k.none = null RETURN k.w, n.id",
+    "MATCH (n)-[k]->(m) SET m.x = m.id",
+    "MATCH ()-[k]->() REMOVE k.w",
+    "MATCH ()-[k]->() DELETE k",
+    "MATCH ()-[k]->() DELETE k RETURN type(k)",
+    "MATCH (n)-[k]->() DELETE k, n",
+    "MATCH (n)-[k]-() DELETE k WITH n MATCH (n)-[l]-() RETURN count(l)",
+    "MATCH (n)-[k:R]->() DELETE k WITH n, k OPTIONAL MATCH (n)-[l]-() RETURN type(k), count(l)",
+    "MATCH (n) DETACH DELETE n",
+    "MATCH (n:P) DETACH DELETE n",
+    "MATCH (n:P) WHERE n.id = 1 DETACH DELETE n WITH count(*) AS c MATCH (m) RETURN m.id, c",
+    "MATCH (n) WHERE NOT (n)--() DELETE n",
+    "MATCH (n) OPTIONAL MATCH (n)-[k:S]->(m) SET m.x = 1, k.y = 2 DELETE k",
+    "MATCH (n) OPTIONAL MATCH (n)-[k:S]->(m) SET m:Found REMOVE m.name DETACH DELETE m",
+    "MATCH (n) SET n.x = 1 WITH n MATCH (n)-[k]->(m) SET k.x = n.x + m.x DELETE k CREATE (n)-[:T]->(m)",
+    "MATCH (n) SET n.x = n.id WITH n ORDER BY n.x MERGE (q:P {x: n.x}) ON MATCH SET q.seen = true",
+    "MATCH (n) SET n.x = n.id, n:Active WITH n MATCH (n) WHERE n.x = 1 SET n.y = n.x DETACH DELETE n",
+    "MATCH (a:P) CREATE (b:New {x: a.id})-[:T]->(a) SET b:Made, a:Old DETACH DELETE a",
 ]
 """Statements with at least one step that can be carried out together."""
 
@@ -81,6 +125,20 @@ FAILING = [
     "UNWIND $rows AS r CREATE (p:Typed {id: r.x})",
     "UNWIND $rows AS r MERGE (p:Unique {id: r.id}) SET p.id = 3",
     "UNWIND $rows.id AS r CREATE (p:P)",
+    "MATCH (n) SET n.x = 1 / (n.id - 1)",
+    "MATCH (n) SET n.x = {}",
+    "MATCH (n) SET n.x = n",
+    "MATCH (n) DELETE n",
+    "MATCH (n) DELETE n CREATE (n)-[:T]->(:New)",
+    "MATCH (n) DETACH DELETE n SET n.x = 1",
+    "MATCH (n)-[k]->() DELETE k SET k.x = 1",
+    "MATCH (n) DETACH DELETE n SET n:Gone",
+    "MATCH ()-[k]->() SET k:Label",
+    "MATCH (n) SET n.id = 1, n:Unique",
+    "MATCH (n:P) SET n:Unique",
+    "MATCH (n) SET n:Given REMOVE n.name",
+    "MATCH ()-[k:Given]->() REMOVE k.w",
+    "MATCH (n) SET n:Typed, n.id = 'text'",
 ]
 ROW_BY_ROW = [
     "UNWIND $rows AS r CREATE (a:P {id: r.id}), (b:P {id: a.id})",
@@ -90,6 +148,13 @@ ROW_BY_ROW = [
     "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]-(b) RETURN k.w",
     "UNWIND $rows AS r MATCH (p:P) SET p.n = coalesce(p.n, 0) + 1",
     "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
+    "MATCH (n)--(m) SET n.id = n.id + 1",
+    "MATCH (n)--(m) SET n.id = m.id",
+    "MATCH (n) SET n = {x: n.id}",
+    "MATCH (n) SET n.x = COUNT { (n)--() }",
+    "MATCH (n) SET n:$(n.name)",
+    "MATCH p = (n)--() DELETE p",
+    "MATCH (n)--(m) SET n.name = null",
     "UNWIND [] AS r CREATE (:P)",
     "UNWIND null AS r CREATE (:P)",
 ]
@@ -105,8 +170,13 @@ RELATIONSHIPS = "MATCH (a)-[k]->(b) RETURN type(k) AS t, properties(k) AS p, pro
 
 
 def content(asked: Any) -> list[list[str]]:
-    """What is in a graph, or in what a transaction sees."""
-    return [sorted(repr(tuple(row)) for row in asked.query(text).fetchall()) for text in (NODES, RELATIONSHIPS)]
+    """What is in a graph, or in what a transaction sees: labels and properties have no order."""
+    return [sorted(repr(_unordered(row)) for row in asked.query(text).fetchall()) for text in (NODES, RELATIONSHIPS)]
+
+
+def _unordered(row: Any) -> list[Any]:
+    in_order = {dict: lambda each: sorted(each.items()), list: sorted}
+    return [in_order.get(type(each), lambda each: each)(each) for each in row]
 
 
 def outcome(asked: Any, text: str) -> Any:
@@ -122,12 +192,20 @@ def begun() -> Graph:
     graph.query(BEGIN)
     for rule in RULES:
         graph.query(rule)
+    assert graph._store.vertex_count  # what was made is the base of what follows
     return graph
+
+
+def use(patch: pytest.MonkeyPatch, least: int) -> None:
+    """Carry out so many rows together, and from so many on let the engine read them."""
+    patch.setattr(steps, "LEAST", least)
+    patch.setattr(batch_changes, "PATCHED", least)
+    patch.setattr(reading, "_SMALL", -1 if least == 1 else 1_000_000)
 
 
 def results(patch: pytest.MonkeyPatch, least: int, text: str) -> Any:
     """What a statement does to a graph, twice in one transaction and once more after it."""
-    patch.setattr(steps, "LEAST", least)
+    use(patch, least)
     graph = begun()
     found = []
     with graph.transaction() as transaction:
@@ -149,19 +227,21 @@ def test_these_fail(text: str) -> None:
 @pytest.mark.parametrize("text", TOGETHER)
 def test_steps_are_carried_out_together(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done = []
-    for name in ("create_nodes", "create_relationships"):
+    for name in ("create_nodes", "create_relationships", "patch_nodes", "patch_relationships"):
         own = getattr(overlay.Overlay, name)
-        monkeypatch.setattr(overlay.Overlay, name, lambda *args, own=own: done.append(1) or own(*args))
+        monkeypatch.setattr(
+            overlay.Overlay, name, lambda *args, own=own, **counts: done.append(1) or own(*args, **counts)
+        )
     assign = batch_steps.BatchSteps._assign_rows
     monkeypatch.setattr(batch_steps.BatchSteps, "_assign_rows", lambda *args: done.append(1) or assign(*args))
-    monkeypatch.setattr(steps, "LEAST", 1)
+    use(monkeypatch, 1)
     outcome(begun(), text)
     assert done
 
 
 @pytest.mark.parametrize("text", [each for each in TOGETHER if each.startswith("UNWIND")])
 def test_what_is_taken_back_leaves_nothing(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "LEAST", 1)
+    use(monkeypatch, 1)
     graph = begun()
     before = content(graph)
     with graph.transaction() as transaction:
@@ -179,7 +259,7 @@ def test_what_is_taken_back_leaves_nothing(text: str, monkeypatch: pytest.Monkey
 
 def test_statements_above_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(least: int) -> Any:
-        monkeypatch.setattr(steps, "LEAST", least)
+        use(monkeypatch, least)
         graph = begun()
         found = []
         with graph.transaction() as transaction:
@@ -211,8 +291,41 @@ def test_many_rows_in_a_folder_come_back(tmp_path: Any) -> None:
     assert content(Graph.open(tmp_path / "graph")) == wanted
 
 
+def test_many_changes_in_a_folder_come_back(tmp_path: Any) -> None:
+    rows = [{"id": number, "x": number * 2 if number % 3 else f"{number}"} for number in range(1500)]
+    made = Graph()
+    made.query("UNWIND $rows AS r CREATE (n:P {id: r.id})", {"rows": rows})
+    made.query("MATCH (a:P), (b:P {id: a.id % 7}) CREATE (a)-[:R {w: a.id}]->(b)")
+    made.save(tmp_path / "graph")
+    graph = Graph.open(tmp_path / "graph")
+    graph.query("MATCH (n:P {id: 3}) SET n.x = 'by itself'")
+    for text in (
+        "UNWIND $rows AS r MATCH (n:P {id: r.id}) SET n.x = r.x",
+        "MATCH (n) WHERE n.id % 2 = 0 SET n:Even, n += {y: n.id, z: date('2020-01-01')}",
+        "MATCH (n:Even) WHERE n.id > 20 REMOVE n:P, n.z",
+        "MATCH ()-[r]->() WHERE r.w > 9 SET r.w = r.w + 0.5, r.v = 'v'",
+        "MATCH (n)-[r:R]->() WHERE n.id % 5 = 0 DELETE r",
+        "MATCH (n) WHERE n.id % 11 = 10 DETACH DELETE n",
+    ):
+        assert graph.query(text, {"rows": rows}).stats.changes != overlay.Changes()
+        followed = Graph.open(tmp_path / "graph", read_only=True)
+        assert content(followed) == content(graph)
+        followed.close()
+    assert graph.query("MATCH (n) RETURN count(n), count(n.z), count(n.y)").fetchall() == [(1364, 10, 682)]
+    wanted = content(graph)
+    graph.close()
+    again = Graph.open(tmp_path / "graph")
+    assert content(again) == wanted
+    again.query("MATCH (n:Even) SET n.last = n.id")
+    again.checkpoint()
+    assert content(again) != wanted
+    wanted = content(again)
+    again.close()
+    assert content(Graph.open(tmp_path / "graph")) == wanted
+
+
 def test_a_step_that_can_not_be_done_together_changes_nothing_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "LEAST", 1)
+    use(monkeypatch, 1)
 
     def refused(self: Any, *args: Any) -> Any:
         raise Unbatched
@@ -233,3 +346,11 @@ def test_the_memory_limit_holds(text: str) -> None:
         graph.query(text, {"rows": ROWS * 50_000}, memory_limit=20_000_000)
     assert content(graph) == before
     graph.query(text, {"rows": ROWS * 10}, memory_limit=200_000_000)
+
+
+def test_the_memory_limit_holds_for_patches() -> None:
+    graph = Graph.from_records([{"id": number, "properties": {"x": number}} for number in range(100_000)], [])
+    graph.query("MATCH (n) SET n.y = n.x", memory_limit=50_000_000)
+    with pytest.raises(OutOfMemory):
+        graph.query("MATCH (n) SET n.z = n.x", memory_limit=1_500_000)
+    assert graph.query("MATCH (n) RETURN count(n.y), count(n.z)").fetchall() == [(100_000, 0)]

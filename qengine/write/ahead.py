@@ -1,0 +1,77 @@
+"""Which values that steps set are evaluated ahead, by the engine and for all rows, with what is read before them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from qengine._frozen import frozen
+from qengine.exec.scalar.entities import ENTITIES
+from qengine.plan import updates as up
+from qengine.plan.expr import Call, Expr, MapOf, Parameter, Property, Variable
+from qengine.plan.traverse import is_repeatable, preorder
+from qengine.write.column_values import SIMPLE
+
+__all__ = ["Ahead", "values_ahead"]
+
+
+@frozen
+class Ahead:
+    """A value that is evaluated ahead, as column ``name``.
+
+    ``apart``: it reads what the step sets, of its own subject: only where no subject comes twice it is what rows see.
+    """
+
+    name: str
+    expr: Expr
+    apart: bool
+
+
+def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
+    """Return the values by ``id`` of their expressions: those that nothing which steps do can change.
+
+    A step reads what those before it have done, and a row what the step has done for rows before it.
+    """
+    found: dict[int, Ahead] = {}
+    changed: set[str] = set()
+    often = Counter(id(expr) for step in steps for _, expr in _settings(step))
+    for step in steps:
+        settings = dict(_settings(step))
+        subject = step.subject.name if isinstance(step, up.SetProperty | up.SetProperties) and settings else ""  # type: ignore[attr-defined]
+        for expr in settings.values():
+            reads = _reads(expr)
+            if reads is None or often[id(expr)] > 1 or any(key in changed for _, key in reads):
+                continue
+            own = [name for name, key in reads if key in settings]
+            if reads and all(name == subject for name in own):
+                found[id(expr)] = Ahead(f"value {len(found)}", expr, apart=bool(own))
+        if isinstance(step, up.RemoveProperty):
+            changed.add(step.key)
+        elif settings:
+            changed.update(settings)
+        elif not isinstance(step, up.SetLabels):
+            break
+    return found
+
+
+def _settings(step: up.Step) -> Iterator[tuple[str, Expr]]:
+    """Give the properties that a step sets, where its text has them one by one."""
+    match step:
+        case up.SetProperty(subject=Variable(), key=key, value=value):
+            yield key, value
+        case up.SetProperties(subject=Variable(), value=MapOf(entries=entries), replace=False):
+            yield from entries
+
+
+def _reads(expr: Expr) -> list[tuple[str, str]] | None:
+    """Return which properties of which variables an expression reads; None where it reads anything else of a graph."""
+    found = []
+    for each in preorder(expr):
+        if not isinstance(each, SIMPLE) or (isinstance(each, Call) and each.name in ENTITIES):
+            return None
+        if isinstance(each, Property):
+            if not isinstance(each.subject, Variable | Parameter):
+                return None
+            if isinstance(each.subject, Variable):
+                found.append((each.subject.name, each.key))
+    return found if is_repeatable(expr) else None
