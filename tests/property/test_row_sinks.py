@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from qengine import Graph, QengineError, QueryTimeout, _native
 from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded_rows import FoldedRows
+from qengine.exec.host.folds import Fold
 from qengine.exec.host.joined_rows import JoinedRowsSink
+from qengine.exec.host.native_search import SearchHandle
 from qengine.testing.compare import difference
 from tests.examples import examples
 from tests.property.test_aggregate_by_node import outcome
@@ -273,6 +275,26 @@ def test_limits_are_kept(paths: Any) -> None:
     for end in ("RETURN k.w, count(*)", "RETURN a.id AS a, c.id AS c, k.w AS w ORDER BY w, a, c LIMIT 5"):
         with pytest.raises(QueryTimeout):
             graph.query(longer + end, timeout=0.3, threads=2).fetchall()
+
+
+@pytest.mark.parametrize("hint", ["search", "join(a, b | b, c)"])
+def test_a_search_is_closed_before_what_its_threads_fold_into(
+    paths: Any, monkeypatch: pytest.MonkeyPatch, hint: str
+) -> None:
+    graph, _ = paths
+    closed: list[str] = []
+
+    def noted(kind: type[Any], name: str) -> None:
+        close = kind.close
+        monkeypatch.setattr(kind, "close", lambda self: (closed.append(name), close(self))[1])
+
+    noted(SearchHandle, "search")
+    noted(Fold, "fold")
+    monkeypatch.setattr(FoldedRows, "_add", lambda *_: 1 // 0)
+    query = f"/*+ {hint} */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) RETURN k.w, count(*), min(b.f), min(c.id)"
+    with pytest.raises(ZeroDivisionError):
+        graph.query(query, threads=3).fetchall()
+    assert closed.index("search") < closed.index("fold")
 
 
 def test_counts_that_add_up_to_too_much_are_grouped_otherwise(diverted: list[tuple[int, int, int]]) -> None:

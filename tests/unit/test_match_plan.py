@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pytest
 
 from qengine import _native
 from qengine.exec.common.match_plan import STRUCTS
+from qengine.exec.host import joined_rows, row_sinks
 from qengine.storage.adjacency import PcsrStruct
 from qengine.storage.structs import STRUCTS as LOADING_STRUCTS
+
+SINK_STRUCTS = (
+    row_sinks.SOURCE, row_sinks.ROW_FOLD, row_sinks.ORDER_KEY, row_sinks.FIRST_ROWS, joined_rows.COLUMN,
+    joined_rows.TEST, joined_rows.JOINED_ROWS,
+)  # fmt: skip
 
 
 def native_layouts(function: str = "qe_plan_layout") -> list[list[int]]:
@@ -17,9 +28,10 @@ def native_layouts(function: str = "qe_plan_layout") -> list[list[int]]:
     return [list(part) for is_end, part in groupby(table[:n], lambda number: number == -1) if not is_end]
 
 
-def test_layouts_agree() -> None:
-    mirrored = [[dtype.itemsize, *(dtype.fields[name][1] for name in dtype.names)] for dtype in STRUCTS]
-    assert mirrored == native_layouts()
+@pytest.mark.parametrize(("structs", "function"), [(STRUCTS, "qe_plan_layout"), (SINK_STRUCTS, "qe_sink_layout")])
+def test_layouts_agree(structs: Sequence[np.dtype[Any]], function: str) -> None:
+    mirrored = [[dtype.itemsize, *(dtype.fields[name][1] for name in dtype.names)] for dtype in structs]
+    assert mirrored == native_layouts(function)
 
 
 def test_storage_mirrors_the_same_lists() -> None:

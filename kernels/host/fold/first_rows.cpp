@@ -11,20 +11,6 @@
 
 namespace qe::fold {
 
-struct OrderKey {
-  Column column;
-  int32_t descending, unused;
-};
-
-// keys: the most significant first. n_outputs: columns of the search's rows.
-struct FirstRowsPlan {
-  SinkSource source;
-  const OrderKey* keys;
-  Control* control;
-  int64_t limit;
-  int32_t n_keys, n_outputs;
-};
-
 namespace {
 
 constexpr size_t kRoom = 1024;  // rows beyond those that are wanted

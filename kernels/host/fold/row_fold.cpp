@@ -6,13 +6,6 @@
 
 namespace qe::fold {
 
-// Folds that all rows go to. They must outlive the sink.
-struct RowFoldPlan {
-  SinkSource source;
-  Fold* const* folds;
-  int32_t n_folds, unused;
-};
-
 namespace {
 
 class RowFold : public RowSink {

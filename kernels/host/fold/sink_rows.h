@@ -17,6 +17,28 @@ struct SinkSource {
   int32_t n_images, n_variables, n_conditions, weighted;
 };
 
+// Folds that all rows go to. They must outlive the sink.
+struct RowFoldPlan {
+  SinkSource source;
+  Fold* const* folds;
+  int32_t n_folds, unused;
+};
+
+// A key of an order.
+struct OrderKey {
+  Column column;
+  int32_t descending, unused;
+};
+
+// keys: the most significant first. n_outputs: columns of the search's rows.
+struct FirstRowsPlan {
+  SinkSource source;
+  const OrderKey* keys;
+  Control* control;
+  int64_t limit;
+  int32_t n_keys, n_outputs;
+};
+
 // A block of rows. chosen: their places in the chunk, from `begin` on where all rows are there.
 struct SinkBlock {
   Block block;

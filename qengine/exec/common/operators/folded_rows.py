@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -163,7 +163,7 @@ class FoldedRows:
             return None
         if diversion is not None and conditions is not None and self._is_bounded(folded):
             self._divert(folded, conditions, diversion)
-        return self._groups(folded, chain(waiting, batches), outer)
+        return self._groups(folded, waiting, batches, outer)
 
     def _elements_with(self, diversion: Diversion) -> dict[str, Elements] | None:
         """Return what may be bound to the variables that are folded or compared; None where rows count otherwise."""
@@ -181,11 +181,13 @@ class FoldedRows:
         context = self._runtime.context
         diversion.to(lambda source: FoldSink(source, folded.names, folded.folds, conditions, context))
 
-    def _groups(self, folded: Folded, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
-        left = (batch for batch in batches if not self._add(folded, batch))
+    def _groups(self, folded: Folded, waiting: list[Batch], batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        left = (batch for batch in chain(waiting, batches) if not self._add(folded, batch))
         try:
             yield from self.grouping.run(left, outer, folded.groups)
         finally:
+            if isinstance(batches, Generator):  # threads of a search may still fold
+                batches.close()
             folded.close()
 
     def _add(self, folded: Folded, batch: Batch) -> bool:
