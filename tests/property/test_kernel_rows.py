@@ -214,7 +214,14 @@ def test_values_are_summed_as_the_reference_does(pattern: str, wide: bool, gener
             assert [call.kernel for call in summed.program.schedules[0].every].count("values") == 1
             runtime = Runtime(graph._store, ExecutionContext({}))
             run = on_host._Run(summed.program, runtime, Masks(runtime), (), wide, general, values)
-            total = sum(factor * run._integers(vector) for factor, vector in run.term_vectors())
+            total = sum(factor * _integers(vector) for factor, vector in run.term_vectors())
             found = {vertex: number for vertex, number in enumerate(total) if number}
             rows = graph.query(text, device="reference").fetchall()
             assert found == {vertex: number for vertex, number, _ in rows if number}, text
+
+
+def _integers(vector: Any) -> Any:
+    """Return numbers of 64 bits, or of 128 with the lower words first, as Python's."""
+    if vector.ndim == 1:
+        return vector.astype(object)
+    return vector[:, 0].astype(object) + (vector[:, 1].astype(object) << 64)

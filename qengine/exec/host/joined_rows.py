@@ -14,6 +14,7 @@ from qengine.exec.common.columns import IntArray
 from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.hash_join import JoinTable
+from qengine.plan.physical import HashJoin
 
 __all__ = ["JoinedRowsSink"]
 
@@ -34,28 +35,22 @@ class JoinedRowsSink:
         The rows, which neither have images nor are weighted.
     inner
         Gets the joined rows; it is this one's to end and to close.
-    keys
-        Columns that are looked up.
+    operator
+        Says what is looked up, which equations must not all hold for a pair, and whether one partner is enough.
     outputs
         Columns of joined rows: of the source, or of ``built``.
     built
         int64[n] of the table's n rows.
-    apart
-        Equations that must not all hold for a pair.
-    once
-        Whether one partner for each row is enough.
     """
 
     def __init__(
         self,
         source: SinkSource,
         inner: RowSink,
+        operator: HashJoin,
         table: JoinTable,
-        keys: Sequence[str],
         outputs: Sequence[str],
         built: Mapping[str, IntArray],
-        apart: Sequence[Sequence[tuple[str, str]]],
-        once: bool,
         context: ExecutionContext,
     ) -> None:
         self.inner = inner
@@ -66,10 +61,10 @@ class JoinedRowsSink:
         def column(name: str) -> tuple[int, int, int]:
             return (0, place[name], 0) if name in place else (built[name].ctypes.data, 0, 0)
 
-        looked_up = np.array([place[name] for name in keys], np.int32)
+        looked_up = np.array([place[name] for name in operator.keys], np.int32)
         columns = np.array([column(name) for name in outputs], COLUMN)
-        tests = np.zeros(len(apart), TEST)
-        for test, equations in zip(tests, apart, strict=True):
+        tests = np.zeros(len(operator.apart), TEST)
+        for test, equations in zip(tests, operator.apart, strict=True):
             test["count"] = len(equations)
             for k, name in enumerate(name for equation in equations for name in equation):
                 test["operands"][k] = column(name)
@@ -77,7 +72,7 @@ class JoinedRowsSink:
         record = np.array(
             [
                 (table.address, *addresses, ctypes.addressof(context.control), inner.handle.value,
-                 len(columns), len(tests), once, 0)
+                 len(columns), len(tests), operator.semi, 0)
             ],
             JOINED_ROWS,
         )  # fmt: skip

@@ -77,7 +77,8 @@ def run_search(
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)
-    found = _run(store, resolved, search, seeds, rows if search.seeds else 1, context, masks, chunk_rows, diversion)
+    running = SearchHandle(resolved, seeds, rows if search.seeds else 1, context, chunk_rows)
+    found = _run(running, store, resolved, search, context, masks, chunk_rows, diversion)
     yield from completed(found, resolved, search, seeds, rows, chunk_rows)
 
 
@@ -103,18 +104,16 @@ def completed(
 
 
 def _run(
+    running: SearchHandle,
     store: ExecView,
     resolved: ResolvedSearch,
     search: Search,
-    seeds: Sequence[Ids],
-    rows: int,
     context: ExecutionContext,
     masks: MaskProvider,
     chunk_rows: int,
     diversion: SinkRequest | None,
 ) -> Iterator[SearchChunk]:
     """Yield what the native search finds; where nothing is enumerated, one count for each row."""
-    running = SearchHandle(resolved, seeds, rows, context, chunk_rows)
     sink: RowSink | None = None
     try:
         if resolved.summed and not search.seeds:

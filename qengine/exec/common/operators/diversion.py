@@ -15,6 +15,7 @@ from qengine.exec.common.operators.rows import filtered_stage
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.vertex_scan import scanned_level
 from qengine.exec.memory import Holding
 from qengine.plan import logical, physical
 from qengine.plan.expr import Comparison, Expr
@@ -67,6 +68,8 @@ def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
     if comparisons is None or build.runtime.matchers is not None or not isinstance(search, physical.Search):
         return None
     if search.seeds or not isinstance(search.input, logical.Unit):
+        return None
+    if joined is None and scanned_level(search, build.runtime) is not None:  # no thread finds them
         return None
     if joined is not None and (search.images or search.count is not None):
         return None

@@ -106,10 +106,7 @@ class JoinStage:
         built = {name: ids_of(column) for name, column in wanted.items()}
         outputs = (*source.outputs, *operator.emit)
         inner = sink_of(SinkSource(outputs, [outputs], weighted=False, orbits=1))
-        context = self._joining.context
-        return JoinedRowsSink(
-            source, inner, self._built.table, operator.keys, outputs, built, operator.apart, operator.semi, context
-        )
+        return JoinedRowsSink(source, inner, operator, self._built.table, outputs, built, self._joining.context)
 
 
 @frozen
