@@ -18,6 +18,7 @@ import zoneinfo
 
 from qengine.errors import ExecutionError
 from qengine.temporal.calendar import civil, days_of
+from qengine.temporal.fields import checked_nanoseconds
 from qengine.temporal.values import DAY, SECOND, DateTime
 
 __all__ = ["at_local", "at_moment", "in_zone", "parse_offset", "parse_zone"]
@@ -58,24 +59,36 @@ def parse_zone(text: str) -> int | str:
 
 
 def at_moment(utc: int, zone: int | str) -> DateTime:
-    """Return the moment ``utc`` (nanoseconds) seen from an offset or named zone."""
+    """Return the moment ``utc`` (nanoseconds) seen from an offset or named zone.
+
+    Raises
+    ------
+    ExecutionError
+        ``InvalidArgumentValue`` where its year, there or in UTC, is beyond those that dates may have.
+    """
     if isinstance(zone, int):
-        return DateTime.from_utc(utc, zone)
-    return DateTime.from_utc(utc, _offset_at(zone, utc // SECOND), zone)
+        return _seen(utc, zone)
+    return _seen(utc, _offset_at(zone, utc // SECOND), zone)
 
 
 def at_local(nanoseconds: int, zone: int | str, preferred: int | None = None) -> DateTime:
-    """Return the moment of a local time.
+    """Return the moment of a local time; ``ExecutionError`` as for ``at_moment``.
 
     Where clocks are set back, a local time comes twice: the one with the offset ``preferred``, else the first.
     Where they are set forward, a local time that is left out counts as so much later.
     """
     if isinstance(zone, int):
-        return DateTime.from_utc(nanoseconds - zone * SECOND, zone)
+        return _seen(nanoseconds - zone * SECOND, zone)
     if preferred is not None and _offset_at(zone, nanoseconds // SECOND - preferred) == preferred:
-        return DateTime.from_utc(nanoseconds - preferred * SECOND, preferred, zone)
+        return _seen(nanoseconds - preferred * SECOND, preferred, zone)
     utc = nanoseconds - _local_offset(zone, nanoseconds // SECOND) * SECOND
-    return DateTime.from_utc(utc, _offset_at(zone, utc // SECOND), zone)
+    return _seen(utc, _offset_at(zone, utc // SECOND), zone)
+
+
+def _seen(utc: int, offset: int, zone: str = "") -> DateTime:
+    checked_nanoseconds(utc)
+    checked_nanoseconds(utc + offset * SECOND)
+    return DateTime.from_utc(utc, offset, zone)
 
 
 def in_zone(value: DateTime) -> int | str:

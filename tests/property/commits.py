@@ -33,7 +33,8 @@ TEMPORAL = st.one_of(
     st.builds(LocalTime.from_nanoseconds, _TIMES),
     st.builds(lambda time, offset: Time.from_utc(time - offset * SECOND, offset), _TIMES, _OFFSETS),
     st.builds(LocalDateTime.from_nanoseconds, _MOMENTS),
-    st.builds(DateTime.from_utc, _MOMENTS, _OFFSETS),
+    st.builds(DateTime.from_utc, _MOMENTS.map(lambda utc: utc // 2), _OFFSETS),
+    st.builds(DateTime.from_utc, st.sampled_from((_FIRST_DAY * DAY, (_LAST_DAY + 1) * DAY - 1)), st.just(0)),
     st.datetimes(timezones=st.sampled_from([ZoneInfo(name) for name in _ZONES])).map(from_native),
     st.builds(Duration.from_parts, _WIDE, _WIDE, st.integers(-(2**63 - 1) * SECOND, 2**63 * SECOND - 1)),
 )
