@@ -21,6 +21,12 @@ STARTS = np.repeat(np.arange(NODES), DEGREE)
 ENDS = (STARTS * 7919 + np.tile(np.arange(DEGREE), NODES)) % NODES
 LOOPS = STARTS[STARTS == ENDS]  # a path of two relationships can't take one of these twice
 JOINED = (NODES * DEGREE**2 - len(LOOPS), NODES * (NODES - 1) // 2 * DEGREE**2 - int(LOOPS.sum()))
+PAIRS = np.unique(STARTS * NODES + ENDS)
+STEPS = ENDS.reshape(NODES, DEGREE)
+HALF = NODES // 2
+OVER = np.unique((np.arange(HALF)[:, None] * NODES + STEPS[STEPS[:HALF]].reshape(HALF, -1)).ravel())
+PATHS = (len(OVER), int((OVER // NODES).sum()))
+FOUND = (len(PAIRS), int((PAIRS // NODES).sum()))
 
 
 KINDS: dict[str, tuple[str, tuple[int, int]]] = {
@@ -31,6 +37,12 @@ KINDS: dict[str, tuple[str, tuple[int, int]]] = {
     "groups": (KEYS + "RETURN k, count(*) AS c", (ROWS, ALL)),
     "sums": (KEYS + f"RETURN x % {FEW} AS g, sum(k) AS s", (FEW, sum(range(FEW)))),
     "count distinct": (KEYS + "RETURN count(DISTINCT k) AS c", (1, ROWS)),
+    "different ends": ("MATCH (a:A)-->(b) RETURN DISTINCT a.id AS a, b.id AS b", FOUND),
+    "groups of ends": ("MATCH (a:A)-->(b) RETURN a.id AS a, b.id AS b, count(*) AS c", FOUND),
+    "groups of paths": (
+        "MATCH REPEATABLE ELEMENTS (a:A)-->(b)-->(c) WHERE a.id < 50000 RETURN a.id AS a, c.id AS c, count(b.id) AS n",
+        PATHS,
+    ),
     "join": ("/*+ join(a, b | b, c) */ MATCH (a:A)-->(b)-->(c) RETURN a.id AS a", JOINED),
 }
 

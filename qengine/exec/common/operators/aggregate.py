@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from qengine.errors import ResourceError
+from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec.common.aggregates import WEIGHED, total_weight, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces
@@ -52,11 +52,20 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
     pairs = None if folding is None else folded_pairs(operator, folding, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
+        given = False
         try:
-            yield from folded(outer, diversion if diversion is not None and diversion.takes(outer) else None)
+            for batch in folded(outer, diversion if diversion is not None and diversion.takes(outer) else None):
+                given = True
+                yield batch
+            return
         except ResourceError as error:
-            if error.code != "CountOverflow" or diversion is None:
+            spills = isinstance(error, OutOfMemory) and runtime.memory.limit is not None and folding is not None
+            if given or not (spills or (error.code == "CountOverflow" and diversion is not None)):
                 raise
+        if spills:
+            runtime.context.note(operator, "rows are grouped in parts: the groups of all don't fit")
+            yield from grouped(upstream(outer), outer)
+        else:
             yield from folded(outer, None)
 
     def folded(outer: Batch, diversion: Diversion | None) -> Iterator[Batch]:

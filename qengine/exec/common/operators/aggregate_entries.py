@@ -49,9 +49,15 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
-            groups = entries.groups(holding)
+            why = "values are not of one kind, or not finite"
+            try:
+                groups = entries.groups(holding)
+            except OutOfMemory:
+                if runtime.memory.limit is None:
+                    raise
+                groups, why = None, "the groups don't fit the memory"
             if groups is None:
-                runtime.context.note(operator, "rows are made: values are not of one kind, or not finite")
+                runtime.context.note(operator, f"rows are made: {why}")
                 holding.set(0)
                 yield from rows(outer)
                 return
