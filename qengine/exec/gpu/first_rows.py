@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.common.element_columns import Numbers
+from qengine.exec.common.fold_plan import COLUMN, MOST_VARIABLES
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
@@ -17,7 +18,6 @@ from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.fold_search import columns_of, lent_folds
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
 from qengine.exec.gpu.upload import device_plan
-from qengine.exec.host.folds import COLUMN, MOST_VARIABLES
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 

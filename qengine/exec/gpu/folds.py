@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.common.element_columns import IDS, Keyed, Numbers
+from qengine.exec.common.element_columns import Keyed, Numbers
+from qengine.exec.common.fold_plan import (
+    DISTINCT,
+    GREATEST,
+    LEAST,
+    MOST_VARIABLES,
+    PLAN,
+    Condition,
+    EntryLists,
+    Ids,
+    Task,
+    column_record,
+    condition_records,
+    key_records,
+    lists_record,
+    split_columns,
+    task_records,
+)
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
-from qengine.exec.host.folds import (
-    CONDITION,
-    DISTINCT,
-    GREATEST,
-    KEY,
-    LEAST,
-    LISTS,
-    MOST_VARIABLES,
-    PLAN,
-    TASK,
-    Condition,
-    EntryLists,
-    Ids,
-    Task,
-)
 from qengine.exec.view import ExecView
 
 __all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds", "rows_record"]
@@ -78,7 +80,7 @@ class DeviceFolds:
         self.run = run
         self.store = store
         self._held: list[Resident] = []
-        self._blocks: dict[int, tuple[Any, Any]] = {}  # by the host's address: the array, and its copy
+        self._blocks: dict[tuple[int, int], tuple[Any, Any]] = {}  # by the host's address and bytes: array, and copy
 
     @property
     def distinct_bytes(self) -> int:
@@ -105,17 +107,13 @@ class DeviceFolds:
         self._blocks.clear()
 
     def column(self, variable: int, numbers: Numbers) -> tuple[int, ...]:
-        """Return the fields of a ``host.folds.COLUMN`` record of numbers of a variable, with the device's addresses."""
+        """Return a ``COLUMN`` of numbers of a variable, with the device's addresses."""
         values, valid = 0, 0
         if numbers.values is not None:
             values = self.place(numbers.values, stored=numbers.stored)
         if numbers.validity:
             valid = self.place(np.frombuffer(numbers.keep.buffers()[0], np.uint8), stored=numbers.stored)
-        count = 0 if numbers.values is None else len(numbers.values)
-        return (
-            values, valid, numbers.base, count, numbers.offset, numbers.kind, variable,
-            int(numbers.whole or numbers.kind == IDS), 0,
-        )  # fmt: skip
+        return column_record(variable, numbers, values, valid)
 
     def uploaded(self, records: npt.NDArray[Any]) -> Any:
         """Return a block with a copy of records."""
@@ -136,12 +134,12 @@ class DeviceFolds:
             return 0
         if stored:
             return resident_array(self.store, array, self.run, self._held, "properties")
-        address = array.ctypes.data
-        if address not in self._blocks:
+        name = array.ctypes.data, array.nbytes
+        if name not in self._blocks:
             block = self.run.allocate(array.nbytes, "values of expressions")
             self.run.write(block, array)
-            self._blocks[address] = array, block
-        return int(self._blocks[address][1].ptr)
+            self._blocks[name] = array, block
+        return int(self._blocks[name][1].ptr)
 
 
 class DeviceFold:
@@ -162,11 +160,8 @@ class DeviceFold:
         self._most, self._total = most, 0
         self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
         self._slots = sum(task.digits for task in tasks)
-        self._records = (
-            self._folds.uploaded(
-                np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
-            ),
-            self._folds.uploaded(_task_records(tasks, self._column)),
+        self._records = tuple(
+            folds.uploaded(each) for each in (key_records(keys, self._column), task_records(tasks, self._column))
         )
         self._empty = self._folds.uploaded(_empty_record(tasks))
         self._found: tuple[Any, int] | None = None  # the places of groups in their order, and how many
@@ -211,22 +206,10 @@ class DeviceFold:
     def add_entries(self, lists: EntryLists, conditions: Sequence[Condition]) -> None:
         """Fold entries of lists, as ``exec.host.folds.Fold.add_entries``."""
         place = self._folds.place
-        dense = isinstance(lists.vertices, int)
-        owned = (lists.owners, lists.others, lists.admitted)
-        admitted = (0 if each is None else place(each, stored=False) for each in owned)
-        variables = (self._names.index(name) if name else -1 for name in (lists.owner, lists.end, lists.edge))
-        record = np.zeros(1, LISTS)
-        record[0] = (
-            0 if dense else place(lists.vertices, stored=True), place(lists.begins, stored=True),
-            place(lists.ends, stored=True), *admitted, lists.edge_base, len(lists.begins) - 1,
-            lists.vertices if dense else 0, *variables, lists.skip_loops, 0,
-        )  # fmt: skip
-        compared = self._folds.uploaded(
-            np.array(
-                [(self._column(*each.left), self._column(*each.right), int(each.op), 0) for each in conditions],
-                CONDITION,
-            )
-        )
+        owned = [0 if each is None else place(each, stored=True) for each in lists.arrays[:3]]
+        admitted = [0 if each is None else place(each, stored=False) for each in lists.arrays[3:]]
+        record = lists_record(lists, self._names, [*owned, *admitted])
+        compared = self._folds.uploaded(condition_records(conditions, self._column))
         for begin, end in self._pieces(0, int(lists.begins[-1])):
             self._pass(
                 "fold_entries", end - begin, self._table, record, np.uint64(compared.ptr),
@@ -240,14 +223,16 @@ class DeviceFold:
         places, codes, n = self._taken()
         width = sum(self._columns)
         if not n:
-            return [np.empty(0, np.int64) for _ in self._places], _split(np.empty((width, 0), np.int64), self._columns)
+            return [np.empty(0, np.int64) for _ in self._places], split_columns(
+                np.empty((width, 0), np.int64), self._columns
+            )
         with self._run.context.memory.holding("Aggregate") as holding:
             holding.also(8 * n * (2 * width + 2 * len(self._places) + 3))
         columns = self._run.allocate(8 * width * n, _WHAT)
         self._pass("fold_gather", n, self._table, places, np.uint64(n), np.uint64(columns.ptr))
         found = self._run.fetched(columns.ptr, width * n, np.int64).reshape(width, n)
         named = self._run.fetched(codes.data.ptr, n, np.uint64) if self._places else np.zeros(n, np.uint64)
-        return _key_codes(named, self._places), _split(found, self._columns)
+        return _key_codes(named, self._places), split_columns(found, self._columns)
 
     def different(self, of: DeviceFold) -> Ids:
         """Return how many groups there are of each of another's, as ``exec.host.folds.Fold.different``."""
@@ -357,16 +342,6 @@ def rows_record(columns: Sequence[Any], begin: int, end: int, weights: Any | Non
     return rows
 
 
-def _task_records(tasks: Sequence[Task], column: Callable[[str, Numbers], tuple[int, ...]]) -> npt.NDArray[Any]:
-    records, slot = [], 0
-    for task in tasks:
-        of = (0,) * 9 if task.numbers is None else column(task.variable, task.numbers)
-        has_column = int(task.numbers is not None)
-        records.append((of, task.operation, has_column, slot, task.digits, task.bits, task.scale))
-        slot += task.digits
-    return np.array(records, TASK)
-
-
 def _empty_record(tasks: Sequence[Task]) -> Ids:
     """Return the slots of a group of no rows."""
     ends = {LEAST: np.iinfo(np.int64).max, GREATEST: np.iinfo(np.int64).min}
@@ -380,8 +355,3 @@ def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids
         codes, code = np.divmod(codes, np.uint64(each))
         keys.append(code.astype(np.int64))
     return keys[::-1]
-
-
-def _split(columns: Ids, widths: Sequence[int]) -> list[list[Ids]]:
-    ends = np.cumsum(widths)
-    return [list(columns[end - width : end]) for end, width in zip(ends, widths, strict=True)]

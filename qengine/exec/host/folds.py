@@ -8,50 +8,38 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Control, Status
 from qengine._frozen import frozen
-from qengine.exec.common.element_columns import FLOATS, IDS, Keyed, Numbers
-from qengine.exec.common.match_plan import CompareOp
+from qengine.exec.common.element_columns import FLOATS, Keyed, Numbers
+from qengine.exec.common.fold_plan import (
+    COLUMN,
+    DISTINCT,
+    MOST_VARIABLES,
+    PLAN,
+    Condition,
+    EntryLists,
+    Ids,
+    Task,
+    column_record,
+    condition_records,
+    key_records,
+    lists_record,
+    split_columns,
+    task_records,
+)
 from qengine.exec.context import ExecutionContext
 
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
-__all__ = ["COLUMN", "COUNT", "DISTINCT", "GREATEST", "LEAST", "SUM", "Condition", "EntryLists", "Fold", "FoldedEnds",
-           "HostFolds", "Task", "column_record", "condition_records", "float_range"]  # fmt: skip
+__all__ = ["Fold", "FoldedEnds", "HostFolds", "column_on_host", "float_range"]
 
-COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
-"""As ``qe::fold::Operation``."""
-
-COLUMN = np.dtype(
-    [("values", "<u8"), ("validity", "<u8"), ("base", "<i8"), ("count", "<i8"), ("validity_offset", "<i8")]
-    + [(name, "<i4") for name in ("kind", "variable", "whole", "unused")]
-)
-KEY = np.dtype([("column", COLUMN), ("low", "<i8"), ("places", "<u8")])
-TASK = np.dtype(
-    [("column", COLUMN)]
-    + [(name, "<i4") for name in ("operation", "has_column", "slot", "digits")]
-    + [("bits", "<i8"), ("scale", "<f8")]
-)
-PLAN = np.dtype(
-    [("keys", "<u8"), ("tasks", "<u8"), ("places", "<u8"), ("most", "<u8")]
-    + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
-)
-LISTS = np.dtype(
-    [(name, "<u8") for name in ("vertices", "begins", "ends", "admits_owner", "admits_end", "admits_edge")]
-    + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
-    + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
-)
 PAIRS = np.dtype(
     [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
     + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]
 )
-CONDITION = np.dtype([("left", COLUMN), ("right", COLUMN), ("op", "<i4"), ("unused", "<i4")])
-
-MOST_VARIABLES = 8
 _DENSE_BYTES = 1 << 26  # of the tables of all threads
 _DENSE_SHARE = 4  # places for each row that is expected
 _FEW_PLACES = 1 << 12
@@ -59,32 +47,6 @@ _MOST_PLACES = 2**62
 _SUMMED_BITS = 62
 _CHUNK = 1 << 20
 _DISTINCT_BYTES = 1 << 24  # of the bits of different values, in the tables of all threads
-
-Ids = npt.NDArray[np.int64]
-
-
-@frozen
-class Task:
-    """An operation on the numbers of a variable's elements; ``numbers`` is None where rows are counted.
-
-    ``digits``: slots of its record; ``bits`` and ``scale``: of sums, as ``qe::fold::Task`` has them.
-    """
-
-    operation: int
-    variable: str = ""
-    numbers: Numbers | None = None
-    digits: int = 1
-    bits: int = 0
-    scale: float = 1.0
-
-
-@frozen
-class Condition:
-    """A comparison of numbers of two variables."""
-
-    op: CompareOp
-    left: tuple[str, Numbers]
-    right: tuple[str, Numbers]
 
 
 @frozen
@@ -94,32 +56,6 @@ class FoldedEnds:
     names: Sequence[str]
     weighted: bool
     conditions: Sequence[Condition] = ()
-
-
-@frozen
-class EntryLists:
-    """Relationships of one type, and which variables their owners, ends and themselves are, "" for none.
-
-    ``vertices``: uint32, or the first of as many as there are lists. A relationship's place among them is its local id.
-    ``owners``, ``others`` and ``admitted``: uint8, which vertices and relationships are wanted, None for all.
-    """
-
-    vertices: Any
-    begins: Any
-    ends: Any
-    edge_base: int
-    owner: str
-    end: str
-    edge: str
-    owners: Any = None
-    others: Any = None
-    admitted: Any = None
-    skip_loops: bool = False
-
-
-def digits_of(bits: int, room: int) -> int:
-    """Return how many digits numbers of so many bits have, where ``room`` bits are one."""
-    return max(1, -(-bits // room))
 
 
 class HostFolds:
@@ -134,22 +70,10 @@ class HostFolds:
         return Fold
 
 
-def column_record(names: Sequence[str], name: str, numbers: Numbers) -> tuple[int, ...]:
+def column_on_host(names: Sequence[str], name: str, numbers: Numbers) -> tuple[int, ...]:
     """Return a ``COLUMN`` of numbers of a variable, one of ``names``."""
-    values = numbers.values
-    address, count = (0, 0) if values is None else (values.ctypes.data, len(values))
-    return (
-        address, numbers.validity, numbers.base, count, numbers.offset, numbers.kind, list(names).index(name),
-        int(numbers.whole or numbers.kind == IDS), 0,
-    )  # fmt: skip
-
-
-def condition_records(names: Sequence[str], conditions: Sequence[Condition]) -> npt.NDArray[Any]:
-    """Return comparisons of variables among ``names`` as ``CONDITION``."""
-    return np.array(
-        [(column_record(names, *each.left), column_record(names, *each.right), int(each.op), 0) for each in conditions],
-        CONDITION,
-    )
+    values = 0 if numbers.values is None else numbers.values.ctypes.data
+    return column_record(names.index(name), numbers, values, numbers.validity)
 
 
 class Fold:
@@ -197,11 +121,10 @@ class Fold:
         for each in self._places:
             places *= each
         record = np.zeros(1, PLAN)
-        key_records = np.array([(self._column(name, key.numbers), key.low, key.places) for name, key in keys], KEY)
-        task_records = np.array([self._task(task, k) for k, task in enumerate(tasks)], TASK)
+        by, to_do = key_records(keys, self._column), task_records(tasks, self._column)
         self._hashed = hashed = not self._fits(places, rows)
         record[0] = (
-            key_records.ctypes.data, task_records.ctypes.data, places, most, len(keys), len(tasks),
+            by.ctypes.data, to_do.ctypes.data, places, most, len(keys), len(tasks),
             sum(self._slots), len(self._names), hashed, 0,
         )  # fmt: skip
         context.raise_for(
@@ -226,13 +149,7 @@ class Fold:
         )
 
     def _column(self, name: str, numbers: Numbers) -> tuple[int, ...]:
-        return column_record(self._names, name, numbers)
-
-    def _task(self, task: Task, place: int) -> tuple[Any, ...]:
-        column = (0,) * 9 if task.numbers is None else self._column(task.variable, task.numbers)
-        slot = sum(self._slots[:place])
-        has_column = int(task.numbers is not None)
-        return column, task.operation, has_column, slot, task.digits, task.bits, task.scale
+        return column_on_host(self._names, name, numbers)
 
     def add(self, ids: Sequence[Ids], n: int, weights: Ids | None) -> bool:
         """Fold rows: ids of each variable, and how often each counts; False, and nothing done, if that is too much."""
@@ -269,16 +186,9 @@ class Fold:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits.
         """
-        dense = isinstance(lists.vertices, int)
-        arrays = (None if dense else lists.vertices, lists.begins, lists.ends, lists.owners, lists.others,
-                  lists.admitted)  # fmt: skip
-        places = (self._names.index(name) if name else -1 for name in (lists.owner, lists.end, lists.edge))
-        record = np.zeros(1, LISTS)
-        record[0] = (
-            *(0 if each is None else each.ctypes.data for each in arrays), lists.edge_base, len(lists.begins) - 1,
-            lists.vertices if dense else 0, *places, lists.skip_loops, 0,
-        )  # fmt: skip
-        compared = self._compared(conditions)
+        addresses = [0 if each is None else each.ctypes.data for each in lists.arrays]
+        record = lists_record(lists, self._names, addresses)
+        compared = condition_records(conditions, self._column)
         self._keep += [record, compared, lists, conditions]  # an interrupted call may go on for a while
         self._context.run(
             self._library.qe_fold_entries, self._handle, record.ctypes.data, compared.ctypes.data, len(compared),
@@ -296,16 +206,13 @@ class Fold:
             Where numbers, or what all counts add up to, are too large; the fold is of no use any more.
         """
         root, end = (self._names.index(name) if name in self._names else -1 for name in pairs.names)
-        compared = self._compared(pairs.conditions)
+        compared = condition_records(pairs.conditions, self._column)
         record = np.zeros(1, PAIRS)
         record[0] = (
             terms.ctypes.data, compared.ctypes.data, len(terms), n, root, end, pairs.weighted, len(compared),
         )  # fmt: skip
         self._keep += [record, terms, compared, pairs]  # an interrupted call may go on for a while
         steps.call("qe_fold_pair_rows", self._handle, record.ctypes.data, int(steps.wide))
-
-    def _compared(self, conditions: Sequence[Condition]) -> Any:
-        return condition_records(self._names, conditions)
 
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes.
@@ -327,8 +234,7 @@ class Fold:
             self._library.qe_fold_take, self._handle, codes.ctypes.data, columns.ctypes.data,
             ctypes.byref(self._context.control), reads=n,
         )  # fmt: skip
-        ends = np.cumsum(self._columns)
-        return list(codes), [list(columns[end - width : end]) for end, width in zip(ends, self._columns, strict=True)]
+        return list(codes), split_columns(columns, self._columns)
 
     def different(self, of: Fold) -> Ids:
         """Return for each group of another, in their order, how many groups with its keys there are here.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
 
 import numpy as np
 
-from qengine import _native
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.hash_join import JoinTable
+from qengine.exec.host.row_sinks import NativeSink
 from qengine.plan.physical import HashJoin
 
 __all__ = ["JoinedRowsSink"]
@@ -26,7 +24,7 @@ JOINED_ROWS = np.dtype(
 )
 
 
-class JoinedRowsSink:
+class JoinedRowsSink(NativeSink):
     """Joins rows with those of a table.
 
     Parameters
@@ -53,9 +51,8 @@ class JoinedRowsSink:
         built: Mapping[str, IntArray],
         context: ExecutionContext,
     ) -> None:
+        super().__init__(table, built, context)
         self.inner = inner
-        self._library = _library()
-        self._handle = ctypes.c_void_p()
         place = {name: k for k, name in enumerate(source.outputs)}
 
         def column(name: str) -> tuple[int, int, int]:
@@ -76,20 +73,7 @@ class JoinedRowsSink:
             ],
             JOINED_ROWS,
         )  # fmt: skip
-        self._keep: list[Any] = [table, built, context]
         context.raise_for(self._library.qe_joined_rows_open(record.ctypes.data, ctypes.byref(self._handle)))
-
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        """The native sink."""
-        return self._handle
-
-    def rows(self) -> tuple[int, int, int]:
-        """Return how many rows were taken, joined and not: none is left out, or given."""
-        found = np.zeros(3, np.uint64)
-        self._library.qe_sink_rows(self._handle, found.ctypes.data)
-        taken, passed, given = found.tolist()
-        return taken, passed, given
 
     def end(self) -> None:
         """Make use of the joined rows."""
@@ -97,19 +81,5 @@ class JoinedRowsSink:
 
     def close(self) -> None:
         """Free both sinks."""
-        if self._handle:
-            self._library.qe_sink_close(self._handle)
-            self._handle = ctypes.c_void_p()
-            self.inner.close()
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_joined_rows_open.argtypes = (pointer, pointer)
-    library.qe_sink_rows.argtypes = (pointer, pointer)
-    library.qe_sink_rows.restype = None
-    library.qe_sink_close.argtypes = (pointer,)
-    library.qe_sink_close.restype = None
-    return library
+        super().close()
+        self.inner.close()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 import numpy as np
 
 from qengine import _native
 from qengine.exec.common.element_columns import Numbers
+from qengine.exec.common.fold_plan import COLUMN, Condition, condition_records
 from qengine.exec.common.row_sinks import SinkSource
 from qengine.exec.context import ExecutionContext
-from qengine.exec.host.folds import COLUMN, Condition, Fold, column_record, condition_records
+from qengine.exec.host.folds import Fold, column_on_host
 
-__all__ = ["FirstRowsSink", "FoldSink"]
+__all__ = ["FirstRowsSink", "FoldSink", "NativeSink"]
 
 SOURCE = np.dtype(
     [("columns", "<u8"), ("conditions", "<u8"), ("orbits", "<i8")]
@@ -28,26 +28,13 @@ FIRST_ROWS = np.dtype(
 )
 
 
-class _Sink:
-    """A native sink for rows for which all conditions hold.
+class NativeSink:
+    """A native sink, once ``handle`` is filled in; ``keep``: what it points into."""
 
-    Parameters
-    ----------
-    names
-        The variables that are read.
-    """
-
-    def __init__(self, source: SinkSource, names: Sequence[str], conditions: Sequence[Condition]) -> None:
+    def __init__(self, *keep: object) -> None:
         self._library = _library()
         self._handle = ctypes.c_void_p()
-        place = {name: k for k, name in enumerate(source.outputs)}
-        columns = np.array([[place[image[place[name]]] for name in names] for image in source.images], np.int32)
-        compared = condition_records(names, conditions)
-        self._keep: list[Any] = [columns, compared, conditions]
-        self._source = (
-            columns.ctypes.data, compared.ctypes.data, source.orbits, len(columns), len(names), len(compared),
-            source.weighted,
-        )  # fmt: skip
+        self._keep: list[object] = list(keep)
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -69,6 +56,26 @@ class _Sink:
         if self._handle:
             self._library.qe_sink_close(self._handle)
             self._handle = ctypes.c_void_p()
+
+
+class _Sink(NativeSink):
+    """A sink for rows for which all conditions hold.
+
+    Parameters
+    ----------
+    names
+        The variables that are read.
+    """
+
+    def __init__(self, source: SinkSource, names: Sequence[str], conditions: Sequence[Condition]) -> None:
+        place = {name: k for k, name in enumerate(source.outputs)}
+        columns = np.array([[place[image[place[name]]] for name in names] for image in source.images], np.int32)
+        compared = condition_records(conditions, partial(column_on_host, names))
+        super().__init__(columns, compared, conditions)
+        self._source = (
+            columns.ctypes.data, compared.ctypes.data, source.orbits, len(columns), len(names), len(compared),
+            source.weighted,
+        )  # fmt: skip
 
 
 class FoldSink(_Sink):
@@ -122,7 +129,7 @@ class FirstRowsSink(_Sink):
     ) -> None:
         super().__init__(source, names, conditions)
         ordered = np.array(
-            [(column_record(names, name, numbers), descending, 0) for name, numbers, descending in keys], ORDER_KEY
+            [(column_on_host(names, name, numbers), descending, 0) for name, numbers, descending in keys], ORDER_KEY
         )
         control = ctypes.addressof(context.control)
         record = np.array(
@@ -139,6 +146,7 @@ def _library() -> ctypes.CDLL:
     library.qe_row_fold_open.argtypes = (pointer, pointer)
     library.qe_row_fold_merge.argtypes = (pointer, pointer)
     library.qe_first_rows_open.argtypes = (pointer, pointer)
+    library.qe_joined_rows_open.argtypes = (pointer, pointer)
     library.qe_sink_rows.argtypes = (pointer, pointer)
     library.qe_sink_rows.restype = None
     library.qe_sink_close.argtypes = (pointer,)

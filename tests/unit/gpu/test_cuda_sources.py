@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from qengine.errors import DeviceError, InternalError, QueryTimeout
-from qengine.exec.common import match_plan
+from qengine.exec.common import fold_plan, match_plan
 from qengine.exec.gpu import (
     bfs_plan,
     bit_rows,
@@ -38,7 +38,6 @@ from qengine.exec.gpu.families import FAMILIES, MESSAGE_WINDOW
 from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
-from qengine.exec.host import folds
 from qengine.plan.kernels.gpu import MOST_KINDS
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -101,8 +100,14 @@ def test_structs_are_laid_out_as_on_the_host(architecture: int) -> None:
 
 
 def test_folds_get_what_they_expect() -> None:
-    named = {"Column": folds.COLUMN, "Key": folds.KEY, "Task": folds.TASK, "Plan": folds.PLAN, "Lists": folds.LISTS}
-    named |= {"Condition": folds.CONDITION, "DeviceTable": device_folds.TABLE, "FoldRows": device_folds.ROWS}
+    named = {
+        "Column": fold_plan.COLUMN,
+        "Key": fold_plan.KEY,
+        "Task": fold_plan.TASK,
+        "Plan": fold_plan.PLAN,
+        "Lists": fold_plan.LISTS,
+    }
+    named |= {"Condition": fold_plan.CONDITION, "DeviceTable": device_folds.TABLE, "FoldRows": device_folds.ROWS}
     check_layouts("fold/fold.cu", {f"fold::{name}": dtype for name, dtype in named.items()}, 90)
     check_layouts("fold/first_rows.cu", {"SortKey": first_rows.SORT_KEY}, 90)
 

@@ -12,6 +12,7 @@ from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
+from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
@@ -25,7 +26,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
 
 if TYPE_CHECKING:
-    from qengine.exec.host.folds import Condition, EntryLists
     from qengine.storage.store import EdgeType
 
 __all__ = ["aggregate_entries_stage"]
@@ -188,7 +188,6 @@ class _Entries:
                 yield _Way(info, lists, True, skip or either)
 
     def _lists(self, way: _Way, first: Any, second: Any) -> EntryLists:
-        from qengine.exec.host.folds import EntryLists
 
         assert self._second is not None
         names = [name if name in self._names else "" for name in (self._first.name, self._second.name)]
@@ -227,8 +226,6 @@ class _Entries:
 
     def _compared(self, kind: EdgeType) -> list[Condition] | None:
         """Return the conditions on relationships of a type; None where one never holds, for a property is null."""
-        from qengine.exec.host.folds import Condition
-
         found = []
         for each in self._conditions:
             left, right = (self._property(at, key, kind) for at, key in _sides(each))
@@ -262,8 +259,9 @@ class _Entries:
         values = np.frombuffer(buffer, np.float64 if floats else np.int64, len(array), 8 * array.offset)
         valid = validity.address if array.null_count else 0
         return Numbers(
-            FLOATS if floats else INTEGERS, values, base + column.begin, False, True, valid, array.offset, array
-        )
+            FLOATS if floats else INTEGERS, values, base + column.begin, False, True, valid, array.offset, array,
+            stored=array is column.array,
+        )  # fmt: skip
 
 
 def _sides(condition: ColumnCondition) -> tuple[tuple[int, str], tuple[int, str]]:

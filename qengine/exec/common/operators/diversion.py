@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements, compared_numbers, elements_of
+from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.join import JoinStage, ids_of
 from qengine.exec.common.operators.matching import diverted_search_stage
@@ -21,9 +21,6 @@ from qengine.plan import logical, physical
 from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, operators
-
-if TYPE_CHECKING:
-    from qengine.exec.host.folds import Condition
 
 __all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
 
@@ -44,8 +41,6 @@ def compared_conditions(
     comparisons: Sequence[Comparison], elements: Mapping[str, Elements], runtime: Runtime, holding: Holding
 ) -> list[Condition] | None:
     """Return comparisons by numbers of all elements; None where their values have none."""
-    from qengine.exec.host.folds import Condition
-
     found = []
     for each in comparisons:
         numbers = compared_numbers(each.args[0], each.args[1], elements, runtime)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import Elements, Numbers, evaluations, ordered_numbers
+from qengine.exec.common.fold_plan import MOST_VARIABLES
 from qengine.exec.common.operators.diversion import Diversion, diversion_of
 from qengine.exec.common.operators.stage import Build
 from qengine.exec.common.runtime import Runtime
@@ -18,9 +19,7 @@ from qengine.plan.traverse import free_variables, is_repeatable
 __all__ = ["DivertedFirstRows", "diverted_first_rows"]
 
 _MOST_ROWS = 1 << 16  # that are wanted
-_MOST_VARIABLES = 8
 _A_ROW = 2  # elements that a key is evaluated for in the time that this saves for a row
-_GREATEST = 2**63 - 1
 
 
 def diverted_first_rows(
@@ -33,7 +32,7 @@ def diverted_first_rows(
     if diversion is None or not diversion.gives:
         return None
     elements = diversion.elements(frozenset(variable_of(key) for key, _ in keys))
-    if elements is None or len(elements) > _MOST_VARIABLES:
+    if elements is None or len(elements) > MOST_VARIABLES:
         return None
     return DivertedFirstRows(diversion, keys, limit, elements, build.runtime)
 

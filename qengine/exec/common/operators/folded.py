@@ -36,6 +36,7 @@ from qengine.exec.common.element_columns import (
     numbers_of,
     ranked,
 )
+from qengine.exec.common.fold_plan import COUNT, DISTINCT, GREATEST, LEAST, SUM, Task
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.plan.expr import AggregateCall, Expr, Variable
@@ -43,7 +44,7 @@ from qengine.plan.folding import variable_of
 from qengine.plan.logical import Aggregate
 
 if TYPE_CHECKING:
-    from qengine.exec.host.folds import Fold, Task
+    from qengine.exec.host.folds import Fold
 
 __all__ = ["FoldMaker", "Folded", "FoldedGroups"]
 
@@ -124,7 +125,7 @@ class Folded:
 
     def open(self, holding: Holding) -> bool:
         """Evaluate all expressions; False where one fails, or has values that can't be folded."""
-        from qengine.exec.host.folds import COUNT, Fold, Task
+        from qengine.exec.host.folds import Fold
 
         self._tasks[COUNT, None] = (0, Task(COUNT))
         for expr in self._keys:
@@ -203,8 +204,6 @@ class Folded:
 
     def _count(self, expr: Expr, column: Column) -> int:
         """Return the place of the task that counts values but null."""
-        from qengine.exec.host.folds import COUNT, Task
-
         name = variable_of(expr)
         elements = self._elements[name]
         numbers = numbers_of(expr, column, elements, self._runtime)
@@ -215,7 +214,6 @@ class Folded:
         return self._task(Task(COUNT, name, numbers), expr) if numbers.nullable else 0
 
     def _sum(self, expr: Expr, column: Column) -> _StateOf | None:
-        from qengine.exec.host.folds import SUM, Task
 
         name = variable_of(expr)
         numbers = numbers_of(expr, column, self._elements[name], self._runtime)
@@ -266,7 +264,6 @@ class Folded:
         return (digits, top) if digits <= _MOST_DIGITS and abs(top) < _MOST_EXPONENT else None
 
     def _extreme(self, expr: Expr, column: Column, greatest: bool, holding: Holding) -> _StateOf | None:
-        from qengine.exec.host.folds import GREATEST, LEAST, Task
 
         name = variable_of(expr)
         elements = self._elements[name]
@@ -296,8 +293,6 @@ class Folded:
 
     def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
         """Count different values: by a bit each where few are possible, else as groups."""
-        from qengine.exec.host.folds import DISTINCT, Task
-
         name = variable_of(expr)
         key = keyed(expr, self._elements[name], self._runtime)
         if key is None:

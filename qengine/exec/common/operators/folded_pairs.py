@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from qengine.errors import ResourceError
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.element_columns import Elements, elements_of
+from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.operators.diversion import compared_conditions, comparisons_between
 from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.common.operators.stage import Build
@@ -19,7 +20,7 @@ from qengine.plan.traverse import conjuncts
 
 if TYPE_CHECKING:
     from qengine.exec.common.operators.folded import Folded
-    from qengine.exec.host.folds import Condition, Fold
+    from qengine.exec.host.folds import Fold
 
 __all__ = ["FoldedPairs", "folded_pairs"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from qengine._frozen import replace
 from qengine.errors import OutOfMemory
@@ -12,6 +11,7 @@ from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import NodeColumn, RelationshipColumn
 from qengine.exec.common.element_columns import Elements, elements_of, evaluations
+from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded import Folded, FoldMaker
@@ -21,9 +21,6 @@ from qengine.exec.view import MaskProvider
 from qengine.plan import logical, physical
 from qengine.plan.folding import folded_variables, variable_of
 from qengine.plan.traverse import operators
-
-if TYPE_CHECKING:
-    from qengine.exec.host.folds import Condition
 
 __all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows", "searched_on_device"]
 
@@ -104,7 +101,7 @@ class FoldedRows:
         matchers, below = self._runtime.matchers, searched_on_device(self._operator, self._runtime)
         if matchers is None or below is None:
             return None
-        expected = int(min(below.rows or 0, 2**40))
+        expected = int(min(below.rows or 0, _MOST_ROWS))
         if expected < DEVICE_ROWS or not self.is_worth(expected):
             return None
         with matchers.folds(self._runtime.store, self._runtime.context) as folds:
