@@ -15,7 +15,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
 from qengine.write.base import Base
 from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
-from qengine.write.patch_table import PatchTable, apply_patches
+from qengine.write.patch_table import PatchTable, apply_patches, row_in
 from qengine.write.touched import TouchedValues
 
 __all__ = ["Changes", "Overlay"]
@@ -205,7 +205,7 @@ class Overlay:
 
     def _gone_by_patch(self, number: int) -> RelationshipState | None:
         own = (self.relationship_patches.by_place[place] for place in self._own_relationship_patches)
-        if not any(patch.deleted and number in patch.numbers for patch in own):
+        if not any(patch.deleted and row_in(patch, number) >= 0 for patch in own):
             return None
         state = self.base.relationship(number)
         return None if state is None else RelationshipState(state.type, state.start, state.end, _NO_PROPERTIES)

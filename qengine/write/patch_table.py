@@ -15,7 +15,7 @@ from qengine.storage.states import NodeState, Patch, RelationshipState
 from qengine.storage.variant import concatenate
 from qengine.temporal.arrow import to_values
 
-__all__ = ["PatchTable", "apply_patches", "names_in", "picked"]
+__all__ = ["PatchTable", "apply_patches", "names_in", "picked", "row_in"]
 
 _S = TypeVar("_S", NodeState, RelationshipState)
 _NONE = np.empty(0, np.int64)
@@ -81,11 +81,11 @@ class PatchTable:
 
     def names(self, number: int) -> bool:
         """Tell whether a patch names an element."""
-        return any(_row(each, number) >= 0 for each in self._patches)
+        return any(row_in(each, number) >= 0 for each in self._patches)
 
     def deletes_one(self, number: int) -> bool:
         """Tell whether a patch deletes an element."""
-        return any(each.deleted and _row(each, number) >= 0 for each in self._patches)
+        return any(each.deleted and row_in(each, number) >= 0 for each in self._patches)
 
     def deleted(self, numbers: Array) -> Array:
         """Tell which of some elements patches delete."""
@@ -185,7 +185,8 @@ def picked(patch: Patch, rows: Array) -> Patch:
     return Patch(patch.numbers[rows], columns, patch.added, patch.removed, patch.deleted)
 
 
-def _row(patch: Patch, number: int) -> int:
+def row_in(patch: Patch, number: int) -> int:
+    """Return the row of a patch that names an element, -1 for none."""
     row = int(np.searchsorted(patch.numbers, number))
     return row if row < len(patch.numbers) and patch.numbers[row] == number else -1
 
