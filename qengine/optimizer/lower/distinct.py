@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from qengine.optimizer.lower.demand import Demand, Reads
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Unit
-from qengine.plan.physical import Eliminate, HashJoin, Search
+from qengine.plan.physical import AggregateEntries, Eliminate, HashJoin, Search
 from qengine.plan.traverse import free_variables, is_repeatable, operators
 
 __all__ = ["distinct_as_groups", "is_read_soon"]
 
-_ROWS = 1e7
-"""Rows that are grouped in some tenths of a second at most, which is soon enough for the first result."""
+_ROWS, _ENTRIES = 1e7, 1e8
+"""Rows of a search, and entries of lists, that are grouped in some tenths of a second: soon enough for the first row."""
 
 
 def distinct_as_groups(operator: Distinct, demand: Demand) -> Aggregate | None:
@@ -37,4 +37,5 @@ def is_read_soon(root: Operator) -> bool:
     """Tell whether the rows that are grouped are known to be so few that nobody waits for them."""
     rows = [each.rows for each in operators(root) if isinstance(each, Search | HashJoin)]
     rows += [each.search.rows for each in operators(root) if isinstance(each, Eliminate)]
-    return all(each is not None and each <= _ROWS for each in rows)
+    most = _ENTRIES if isinstance(root, AggregateEntries) else _ROWS
+    return all(each is not None and each <= most for each in rows)
