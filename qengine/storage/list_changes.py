@@ -118,13 +118,19 @@ def list_change(
         return None
     firsts = np.cumsum(lengths) - lengths
     own = np.repeat(touched, lengths)
+    filled = lengths > 0  # new vertices have no list before, and no group there
     neighbours = lists.neighbours[places]
     kept = ~among(places, edit.removed)
     left = own[kept], neighbours[kept].astype(np.int64)
     if vertices is not None:
         left = vertices.follow(left[0]), vertices.follow(left[1])
     return ListChange(
-        _Few(touched.astype(np.uint32), firsts.astype(np.uint64), (firsts + lengths).astype(np.uint64), neighbours),
+        _Few(
+            touched[filled].astype(np.uint32),
+            firsts[filled].astype(np.uint64),
+            (firsts + lengths)[filled].astype(np.uint64),
+            neighbours,
+        ),
         _few(np.concatenate((left[0], owners)), np.concatenate((left[1], entries))),
     )
 
