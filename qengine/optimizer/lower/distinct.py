@@ -10,7 +10,7 @@ from qengine.plan.traverse import free_variables, is_repeatable, operators
 __all__ = ["distinct_as_groups", "is_read_soon"]
 
 _ROWS, _ENTRIES = 1e7, 1e8
-"""Rows of a search, and entries of lists, that are grouped in some tenths of a second: soon enough for the first row."""
+"""Rows of a search, and entries of lists, that are grouped soon enough for the first row to be given."""
 
 
 def distinct_as_groups(operator: Distinct, demand: Demand) -> Aggregate | None:

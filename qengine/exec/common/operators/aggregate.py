@@ -24,6 +24,7 @@ from qengine.exec.common.operators.folded_pairs import folded_pairs
 from qengine.exec.common.operators.folded_rows import folded_rows
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.spill.given_back import give_back
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
 from qengine.plan.traverse import free_variables
@@ -64,6 +65,7 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
                 raise
         if spills:
             runtime.context.note(operator, "rows are grouped in parts: the groups of all don't fit")
+            give_back(runtime.context)
             yield from grouped(upstream(outer), outer)
         else:
             yield from folded(outer, None)

@@ -20,6 +20,7 @@ from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.memory import Holding
+from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
 from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.pattern import Direction
@@ -59,6 +60,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if groups is None:
                 runtime.context.note(operator, f"rows are made: {why}")
                 holding.set(0)
+                give_back(runtime.context)
                 yield from rows(outer)
                 return
             if not groups.length:
