@@ -1,0 +1,71 @@
+"""Writes a graph as a script of Cypher that Neo4j runs, too, and ``Graph.from_cypher`` reads.
+
+Nodes are created with a label and a property that tell them apart, relationships find their ends by these, and the last
+statements take them away again. Each statement has some hundred rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from qengine.formats.literals import literal_text, name_text
+from qengine.formats.parts import node_parts, relationship_parts
+from qengine.storage.store import GraphStore
+
+__all__ = ["KEY", "LABEL", "UNDIRECTED", "write_cypher"]
+
+LABEL, KEY = "UNIQUE IMPORT LABEL", "UNIQUE IMPORT ID"
+"""What marks nodes while a script runs, as in APOC's exports."""
+UNDIRECTED = "// undirected: "
+"""What begins a script's first line where types have no direction; a JSON list of them follows."""
+_ROWS = 500
+
+
+def write_cypher(store: GraphStore, path: Path) -> None:
+    """Write a graph as a script."""
+    with path.open("w", encoding="utf-8") as file:
+        for statement in _statements(store):
+            file.write(statement)
+
+
+def _statements(store: GraphStore) -> Iterator[str]:
+    both_ways = [part.type for part in relationship_parts(store) if part.undirected]
+    if both_ways:
+        yield f"{UNDIRECTED}{json.dumps(both_ways)}\n"
+    marked = f"{name_text(LABEL)} {{{name_text(KEY)}: "
+    if store.relationship_count:
+        yield (
+            f"CREATE CONSTRAINT unique_import_name FOR (n:{name_text(LABEL)}) REQUIRE n.{name_text(KEY)} IS UNIQUE;\n"
+        )
+    for nodes in node_parts(store):
+        labels = "".join(f":{name_text(each)}" for each in nodes.labels)
+        rows = (
+            f"{{id: {id}, properties: {literal_text(properties)}}}"
+            for id, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
+        )
+        for text in _lists(rows):
+            yield f"UNWIND [{text}] AS row\nCREATE (n{labels}:{marked}row.id}}) SET n += row.properties;\n"
+    for links in relationship_parts(store):
+        ends = zip(links.start.tolist(), links.end.tolist(), links.property_maps(), strict=True)
+        rows = (
+            f"{{start: {start}, end: {end}, properties: {literal_text(properties)}}}" for start, end, properties in ends
+        )
+        for text in _lists(rows):
+            yield (
+                f"UNWIND [{text}] AS row\nMATCH (a:{marked}row.start}}), (b:{marked}row.end}})\n"
+                f"CREATE (a)-[r:{name_text(links.type)}]->(b) SET r += row.properties;\n"
+            )
+    if store.relationship_count:
+        yield "DROP CONSTRAINT unique_import_name;\n"
+    if store.vertex_count:
+        yield f"MATCH (n:{name_text(LABEL)}) REMOVE n:{name_text(LABEL)} REMOVE n.{name_text(KEY)};\n"
+
+
+def _lists(rows: Iterable[str]) -> Iterator[str]:
+    """Join rows, some hundred at a time."""
+    all_rows = iter(rows)
+    while some := list(islice(all_rows, _ROWS)):
+        yield ",\n".join(some)
