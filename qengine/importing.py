@@ -149,6 +149,38 @@ class Importing:
                 return cls._loaded(jsonl.from_jsonl(path, given.undirected))
         return cls._loaded(tables_in.from_json_tables(source, given))
 
+    # ------------------------------------------------------------ scripts
+
+    @classmethod
+    def from_cypher(cls, source: Source, *, undirected: Iterable[str] = ()) -> Self:
+        """Make a graph by running a script of statements, which ``;`` separates, on an empty one.
+
+        The script is read as a stream. Statements that differ in literals alone (``CREATE (:Person {name: 'Ada'})``,
+        ``MATCH … CREATE``, ``MERGE … SET``) are parsed once and carried out thousands at a time; lists of maps that
+        ``UNWIND`` begins with are not parsed as expressions. Results of statements are dropped.
+
+        Parameters
+        ----------
+        source
+            A file, which may be packed (``.gz``), or the text. Lines such as ``:begin`` and ``:commit`` are left out.
+        undirected
+            Names of the types that have no direction.
+
+        Raises
+        ------
+        QengineError
+            What a statement raises, with a note that tells which statement it is.
+        StorageError
+            For a file that is missing or no UTF-8 text.
+        """
+        from qengine import storage
+        from qengine.formats import cypher_in
+
+        types = dict.fromkeys([*cypher_in.undirected_types(source), *undirected])
+        graph = cls._loaded(storage.of_types(types))
+        cypher_in.run_script(graph, source)  # type: ignore[arg-type]
+        return graph
+
     # ------------------------------------------------------------ XML
 
     @classmethod

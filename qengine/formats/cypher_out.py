@@ -10,7 +10,9 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from qengine.errors import StorageError
 from qengine.formats.literals import literal_text, name_text
 from qengine.formats.parts import node_parts, relationship_parts
 from qengine.storage.store import GraphStore
@@ -41,17 +43,18 @@ def _statements(store: GraphStore) -> Iterator[str]:
             f"CREATE CONSTRAINT unique_import_name FOR (n:{name_text(LABEL)}) REQUIRE n.{name_text(KEY)} IS UNIQUE;\n"
         )
     for nodes in node_parts(store):
-        labels = "".join(f":{name_text(each)}" for each in nodes.labels)
+        labels = "".join(f":{name_text(each)}" for each in (*nodes.labels, LABEL))
         rows = (
-            f"{{id: {id}, properties: {literal_text(properties)}}}"
+            literal_text({KEY: id, **_storable(properties)})
             for id, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
         )
         for text in _lists(rows):
-            yield f"UNWIND [{text}] AS row\nCREATE (n{labels}:{marked}row.id}}) SET n += row.properties;\n"
+            yield f"UNWIND [{text}] AS row\nCREATE (n{labels}) SET n = row;\n"
     for links in relationship_parts(store):
         ends = zip(links.start.tolist(), links.end.tolist(), links.property_maps(), strict=True)
         rows = (
-            f"{{start: {start}, end: {end}, properties: {literal_text(properties)}}}" for start, end, properties in ends
+            f"{{start: {start}, end: {end}, properties: {literal_text(_storable(properties))}}}"
+            for start, end, properties in ends
         )
         for text in _lists(rows):
             yield (
@@ -62,6 +65,23 @@ def _statements(store: GraphStore) -> Iterator[str]:
         yield "DROP CONSTRAINT unique_import_name;\n"
     if store.vertex_count:
         yield f"MATCH (n:{name_text(LABEL)}) REMOVE n:{name_text(LABEL)} REMOVE n.{name_text(KEY)};\n"
+
+
+def _storable(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return properties that statements can set.
+
+    Raises
+    ------
+    StorageError
+        For a list with a null or a list in it, which graphs hold that were loaded of Arrow tables.
+    """
+    for key, value in properties.items():
+        if type(value) is list and any(each is None or type(each) is list for each in value):
+            raise StorageError(
+                f"The property {key} has the value {literal_text(value)!s:.80}, which no statement can set",
+                hint="Export to another format, or leave nulls out of lists.",
+            )
+    return properties
 
 
 def _lists(rows: Iterable[str]) -> Iterator[str]:

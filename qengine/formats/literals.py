@@ -15,7 +15,7 @@ from qengine.errors import ExecutionError, StorageError
 from qengine.spatial import SYSTEMS, Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
-__all__ = ["literal_text", "name_text", "parse_literal", "point_of", "string_text"]
+__all__ = ["call_function", "literal_text", "name_text", "parse_literal", "point_of", "string_text"]
 
 _FUNCTIONS: Final[Mapping[type, str]] = {
     Date: "date",
@@ -129,6 +129,21 @@ def point_of(fields: Mapping[str, Any]) -> Point:
         raise StorageError(f"{dict(fields)!r:.100} is no point: {error}") from None
 
 
+def call_function(name: str, argument: Any) -> Any:
+    """Return what a function of literals gives: ``date('…')`` and the like, ``point({…})``.
+
+    Raises
+    ------
+    StorageError
+        For another function, and an argument that it doesn't take.
+    """
+    if name == "point" and isinstance(argument, dict):
+        return point_of(argument)
+    if name not in _MAKERS or not isinstance(argument, str):
+        raise StorageError(f"{name}({argument!r:.80}) is no literal")
+    return _MAKERS[name](argument)
+
+
 def _float_text(value: float) -> str:
     if math.isfinite(value):
         return repr(value)
@@ -219,11 +234,7 @@ def _call(text: str, name: str, place: int, depth: int) -> tuple[Any, int]:
     closing = _next(text, place)
     if closing["mark"] != ")":
         raise _no_literal(text)
-    if name == "point" and isinstance(argument, dict):
-        return point_of(argument), closing.end()
-    if name not in _MAKERS or not isinstance(argument, str):
-        raise _no_literal(text)
-    return _MAKERS[name](argument), closing.end()
+    return call_function(name, argument), closing.end()
 
 
 def _float(text: str) -> float:
