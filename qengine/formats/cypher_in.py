@@ -1,8 +1,8 @@
 """Runs a script that makes a graph: as a stream, and statements that differ in literals alone many at a time.
 
 A statement is cut at its literals (``cypher_pieces``). What may be done with those of equal skeletons is told by the
-tree of the first (``cypher_shapes``); the others are not parsed. They become rows of ``UNWIND $rows AS row …`` with ``row.p0``, …
-instead of their literals. What can't be carried out so is run as it is written.
+tree of the first (``cypher_shapes``); the others are not parsed. They become rows of ``UNWIND $rows AS row …``
+with ``row.p0``, ``row.p1`` … instead of their literals. What can't be carried out so is run as it is written.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _statements(store: GraphStore) -> Iterator[str]:
             for id, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
         )
         for text in _lists(rows):
-            yield f"UNWIND [{text}] AS row\nCREATE (n{labels}) SET n = row;\n"
+            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row('row', (KEY, *nodes.columns))});\n"
     for links in relationship_parts(store):
         ends = zip(links.start.tolist(), links.end.tolist(), links.property_maps(), strict=True)
         rows = (
@@ -59,12 +59,18 @@ def _statements(store: GraphStore) -> Iterator[str]:
         for text in _lists(rows):
             yield (
                 f"UNWIND [{text}] AS row\nMATCH (a:{marked}row.start}}), (b:{marked}row.end}})\n"
-                f"CREATE (a)-[r:{name_text(links.type)}]->(b) SET r += row.properties;\n"
+                f"CREATE (a)-[:{name_text(links.type)}{_of_row('row.properties', links.columns)}]->(b);\n"
             )
     if store.relationship_count:
         yield "DROP CONSTRAINT unique_import_name;\n"
     if store.vertex_count:
         yield f"MATCH (n:{name_text(LABEL)}) REMOVE n:{name_text(LABEL)} REMOVE n.{name_text(KEY)};\n"
+
+
+def _of_row(row: str, keys: Iterable[str]) -> str:
+    """Return the properties of a pattern that a row holds; those that it lacks are null, and so not set."""
+    entries = ", ".join(f"{name_text(key)}: {row}.{name_text(key)}" for key in keys)
+    return f" {{{entries}}}" if entries else ""
 
 
 def _storable(properties: dict[str, Any]) -> dict[str, Any]:
