@@ -23,6 +23,7 @@ from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
 from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, shape_of
 from qengine.storage.given import given_path
+from qengine.syntax import ast
 
 if TYPE_CHECKING:
     from qengine.graph import Graph
@@ -38,10 +39,10 @@ _SHOWN = 60
 
 @record
 class _Family:
-    """Statements with equal skeletons: how they may be run, the text for many, and those that wait."""
+    """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows."""
 
     shape: str
-    many: str
+    many: tuple[str, ...]
     waiting: list[Piece] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
 
@@ -123,7 +124,7 @@ class _Runner:
             family = self._families[piece.skeleton] = _family(piece)
         if family.shape == ALONE:
             self.flush()
-            _ = self._graph.node_count  # a store is made of what was changed, in which many elements are found quickly
+            self._made_store()
             self._run(piece)
             return
         self._wait(family, piece, ())
@@ -154,7 +155,10 @@ class _Runner:
     def _run_many(self, family: _Family, waiting: Sequence[Piece], rows: list[Any]) -> None:
         if rows:
             try:
-                self._graph.query(family.many, {"rows": rows})
+                for text in family.many:
+                    self._graph.query(text, {"rows": rows})
+                    if len(family.many) > 1:
+                        self._made_store()
                 return
             except QengineError:
                 pass  # nothing of it stays; one by one, the statement that fails tells why
@@ -181,6 +185,10 @@ class _Runner:
     def _run(self, piece: Piece) -> None:
         self._told(piece, lambda: self._graph.query(piece.text))
 
+    def _made_store(self) -> None:
+        """Let a store be made of what was changed: many elements are found in it, and changed, together."""
+        _ = self._graph.node_count
+
     def _told(self, piece: Piece, run: Callable[[], Any]) -> None:
         try:
             run().close()
@@ -196,7 +204,7 @@ def _family(piece: Piece) -> _Family:
     from qengine.syntax import parse
 
     if not piece.literals:
-        return _Family(ALONE, "")
+        return _Family(ALONE, ())
     try:
         (statement,) = parse(piece.text)
         shape = shape_of(statement)
@@ -205,10 +213,22 @@ def _family(piece: Piece) -> _Family:
             parts += (f"{_ROW}.p{number}", text)
         many = "".join(parts)
         if shape != ALONE:
-            parse(many)
+            return _Family(shape, _parted(many, parse(many)[0]))
     except (QuerySyntaxError, ValueError):  # running it tells
-        return _Family(ALONE, "")
-    return _Family(shape, many)
+        return _Family(ALONE, ())
+    return _Family(shape, ())
+
+
+def _parted(text: str, statement: ast.Statement) -> tuple[str, ...]:
+    """Return the texts of ``MERGE (n …) SET …`` as two: nodes that there are before are changed many at a time."""
+    assert isinstance(statement.body, ast.Query)
+    _, merge, *sets = statement.body.clauses
+    if not isinstance(merge, ast.MergeClause) or len(merge.pattern.elements) > 1 or merge.on_create or merge.on_match:
+        return (text,)
+    if not sets or not all(isinstance(each, ast.SetClause) for each in sets):
+        return (text,)
+    unwind, node = text[: merge.span.start], text[merge.pattern.span.start : merge.pattern.span.end]
+    return (text[: merge.span.end], f"{unwind} MATCH {node} {text[merge.span.end :]}")
 
 
 def _list_family(rest: str) -> _Family:
@@ -219,8 +239,8 @@ def _list_family(rest: str) -> _Family:
     try:
         (statement,) = parse(many)
     except (QuerySyntaxError, ValueError):
-        return _Family(ALONE, many)
-    return _Family(shape_of(statement), many)
+        return _Family(ALONE, (many,))
+    return _Family(shape_of(statement), (many,))
 
 
 def _rows(waiting: Sequence[Piece]) -> list[dict[str, Any]] | None:

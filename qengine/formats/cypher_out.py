@@ -7,7 +7,7 @@ statements take them away again. Each statement has some hundred rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,17 +49,19 @@ def _statements(store: GraphStore) -> Iterator[str]:
             for id, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
         )
         for text in _lists(rows):
-            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row('row', (KEY, *nodes.columns))});\n"
+            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row((KEY, *nodes.columns))});\n"
     for links in relationship_parts(store):
-        ends = zip(links.start.tolist(), links.end.tolist(), links.property_maps(), strict=True)
+        start, end = (_free(name, links.columns) for name in ("start", "end"))
         rows = (
-            f"{{start: {start}, end: {end}, properties: {literal_text(_storable(properties))}}}"
-            for start, end, properties in ends
+            literal_text({start: one, end: other, **_storable(properties)})
+            for one, other, properties in zip(
+                links.start.tolist(), links.end.tolist(), links.property_maps(), strict=True
+            )
         )
         for text in _lists(rows):
             yield (
-                f"UNWIND [{text}] AS row\nMATCH (a:{marked}row.start}}), (b:{marked}row.end}})\n"
-                f"CREATE (a)-[:{name_text(links.type)}{_of_row('row.properties', links.columns)}]->(b);\n"
+                f"UNWIND [{text}] AS row\nMATCH (a:{marked}row.{start}}}), (b:{marked}row.{end}}})\n"
+                f"CREATE (a)-[:{name_text(links.type)}{_of_row(links.columns)}]->(b);\n"
             )
     if store.relationship_count:
         yield "DROP CONSTRAINT unique_import_name;\n"
@@ -67,9 +69,16 @@ def _statements(store: GraphStore) -> Iterator[str]:
         yield f"MATCH (n:{name_text(LABEL)}) REMOVE n:{name_text(LABEL)} REMOVE n.{name_text(KEY)};\n"
 
 
-def _of_row(row: str, keys: Iterable[str]) -> str:
+def _free(name: str, taken: Container[str]) -> str:
+    """Return a name that no property has."""
+    while name in taken:
+        name = f"_{name}"
+    return name
+
+
+def _of_row(keys: Iterable[str]) -> str:
     """Return the properties of a pattern that a row holds; those that it lacks are null, and so not set."""
-    entries = ", ".join(f"{name_text(key)}: {row}.{name_text(key)}" for key in keys)
+    entries = ", ".join(f"{name_text(key)}: row.{name_text(key)}" for key in keys)
     return f" {{{entries}}}" if entries else ""
 
 
