@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qengine.errors import StorageError
 from qengine.formats.options import (
+    NamingKeywords,
     Source,
     TableFileKeywords,
     TableFileOptions,
@@ -17,6 +18,7 @@ from qengine.formats.options import (
 from qengine.options import with_options
 
 if TYPE_CHECKING:
+    from qengine.formats.objects_in import Naming
     from qengine.storage.store import GraphStore
 
 __all__ = ["Importing"]
@@ -219,6 +221,190 @@ class Importing:
 
         return cls._loaded(from_gexf(_file(source), XmlOptions(type, label, undirected)))
 
+    # ------------------------------------------------------------ other libraries
+
+    @classmethod
+    def from_networkx(cls, graph: Any, **naming: Unpack[NamingKeywords]) -> Self:
+        """Make a graph of one of networkx: ``Graph``, ``DiGraph``, ``MultiGraph`` or ``MultiDiGraph``.
+
+        Parameters
+        ----------
+        graph
+            What networkx has made. Undirected graphs' relationships have no direction.
+        type, label
+            The type of relationships and the label of nodes that have none.
+        types, labels
+            The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
+        key
+            The property that a node's key becomes where it is an integer or a string, None for none.
+
+        Raises
+        ------
+        StorageError
+            For an object of another kind, and attributes that can't be properties.
+        """
+        from qengine.formats import objects_in
+
+        return cls._loaded(objects_in.from_networkx(graph, _naming(naming)))
+
+    @classmethod
+    def from_igraph(cls, graph: Any, **naming: Unpack[NamingKeywords]) -> Self:
+        """Make a graph of one of igraph: attributes of vertices and edges become properties.
+
+        Parameters
+        ----------
+        graph
+            What igraph has made. Undirected graphs' relationships have no direction.
+        type, label
+            The type of relationships and the label of nodes that have none.
+        types, labels
+            The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
+        key
+            The property that a node's key becomes where it is an integer or a string, None for none.
+
+        Raises
+        ------
+        StorageError
+            For an object of another kind, and attributes that can't be properties.
+        """
+        from qengine.formats import objects_in
+
+        return cls._loaded(objects_in.from_igraph(graph, _naming(naming)))
+
+    @classmethod
+    def from_rustworkx(cls, graph: Any, **naming: Unpack[NamingKeywords]) -> Self:
+        """Make a graph of one of rustworkx: ``PyGraph`` or ``PyDiGraph``, dicts as payloads become properties.
+
+        Parameters
+        ----------
+        graph
+            What rustworkx has made. Undirected graphs' relationships have no direction.
+        type, label
+            The type of relationships and the label of nodes that have none.
+        types, labels
+            The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
+        key
+            The property that a node's key becomes where it is an integer or a string, None for none.
+
+        Raises
+        ------
+        StorageError
+            For an object of another kind, and attributes that can't be properties.
+        """
+        from qengine.formats import objects_in
+
+        return cls._loaded(objects_in.from_rustworkx(graph, _naming(naming)))
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: Any,
+        *,
+        type: str = "E",
+        label: str | None = None,
+        weight: str | None = "weight",
+        undirected: bool = False,
+    ) -> Self:
+        """Make a graph of a square matrix of ``scipy.sparse``: a relationship for each stored entry.
+
+        Parameters
+        ----------
+        matrix
+            Entry (i, j) is a relationship from the node with ``id`` i to that with j.
+        type, label
+            The relationships' type and the nodes' label.
+        weight
+            The property that entries become, None for none.
+        undirected
+            Take the matrix as symmetric, and its upper half as relationships without direction.
+
+        Raises
+        ------
+        StorageError
+            For what is no sparse matrix, or not square.
+        """
+        from qengine.formats.objects_in import Naming, from_scipy
+
+        return cls._loaded(from_scipy(matrix, Naming(type, label), weight, undirected=undirected))
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        index: Any,
+        nodes: int | Mapping[str, Any] | None = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        type: str = "E",
+        label: str | None = None,
+        undirected: bool = False,
+    ) -> Self:
+        """Make a graph of an array of ends.
+
+        Parameters
+        ----------
+        index
+            Integers of shape (2, edges), of NumPy or a tensor: starts and ends, numbers of nodes from 0.
+        nodes
+            How many nodes there are, by default as many as ``index`` names; or properties, each one value a node.
+            Arrays of two dimensions become lists. The number of a node is its ``id``.
+        properties
+            Of relationships, each one value an edge.
+        type, label, undirected
+            The relationships' type, the nodes' label, and whether the edges have no direction.
+
+        Raises
+        ------
+        StorageError
+            For arrays of other shapes, and a number that is no node's.
+        """
+        from qengine.formats.objects_in import Naming, from_edge_index
+
+        return cls._loaded(from_edge_index(index, Naming(type, label), nodes, properties, undirected=undirected))
+
+    @classmethod
+    def from_pyg(cls, data: Any, *, type: str = "E", label: str | None = None, key: str | None = "id") -> Self:
+        """Make a graph of PyTorch Geometric's ``HeteroData`` or ``Data``.
+
+        Parameters
+        ----------
+        data
+            Node types become labels, edge types types. What holds one value, or one row, for each node or edge becomes
+            a property, rows lists.
+        type, label
+            The type and label for ``Data``, which has none.
+        key
+            The property that a node's place among those of its type becomes, None for none.
+
+        Raises
+        ------
+        StorageError
+            For another object, and an edge index that names no node.
+        """
+        from qengine.formats.objects_in import Naming, from_pyg
+
+        return cls._loaded(from_pyg(data, Naming(type, label, key=key)))
+
+    @classmethod
+    def from_kuzu(cls, source: Source) -> Self:
+        """Load the folder that Kùzu's ``EXPORT DATABASE`` has written, as Parquet or CSV.
+
+        Tables become labels and types, primary keys stay properties. Columns of structs and maps, which properties
+        can't hold, are left out.
+
+        Raises
+        ------
+        StorageError
+            For a folder without ``schema.cypher`` and ``copy.cypher``, and for files that can't be read.
+
+        Warns
+        -----
+        LoadingWarning
+            Of columns that are left out.
+        """
+        from qengine.formats.kuzu import from_kuzu
+
+        return cls._loaded(from_kuzu(source))
+
     # ------------------------------------------------------------ out
 
     def export(self, path: Source, format: str | None = None) -> None:
@@ -253,6 +439,19 @@ class Importing:
         from qengine.formats.export import export
 
         export(self._store, path, format)
+
+
+def _naming(given: NamingKeywords) -> Naming:
+    """Return what names a foreign graph's nodes and relationships.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that is none.
+    """
+    from qengine.formats.objects_in import Naming
+
+    return Naming(**given)
 
 
 def _file(source: Any) -> Path:

@@ -54,7 +54,8 @@ def write_graphml(store: GraphStore, path: Path) -> None:
         file.write('<key id="label" for="edge" attr.name="label" attr.type="string"/>\n')
         for (entity, name, kind), id in keys.items():
             file.write(f'<key id="{id}" for="{entity}" attr.name={_attribute(name)} {_type(kind)}/>\n')
-        file.write('<graph id="G" edgedefault="directed">\n')
+        both_ways = bool(links) and all(part.undirected for part, _ in links)
+        file.write(f'<graph id="G" edgedefault="{"undirected" if both_ways else "directed"}">\n')
         for node_part, columns in nodes:
             labels = _labels(node_part.labels)
             ids = pa.array(node_part.ids).cast(pa.string())
@@ -66,7 +67,7 @@ def write_graphml(store: GraphStore, path: Path) -> None:
             start, end = (pa.array(each).cast(pa.string()) for each in (part.start, part.end))
             ids = pa.array(np.arange(number, number + len(part.start))).cast(pa.string())
             number += len(part.start)
-            way = ' directed="false"' if part.undirected else ""
+            way = ' directed="false"' if part.undirected and not both_ways else ""
             rest = f'" label={_attribute(part.type)}{way}>'
             opening = _joined('<edge id="e', ids, '" source="n', start, '" target="n', end, rest)
             first = f'<data key="label">{_escaped(pa.array([part.type]))[0].as_py()}</data>'

@@ -8,11 +8,29 @@ from typing import TypeAlias, TypedDict
 
 from qengine._frozen import frozen
 
-__all__ = ["Files", "Source", "TableFileKeywords", "TableFileOptions", "TextFileKeywords", "TextFileOptions"]
+__all__ = [
+    "Files",
+    "NamingKeywords",
+    "Source",
+    "TableFileKeywords",
+    "TableFileOptions",
+    "TextFileKeywords",
+    "TextFileOptions",
+]
 
 Source: TypeAlias = str | PathLike[str]
 Files: TypeAlias = "Source | Sequence[Source] | Mapping[str, Source | Sequence[Source]] | None"
 """One file, several, or files by labels or type."""
+
+
+class NamingKeywords(TypedDict, total=False):
+    """The keywords of ``Graph.from_networkx``, ``from_igraph`` and ``from_rustworkx``."""
+
+    type: str
+    label: str | None
+    types: str | None
+    labels: str | None
+    key: str | None
 
 
 class TableFileKeywords(TypedDict, total=False):

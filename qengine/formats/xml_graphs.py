@@ -126,8 +126,6 @@ class _GraphML(_Reader):
         super().__init__(path, options)
         self.keys: dict[str, _Key] = {}
         self.key: _Key | None = None
-        self.special = ""
-        self.found_labels: tuple[str, ...] | None = None
         self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self.open: list[dict[str, str]] = []
         self.label_sets: dict[str, tuple[str, ...]] = {}
@@ -136,8 +134,8 @@ class _GraphML(_Reader):
         tag = tag.rpartition(" ")[2]
         if tag == "data":
             key = attributes["key"]
-            self.special = key if key in ("labels", "label") and key in self.attributes else ""
-            self.key = None if self.special else self.keys.get(key)
+            told = key in ("labels", "label") and key in self.attributes  # as an attribute, which is read
+            self.key = None if told or not self.open else self.keys.get(key)
             if self.key is not None:
                 self.begin_text()
         elif tag in ("node", "edge"):
