@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from qengine.errors import StorageError
 from qengine.formats.options import (
@@ -180,7 +180,7 @@ class Importing:
 
         types = dict.fromkeys([*cypher_in.undirected_types(source), *undirected])
         graph = cls._loaded(storage.of_types(types))
-        cypher_in.run_script(graph, source)  # type: ignore[arg-type]
+        cypher_in.run_script(cast("cypher_in.Target", graph), source)
         return graph
 
     # ------------------------------------------------------------ XML

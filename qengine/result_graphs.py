@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
-if TYPE_CHECKING:
-    from qengine.result import Result
+from collections.abc import Iterator
+from typing import Any
 
 __all__ = ["GraphForms"]
 
@@ -16,6 +14,10 @@ class GraphForms:
     Nodes and relationships are taken wherever they stand: as columns, in lists, maps and paths. Each is taken once, and
     the ends of a relationship that no row holds come without properties.
     """
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows that are left."""
+        raise NotImplementedError
 
     def to_networkx(self) -> Any:
         """Return the graph as a ``networkx.MultiDiGraph`` (networkx must be installed).
@@ -30,7 +32,7 @@ class GraphForms:
         """
         from qengine.formats.objects_out import to_networkx
 
-        return to_networkx(cast("Result", self))
+        return to_networkx(self)
 
     def to_igraph(self) -> Any:
         """Return the graph as a directed ``igraph.Graph`` (igraph must be installed).
@@ -45,7 +47,7 @@ class GraphForms:
         """
         from qengine.formats.objects_out import to_igraph
 
-        return to_igraph(cast("Result", self))
+        return to_igraph(self)
 
     def to_rustworkx(self) -> Any:
         """Return the graph as a ``rustworkx.PyDiGraph`` (rustworkx must be installed).
@@ -59,7 +61,7 @@ class GraphForms:
         """
         from qengine.formats.objects_out import to_rustworkx
 
-        return to_rustworkx(cast("Result", self))
+        return to_rustworkx(self)
 
     def to_scipy(self, weight: str | None = None) -> tuple[Any, Any]:
         """Return the graph as a sparse matrix, with the ids of its nodes (SciPy must be installed).
@@ -84,7 +86,7 @@ class GraphForms:
         """
         from qengine.formats.objects_out import to_scipy
 
-        return to_scipy(cast("Result", self), weight)
+        return to_scipy(self, weight)
 
     def to_pyg(self) -> Any:
         """Return the graph as ``torch_geometric.data.HeteroData`` (PyTorch Geometric must be installed).
@@ -100,4 +102,4 @@ class GraphForms:
         """
         from qengine.formats.objects_out import to_pyg
 
-        return to_pyg(cast("Result", self))
+        return to_pyg(self)

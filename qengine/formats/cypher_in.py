@@ -8,11 +8,11 @@ with ``row.p0``, ``row.p1`` … instead of their literals. What can't be carried
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -25,16 +25,24 @@ from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, shape_of
 from qengine.storage.given import given_path
 from qengine.syntax import ast
 
-if TYPE_CHECKING:
-    from qengine.graph import Graph
-
-__all__ = ["open_script", "run_script", "undirected_types"]
+__all__ = ["Target", "open_script", "run_script", "undirected_types"]
 
 _ROW = "`row of the script`"
 _ROWS = 1 << 14  # statements that are carried out together
 _FAMILIES = 4096
 _LEAST = 4  # statements that are worth a table
 _SHOWN = 60
+
+
+class Target(Protocol):
+    """What a script makes: a graph."""
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+
+    def query(self, text: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Carry out a statement."""
 
 
 @record
@@ -78,7 +86,7 @@ def undirected_types(source: str | PathLike[str]) -> list[str]:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
 
 
-def run_script(graph: Graph, source: str | PathLike[str]) -> None:
+def run_script(graph: Target, source: str | PathLike[str]) -> None:
     """Carry out the statements of a script.
 
     Raises
@@ -105,7 +113,7 @@ def run_script(graph: Graph, source: str | PathLike[str]) -> None:
 class _Runner:
     """Carries out statements; those that may change places or be run together wait for others like them."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Target) -> None:
         self._graph = graph
         self._families: dict[tuple[str, ...], _Family] = {}
         self._lists: dict[str, _Family] = {}

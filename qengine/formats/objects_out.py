@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qengine._frozen import record
 from qengine.errors import Unsupported
 from qengine.types import Node, Path, Relationship
-
-if TYPE_CHECKING:
-    from qengine.result import Result
 
 __all__ = ["Elements", "to_igraph", "to_networkx", "to_pyg", "to_rustworkx", "to_scipy"]
 
@@ -25,10 +22,10 @@ class Elements:
     relationships: dict[int, Relationship] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, result: Result) -> Elements:
+    def of(cls, rows: Iterable[Any]) -> Elements:
         """Gather what the rows that are left hold, in lists, maps and paths, too."""
         found = cls()
-        for row in result:
+        for row in rows:
             found.add(row)
         for link in found.relationships.values():
             found.nodes.setdefault(link.start, None)
@@ -56,34 +53,34 @@ class Elements:
         return {id: place for place, id in enumerate(self.nodes)}
 
 
-def to_networkx(result: Result) -> Any:
+def to_networkx(rows: Iterable[Any]) -> Any:
     """Return a ``networkx.MultiDiGraph``, as ``Result.to_networkx`` says."""
     networkx = _imported("networkx")
-    found = Elements.of(result)
+    found = Elements.of(rows)
     graph = networkx.MultiDiGraph()
     graph.add_nodes_from((id, _node(node)) for id, node in found.nodes.items())
     graph.add_edges_from((each.start, each.end, id, _link(each)) for id, each in found.relationships.items())
     return graph
 
 
-def to_igraph(result: Result) -> Any:
+def to_igraph(rows: Iterable[Any]) -> Any:
     """Return an ``igraph.Graph``, as ``Result.to_igraph`` says."""
     igraph = _imported("igraph")
-    found = Elements.of(result)
+    found = Elements.of(rows)
     places = found.places()
     links = list(found.relationships.values())
     graph = igraph.Graph(len(places), [(places[each.start], places[each.end]) for each in links], directed=True)
     nodes = [{"id": id, **_node(node)} for id, node in found.nodes.items()]
-    for rows, owner in ((nodes, graph.vs), ([_link(each) for each in links], graph.es)):
-        for key in dict.fromkeys(key for row in rows for key in row):
-            owner[key] = [row.get(key) for row in rows]
+    for attributes, owner in ((nodes, graph.vs), ([_link(each) for each in links], graph.es)):
+        for key in dict.fromkeys(key for each in attributes for key in each):
+            owner[key] = [each.get(key) for each in attributes]
     return graph
 
 
-def to_rustworkx(result: Result) -> Any:
+def to_rustworkx(rows: Iterable[Any]) -> Any:
     """Return a ``rustworkx.PyDiGraph``, as ``Result.to_rustworkx`` says."""
     rustworkx = _imported("rustworkx")
-    found = Elements.of(result)
+    found = Elements.of(rows)
     places = found.places()
     graph = rustworkx.PyDiGraph(multigraph=True)
     graph.add_nodes_from([{"id": id, **_node(node)} for id, node in found.nodes.items()])
@@ -92,15 +89,15 @@ def to_rustworkx(result: Result) -> Any:
     return graph
 
 
-def to_scipy(result: Result, weight: str | None) -> tuple[Any, Any]:
+def to_scipy(rows: Iterable[Any], weight: str | None) -> tuple[Any, Any]:
     """Return a sparse matrix and the nodes' ids, as ``Result.to_scipy`` says."""
     import numpy as np
 
     sparse = _imported("scipy.sparse", "scipy")
-    found = Elements.of(result)
+    found = Elements.of(rows)
     places = found.places()
     links = list(found.relationships.values())
-    rows, columns = ([places[getattr(each, end)] for each in links] for end in ("start", "end"))
+    starts, ends = ([places[getattr(each, end)] for each in links] for end in ("start", "end"))
     if weight is None:
         values = np.ones(len(links), np.int64)
     else:
@@ -109,15 +106,15 @@ def to_scipy(result: Result, weight: str | None) -> tuple[Any, Any]:
             raise Unsupported(f"A relationship's {weight} is {wrong[0]!r:.40}, no number, so there is no matrix of it.")
         values = np.array(given, np.float64)
     size = len(places)
-    ends = (np.array(rows, np.int64), np.array(columns, np.int64))
-    matrix = sparse.coo_array((values, ends), shape=(size, size)).tocsr()
+    entries = (np.array(starts, np.int64), np.array(ends, np.int64))
+    matrix = sparse.coo_array((values, entries), shape=(size, size)).tocsr()
     return matrix, np.array(list(places), np.int64)
 
 
-def to_pyg(result: Result) -> Any:
+def to_pyg(rows: Iterable[Any]) -> Any:
     """Return a ``torch_geometric.data.HeteroData``, as ``Result.to_pyg`` says."""
     data, torch = _imported("torch_geometric.data", "torch-geometric"), _imported("torch")
-    found = Elements.of(result)
+    found = Elements.of(rows)
     graph = data.HeteroData()
     kinds: dict[str, list[int]] = {}
     for id, node in found.nodes.items():
