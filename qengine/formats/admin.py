@@ -125,7 +125,7 @@ def add_table(builder: Builder, given: AdminTable) -> None:
 
 def _add_nodes(builder: Builder, given: AdminTable) -> None:
     keys = [place for place, column in enumerate(given.columns) if column.role == "ID"]
-    columns = _properties(given)
+    columns: dict[str, Any] = {}
     column = label = None
     if keys:
         parts = [_keys(given, place) for place in keys]
@@ -133,6 +133,7 @@ def _add_nodes(builder: Builder, given: AdminTable) -> None:
         for place, part in zip(keys, parts, strict=True):
             if name := given.columns[place].name:
                 columns[name] = _typed_key(part, given, place)
+    columns |= _properties(given)
     space = given.columns[keys[0]].space if keys else ""
     label = given.find("LABEL")
     for names, rows in _groups(given, label):

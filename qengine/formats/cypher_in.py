@@ -75,13 +75,11 @@ def undirected_types(source: str | PathLike[str]) -> list[str]:
     """Return the types that a script's first line tells to have no direction."""
     import json
 
-    with open_script(source) as file:
-        first = file.readline() if not isinstance(file, io.StringIO) else file.getvalue().partition("\n")[0]
-    if not first.startswith(UNDIRECTED):
-        return []
     try:
-        found = json.loads(first.removeprefix(UNDIRECTED))
-    except ValueError:
+        with open_script(source) as file:
+            first = file.readline()
+        found = json.loads(first.removeprefix(UNDIRECTED)) if first.startswith(UNDIRECTED) else []
+    except ValueError:  # no JSON, or no UTF-8, which the statements tell
         return []
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
 

@@ -78,12 +78,13 @@ def pieces(read: Callable[[int], str]) -> Iterator[Piece]:
 
 def _piece(number: int, parts: list[str]) -> Iterator[Piece]:
     """Yield the statement of some parts, unless there is nothing but white space and comments."""
+    parts[0] = parts[0].lstrip()
     literals = parts[1::2]
     kinds = "".join([literal[0] for literal in literals])
-    if "/" in kinds or "`" in kinds or parts[0].lstrip()[:1] == ":":
+    if "/" in kinds or "`" in kinds or parts[0][:1] == ":":
         parts = _merged(parts)
         literals = parts[1::2]
-    if literals or parts[0].strip():
+    if literals or parts[0]:
         yield Piece(number, tuple(parts[::2]), literals)
 
 
@@ -94,11 +95,11 @@ def _merged(parts: list[str]) -> list[str]:
         if literal[0] == "`":
             found[-1] += literal + rest
         elif literal[0] == "/":
-            found[-1] += " " + rest
+            found[-1] = f"{found[-1]} {rest}".lstrip() if len(found) == 1 else f"{found[-1]} {rest}"
         else:
             found += (literal, rest)
     while match := _COMMAND.match(found[0]):
-        found[0] = found[0][match.end() :]
+        found[0] = found[0][match.end() :].lstrip()
     return found
 
 
