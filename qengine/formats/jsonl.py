@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+from qengine._gc import gc_paused
 from qengine.errors import ExecutionError, StorageError
 from qengine.formats.literals import literal_text, parse_literal, point_of
 from qengine.formats.parts import node_parts, relationship_parts
@@ -138,6 +139,11 @@ def is_apoc(path: Path) -> bool:
 @within_memory
 def from_jsonl(path: Path, undirected: Iterable[str] = ()) -> GraphStore:
     """Load what APOC exports as JSON, as ``Graph.from_jsonl`` says."""
+    with gc_paused():
+        return _read(path).store(undirected)
+
+
+def _read(path: Path) -> Records:
     records = Records(str(path))
     for number, found in _objects(path):
         try:
@@ -155,7 +161,7 @@ def from_jsonl(path: Path, undirected: Iterable[str] = ()) -> GraphStore:
         except (StorageError, ExecutionError, ValueError) as error:
             message = error.message if isinstance(error, StorageError | ExecutionError) else error
             raise StorageError(f"{path}: object {number}: {message}", hint=_HINT) from None
-    return records.store(undirected)
+    return records
 
 
 def _objects(path: Path) -> Iterator[tuple[int, Any]]:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from qengine._frozen import record
-from qengine._gc import gc_paused
 from qengine.errors import StorageError
 from qengine.formats.parts import Builder
 from qengine.storage.given import name_of
@@ -78,8 +77,7 @@ class Records:
             For a key that two nodes have, an end that is none's, names that are none, values that can't be properties,
             and a type with relationships both with and without direction.
         """
-        with gc_paused():
-            return self._built().store(undirected)
+        return self._built().store(undirected)
 
     def _built(self) -> Builder:
         builder, places = Builder(), self._numbered()

@@ -10,6 +10,7 @@ from typing import Any
 from xml.parsers import expat
 
 from qengine._frozen import record
+from qengine._gc import gc_paused
 from qengine.errors import ExecutionError, StorageError
 from qengine.formats.graphml_out import LITERAL_TYPE
 from qengine.formats.records import Records
@@ -68,18 +69,23 @@ class _Reader:
         self.type = options.type
         self.options = options
         self.directed = True
-        self.attributes: dict[str, str] = {}
+        self.attributes: dict[str, str] | None = None
         self.properties: dict[str, Any] = {}
         self.text: list[str] = []
-        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.buffer_size = 1 << 16
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.text.append
         self.parser.EntityDeclHandler = self.refuse
 
     def load(self) -> GraphStore:
         """Read the file and return its graph."""
+        with gc_paused():
+            return self._read().store(self.options.undirected)
+
+    def _read(self) -> Records:
         try:
             with self.path.open("rb") as file:
                 while chunk := file.read(_CHUNK):
@@ -94,21 +100,11 @@ class _Reader:
             message = error.message if isinstance(error, StorageError | ExecutionError) else error
             what = f"the attribute {message} is missing" if isinstance(error, KeyError) else message
             raise StorageError(f"{self.path}, line {line}: {what}") from None
-        return self.records.store(self.options.undirected)
+        return self.records
 
     def refuse(self, *_: Any) -> None:
         """Refuse declared entities, which can blow up a small file."""
         raise StorageError("it declares entities, which are not expanded", hint="Write them out.")
-
-    def begin_text(self) -> None:
-        """Gather the text that follows."""
-        self.text.clear()
-        self.parser.CharacterDataHandler = self.text.append
-
-    def end_text(self) -> str:
-        """Return the text that was gathered."""
-        self.parser.CharacterDataHandler = None
-        return "".join(self.text)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
@@ -128,16 +124,17 @@ class _GraphML(_Reader):
         self.key: _Key | None = None
         self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self.open: list[dict[str, str]] = []
+        self.ways: list[bool] = []
         self.label_sets: dict[str, tuple[str, ...]] = {}
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.rpartition(" ")[2]
+        if ":" in tag:
+            tag = tag.rpartition(":")[2]
         if tag == "data":
             key = attributes["key"]
-            told = key in ("labels", "label") and key in self.attributes  # as an attribute, which is read
-            self.key = None if told or not self.open else self.keys.get(key)
-            if self.key is not None:
-                self.begin_text()
+            told = self.attributes is not None and key in self.attributes and key in ("labels", "label")
+            self.key = self.keys.get(key) if self.open and not told else None  # what attributes tell is read there
+            self.text.clear()
         elif tag in ("node", "edge"):
             self.flush()
             self.attributes = attributes
@@ -146,37 +143,40 @@ class _GraphML(_Reader):
         elif tag == "key":
             self.declare(attributes)
         elif tag == "default":
-            self.begin_text()
+            self.text.clear()
         elif tag == "graph":
             self.flush()
-            self.directed = attributes.get("edgedefault", "directed") != "undirected"
+            self.ways.append(self.directed)
+            self.directed = attributes.get("edgedefault", "directed" if self.directed else "") == "directed"
         elif tag in _LEFT_OUT:
             raise StorageError(f"there is a {tag}, which graphs here don't have")
 
     def end(self, tag: str) -> None:
-        if tag.endswith("data"):
-            if self.key is not None:
-                text = self.end_text()
-                self.properties[self.key.name] = self.key.parse(text)
+        if tag == "data" or tag.endswith(":data"):
+            key = self.key
+            if key is not None:
+                self.properties[key.name] = key.parse("".join(self.text))
                 self.key = None
-        elif tag.endswith("node") or tag.endswith("edge"):
+        elif tag.endswith(("node", "edge")):
             self.flush()
             if self.open:
                 self.open.pop()
         elif tag.endswith("default"):
             key = self.key
-            text = self.end_text()
+            text = "".join(self.text)
             if key is not None:
                 for entity in ("node", "edge"):
                     if key.entity in (entity, "all"):
                         self.defaults[entity][key.name] = key.parse(text)
+        elif tag.endswith("graph"):
+            self.directed = self.ways.pop()
         elif tag.endswith("key"):
             self.key = None
 
     def flush(self) -> None:
         """Add the node or the relationship that was read; a node may hold another graph, whose nodes follow."""
-        found, self.attributes = self.attributes, {}
-        if not found:
+        found, self.attributes = self.attributes, None
+        if found is None:
             return
         if "source" in found:
             way = found.get("directed")
@@ -218,7 +218,7 @@ class _Gexf(_Reader):
         self.pending: list[tuple[str, dict[str, str], dict[str, Any]]] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.rpartition(" ")[2]
+        tag = tag.rpartition(":")[2]
         if tag == "attvalue":
             key = self.keys.get((self.pending[-1][0], attributes.get("for", attributes.get("id", ""))))
             if key is not None:
@@ -236,14 +236,14 @@ class _Gexf(_Reader):
             self.key = _Key(attributes["title"], self.entity, _parser(attributes.get("type", "string").lower()))
             self.keys[self.entity, attributes["id"]] = self.key
         elif tag == "default":
-            self.begin_text()
+            self.text.clear()
         elif tag == "graph":
             self.directed = attributes.get("defaultedgetype", "undirected") == "directed"
 
     def end(self, tag: str) -> None:
-        tag = tag.rpartition(" ")[2]
+        tag = tag.rpartition(":")[2]
         if tag == "default":
-            text = self.end_text()
+            text = "".join(self.text)
             if self.key is not None:
                 self.key.default = self.key.parse(text)
         elif tag in ("node", "edge") and self.pending:

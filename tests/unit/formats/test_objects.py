@@ -23,7 +23,7 @@ GRAPH = Graph.from_records(
         {"type": "S", "start": 1, "end": 1},
     ],
 )
-ALL = "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN {n: n, r: collect(r)} AS x"
+ALL = "MATCH (n) OPTIONAL MATCH (n)-[r]->() WITH n, collect(r) AS rs RETURN {n: n, r: rs} AS x"
 
 
 def rows(graph: Graph, text: str) -> list[tuple[Any, ...]]:
@@ -72,7 +72,11 @@ def test_rustworkx_payloads_of_any_kind_are_properties() -> None:
     given.add_nodes_from(["a", None, {"x": 1}])
     given.add_edges_from([(0, 1, 2.5), (1, 2, None)])
     graph = Graph.from_rustworkx(given)
-    assert rows(graph, "MATCH (n) RETURN n.id, n.value, n.x ORDER BY n.id") == [(0, "a", None), (1, None, None), (2, None, 1)]
+    assert rows(graph, "MATCH (n) RETURN n.id, n.value, n.x ORDER BY n.id") == [
+        (0, "a", None),
+        (1, None, None),
+        (2, None, 1),
+    ]
     assert rows(graph, "MATCH (a {id: 0})-[r]-(b) RETURN r.weight, b.id") == [(2.5, 1)]
 
 
@@ -168,7 +172,12 @@ def test_pyg_data_go_out_and_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pyg_data_of_one_type_come_in() -> None:
-    given = {"x": Tensor(np.eye(2)), "y": Tensor([3, 4]), "edge_index": Tensor([[0], [1]]), "edge_attr": Tensor([[0.5]])}
+    given = {
+        "x": Tensor(np.eye(2)),
+        "y": Tensor([3, 4]),
+        "edge_index": Tensor([[0], [1]]),
+        "edge_attr": Tensor([[0.5]]),
+    }
     graph = Graph.from_pyg(SimpleNamespace(**given, num_nodes=2, items=given.items), label="N", type="T")
     assert rows(graph, "MATCH (a:N)-[r:T]->(b) RETURN a.x, a.y, r.edge_attr, b.id") == [([1.0, 0.0], 3, [0.5], 1)]
 

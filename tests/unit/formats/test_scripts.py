@@ -34,8 +34,10 @@ TEMPLATES = (
     "MERGE (a:A {{id: {n}}}) MERGE (b {{id: {m}}}) MERGE (a)-[:S]->(b)",
     "MATCH (a:A {{id: {n}}}) DETACH DELETE a",
     "MATCH (a:A {{id: {n}}})-[:R]->(b) CREATE (b)-[:T]->(:A {{id: {m}}})",
-    "UNWIND [{{id: {n}, name: '{s}', p: point({{x: {n}, y: 1}})}}, {{id: {m}}}] AS row CREATE (n:A {{id: row.id}}) SET n += row",
-    "UNWIND [{{a: {n}, b: {m}}}, {{a: {m}, b: {n}}}] AS r MATCH (a:A {{id: r.a}}), (b:B {{id: r.b}}) CREATE (a)-[:R]->(b)",
+    "UNWIND [{{id: {n}, name: '{s}', p: point({{x: {n}, y: 1}})}}, {{id: {m}}}] AS row "
+    "CREATE (n:A {{id: row.id}}) SET n += row",
+    "UNWIND [{{a: {n}, b: {m}}}, {{a: {m}, b: {n}}}] AS r "
+    "MATCH (a:A {{id: r.a}}), (b:B {{id: r.b}}) CREATE (a)-[:R]->(b)",
     "UNWIND [{{a: {n}}}] AS r MATCH (a:A {{id: r.a}}) SET a.id = {m}",
     "CREATE (:A {{id: {n}, q: 'it\\'s; {s} // no', `odd key`: \"a;b\"}}) // {s}; 'x",
 )  # fmt: skip

@@ -100,9 +100,7 @@ def test_typed_tables_are_mapped_alike(tmp_path: Path, format: str) -> None:
         (tmp_path / "p").write_text('{"pid": 7, "name": "a"}\n{"pid": 8, "name": "b"}\n')
         (tmp_path / "l").write_text('{"who": 7, "whom": 8, "w": 0.5}\n')
         load = Graph.from_jsonl
-    graph = load(
-        nodes={"P": tmp_path / "p"}, relationships={"R": [tmp_path / "l"]}, id="pid", start="who", end="whom"
-    )
+    graph = load(nodes={"P": tmp_path / "p"}, relationships={"R": [tmp_path / "l"]}, id="pid", start="who", end="whom")
     assert rows(graph, "MATCH (a:P)-[r:R]->(b:P) RETURN a.pid, a.name, r.w, b.name") == [(7, "a", 0.5, "b")]
 
 
@@ -175,7 +173,9 @@ def test_exports_replace_nothing_but_files(tmp_path: Path) -> None:
         graph.export(tmp_path / "x", "jsonl")
     graph.export(tmp_path / "y.jsonl")
     graph.export(tmp_path / "y.jsonl")
-    assert rows(Graph.from_jsonl(tmp_path / "y.jsonl"), "MATCH (n) RETURN n.at") == [(LocalDateTime("2020-01-01T10:00"),)]
+    assert rows(Graph.from_jsonl(tmp_path / "y.jsonl"), "MATCH (n) RETURN n.at") == [
+        (LocalDateTime("2020-01-01T10:00"),)
+    ]
 
 
 def test_exported_csv_has_neo4j_admins_headers(tmp_path: Path) -> None:
