@@ -117,6 +117,7 @@ class _Runner:
         self._lists: dict[str, _Family] = {}
         self._waiting: list[_Family] = []
         self._count = 0
+        self._many_changed = False
 
     def add(self, piece: Piece) -> None:
         """Take a statement, which is carried out now or later."""
@@ -162,9 +163,10 @@ class _Runner:
         if rows:
             try:
                 for text in family.many:
-                    self._graph.query(text, {"rows": rows})
-                    if len(family.many) > 1:
+                    if text is not family.many[0]:
                         self._made_store()
+                    self._graph.query(text, {"rows": rows})
+                    self._many_changed = True
                 return
             except QengineError:
                 pass  # nothing of it stays; one by one, the statement that fails tells why
@@ -192,8 +194,10 @@ class _Runner:
         self._told(piece, lambda: self._graph.query(piece.text))
 
     def _made_store(self) -> None:
-        """Let a store be made of what was changed: many elements are found in it, and changed, together."""
-        _ = self._graph.node_count
+        """Let a store be made of what many rows have changed: many elements are found in it, and changed, together."""
+        if self._many_changed:
+            _ = self._graph.node_count
+            self._many_changed = False
 
     def _told(self, piece: Piece, run: Callable[[], Any]) -> None:
         try:

@@ -13,6 +13,8 @@ from qengine.types import Node, Path, Relationship
 
 __all__ = ["Elements", "to_igraph", "to_networkx", "to_pyg", "to_rustworkx", "to_scipy"]
 
+_EXTRA = "graphs"
+
 
 @record
 class Elements:
@@ -167,5 +169,5 @@ def _imported(module: str, package: str | None = None) -> Any:
         name = package or module
         raise Unsupported(
             f"{name} is not installed, or can't be imported: {error}",
-            hint=f"Install it: pip install {name}, or pip install 'qengine-graph[graphs]' for all such libraries.",
+            hint=f"Install it: pip install {name}. The extra {_EXTRA} brings networkx, igraph, rustworkx and SciPy.",
         ) from None
