@@ -12,6 +12,7 @@ from qengine._closed import Closed
 from qengine._printable import in_markup
 from qengine.appending import Appending
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
+from qengine.importing import Importing
 from qengine.options import (
     EstimateKeywords,
     EstimateOptions,
@@ -46,7 +47,7 @@ Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
-class Graph(Appending):
+class Graph(Importing, Appending):
     """A property graph in memory (or mapped from files), ready for queries.
 
     ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
@@ -182,70 +183,6 @@ class Graph(Appending):
                 undirected=undirected,
             )
         )
-
-    @classmethod
-    def from_parquet(
-        cls, source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
-    ) -> Graph:
-        """Load a folder of Parquet files, or the files given.
-
-        Parameters
-        ----------
-        source
-            A folder with ``nodes_<Label>.parquet`` and ``rels_<Start>_<TYPE>_<End>.parquet``, or a list of such
-            files; their columns are those of ``from_arrow``'s tables. A ``graph.toml`` in the folder may declare types
-            undirected: ``[relationships.TYPE]`` with ``undirected = true``.
-        key
-            The node files' key column, by default ``id``, else the first.
-        undirected
-            Names of the types that have no direction, beside those of ``graph.toml``.
-
-        Raises
-        ------
-        StorageError
-            For a missing or damaged file, and as ``from_arrow``.
-
-        Warns
-        -----
-        LoadingWarning
-            Of Parquet files in the folder that are not loaded, by their names.
-        """
-        from qengine import storage
-
-        return cls._loaded(storage.from_parquet(source, key=key, undirected=undirected))
-
-    @classmethod
-    def from_csv(
-        cls, source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
-    ) -> Graph:
-        """Load a folder of CSV files with header lines, or the files given.
-
-        Parameters
-        ----------
-        source
-            A folder with ``nodes_<Label>.csv`` and ``rels_<Start>_<TYPE>_<End>.csv``, or a list of such files; and
-            ``graph.toml`` as for ``from_parquet``. A column gets the first of these types that holds each of its
-            fields as it is written: INTEGER, BOOLEAN, DATE, LOCAL TIME, LOCAL DATETIME, DATETIME, FLOAT; else STRING.
-            An empty field is null, ``""`` an empty string. So ``007``, ``+46``, integers of more than 64 bits, ``1``
-            beside ``true`` and digits that no float gives again when printed are strings.
-        key, undirected
-            As for ``from_parquet``.
-
-        Raises
-        ------
-        StorageError
-            For a file that is missing or has a name of another form, that is ragged, no UTF-8 text or ends inside
-            quotes, has the header of neo4j-admin's import, and as ``from_arrow``.
-
-        Warns
-        -----
-        LoadingWarning
-            Of columns that stay strings because of the digits of fractions, and of CSV files in the folder that are not
-            loaded, by their names.
-        """
-        from qengine import storage
-
-        return cls._loaded(storage.from_csv(source, key=key, undirected=undirected))
 
     @classmethod
     def from_edge_list(

@@ -16,6 +16,7 @@ from qengine._gc import gc_paused
 from qengine._notices import line
 from qengine._printable import printable_line
 from qengine.errors import Notice, QengineError, QueryInterrupted
+from qengine.result_graphs import GraphForms
 
 if TYPE_CHECKING:
     import pandas
@@ -168,7 +169,7 @@ class ResultStats:
         return () if self.plan is None else devices_of(self.plan, self.device)
 
 
-class Result:
+class Result(GraphForms):
     """The rows of one query, computed while they are fetched.
 
     Iterate over it, fetch rows, or take everything as Arrow data; each row comes once, whichever way is used.

@@ -7,6 +7,7 @@ underscores. A ``graph.toml`` beside them says what the files can't: ``[relation
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +32,6 @@ _SETTINGS = "graph.toml"
 _MEANT = re.compile(r"(nodes?|rels?|relations?|relationships?|edges?)[-_ ]", re.IGNORECASE)
 """How names begin that are meant for nodes or relationships."""
 
-_IMPORT_HEADER = re.compile(r":(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\(.*\))?$")
 _SETTINGS_FORM = "Write [relationships.TYPE] and undirected = true."
 _LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
 
@@ -40,7 +40,7 @@ def from_parquet(
     source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
 ) -> GraphStore:
     """Load Parquet files, as ``Graph.from_parquet`` says."""
-    return _load(source, "parquet", _read_parquet, key, undirected)
+    return _load(source, "parquet", read_parquet, key, undirected)
 
 
 def from_csv(
@@ -64,12 +64,11 @@ def _load(
     if not nodes:
         raise StorageError(f"{source}: there is no nodes_<Label>.{suffix}", hint=_LAYOUT.format(suffix))
     edges = {path: _parse(path, set(nodes.values())) for path in paths if path.stem.startswith("rels_")}
-    both_ways = type_names(undirected) | set(_undirected(settings))
+    both_ways = type_names(undirected) | set(undirected_types(settings))
     with Progress("Reading", len(nodes) + len(edges)) as progress, ThreadPoolExecutor(threads()) as pool:
 
         def counted(path: Path) -> Any:
             table = read(path, told)
-            _refuse_import_header(path, table.column_names)
             progress.advance()
             return table
 
@@ -81,9 +80,22 @@ def _load(
         both_ways,
         guessed=suffix == "csv",
     )
-    for warning in sorted(told, key=str):
-        warnings.warn(warning, stacklevel=5)  # at the line that calls Graph.from_…
+    warn_of(told)
     return store
+
+
+def warn_of(told: Iterable[LoadingWarning]) -> None:
+    """Warn of what was found while files were loaded, at the first line outside of the package."""
+    for warning in sorted(told, key=str):
+        warnings.warn(warning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """Return the level for ``warnings.warn`` in the caller of the line that calls the package."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("qengine."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _files(
@@ -143,17 +155,6 @@ def _refuse_misnamed(paths: Iterable[Path], suffix: str) -> None:
         raise StorageError(f"{path}: it would not be read by this name", hint=f"{_LAYOUT.format(suffix)} {other}")
 
 
-def _refuse_import_header(path: Path, names: Iterable[str]) -> None:
-    """Raise for the header of neo4j-admin's import: its columns would be loaded as properties called ``id:ID``."""
-    for name in names:
-        if _IMPORT_HEADER.search(name):
-            raise StorageError(
-                f"{path}: the column {name} is in the form of neo4j-admin's import",
-                hint="Call the key column id, the ends start and end, properties without their types; labels and types "
-                "stand in files' names, or are columns that Graph.from_arrow takes as label_column and type_column.",
-            )
-
-
 def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:
     """Split ``rels_<Start>_<TYPE>_<End>`` by the labels that there are; longer labels first."""
     name = path.stem.removeprefix("rels_")
@@ -171,7 +172,8 @@ def _parse(path: Path, labels: set[str]) -> tuple[str, str, str]:
     return max(found, key=lambda one: (len(one[0]) + len(one[2]), one))
 
 
-def _undirected(settings: Path | None) -> list[str]:
+def undirected_types(settings: Path | None) -> list[str]:
+    """Return the types that a ``graph.toml`` tells to have no direction."""
     if settings is None:
         return []
     import tomllib
@@ -195,7 +197,8 @@ def _undirected(settings: Path | None) -> list[str]:
     return [name for name, facts in relationships.items() if facts.get("undirected", False)]
 
 
-def _read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
+def read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
+    """Return a Parquet file as a table."""
     import pyarrow.parquet as pq
 
     try:

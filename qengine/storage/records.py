@@ -77,6 +77,13 @@ def from_records(
     )
 
 
+def of_types(undirected: Iterable[str]) -> GraphStore:
+    """Return a graph that is empty but for types without direction, which relationships to come may have."""
+    names = type_names(undirected)
+    none = np.empty(0, np.uint32)
+    return assemble([], [RelationshipBlock(name, none, none) for name in names], names)
+
+
 @dataclass
 class _Rows:
     """The nodes of one label set: ``first`` is the ordinal of the first."""

@@ -151,6 +151,10 @@ def test_every_stage_is_known() -> None:
         "cardinalities",
         "sampled",
         "updating",
+        "formats",
+        "importing",
+        "result_graphs",
+        "dbapi",
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()

@@ -175,13 +175,6 @@ def test_a_file_in_place_of_a_folder_is_told_from_none(tmp_path, suffix):
         load([path, path])
 
 
-@pytest.mark.parametrize("header", ["personId:ID", ":ID(Person)", "id,:LABEL", ":START_ID,:END_ID", "a,b,:TYPE"])
-def test_headers_of_an_import_tool_are_refused(text, header):
-    (text / "nodes_Person.csv").write_text(f"{header}\n" + ",".join("1" * (header.count(",") + 1)) + "\n")
-    with pytest.raises(StorageError, match="in the form of neo4j-admin's import"):
-        from_csv(text)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -1,0 +1,265 @@
+"""Runs a script that makes a graph: as a stream, and statements that differ in literals alone many at a time.
+
+A statement is cut at its literals (``cypher_pieces``). What may be done with those of equal skeletons is told by the
+tree of the first (``cypher_shapes``); the others are not parsed. They become rows of ``UNWIND $rows AS row …``
+with ``row.p0``, ``row.p1`` … instead of their literals. What can't be carried out so is run as it is written.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from qengine._frozen import record
+from qengine._gc import gc_paused
+from qengine.errors import QengineError, QuerySyntaxError, StorageError
+from qengine.formats.cypher_out import UNDIRECTED
+from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
+from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, shape_of
+from qengine.storage.given import given_path
+from qengine.syntax import ast
+
+__all__ = ["Target", "open_script", "run_script", "undirected_types"]
+
+_ROW = "`row of the script`"
+_ROWS = 1 << 14  # statements that are carried out together
+_FAMILIES = 4096
+_LEAST = 4  # statements that are worth a table
+_SHOWN = 60
+
+
+class Target(Protocol):
+    """What a script makes: a graph."""
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+
+    def query(self, text: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Carry out a statement."""
+
+
+@record
+class _Family:
+    """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows."""
+
+    shape: str
+    many: tuple[str, ...]
+    waiting: list[Piece] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
+
+
+def open_script(source: str | PathLike[str]) -> io.TextIOBase:
+    """Return a script to read: a file, perhaps packed, or the text itself.
+
+    Raises
+    ------
+    StorageError
+        For a file that there isn't.
+    """
+    if isinstance(source, str) and ("\n" in source or "(" in source or not source.strip()):
+        return io.StringIO(source)
+    path = given_path(source, "Give a file, or the text of statements.")
+    if not path.is_file():
+        raise StorageError(f"{path}: there is no such file", hint="Give a file, or the text of statements.")
+    return io.TextIOWrapper(pa.input_stream(str(path)), encoding="utf-8-sig", newline="")
+
+
+def undirected_types(source: str | PathLike[str]) -> list[str]:
+    """Return the types that a script's first line tells to have no direction."""
+    import json
+
+    try:
+        with open_script(source) as file:
+            first = file.readline()
+        found = json.loads(first.removeprefix(UNDIRECTED)) if first.startswith(UNDIRECTED) else []
+    except ValueError:  # no JSON, or no UTF-8, which the statements tell
+        return []
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def run_script(graph: Target, source: str | PathLike[str]) -> None:
+    """Carry out the statements of a script.
+
+    Raises
+    ------
+    QengineError
+        What a statement raises, with a note that tells which it is; those before it stay carried out.
+    """
+    name = str(source) if isinstance(source, Path) else "the script"
+    with open_script(source) as file:
+        runner = _Runner(graph)
+
+        def read(size: int) -> str:
+            try:
+                return file.read(size)
+            except UnicodeDecodeError as error:
+                raise StorageError(f"{name}: it is no UTF-8 text: {error}", hint="Save it as UTF-8.") from None
+
+        with gc_paused():
+            for piece in pieces(read):
+                runner.add(piece)
+            runner.flush()
+
+
+class _Runner:
+    """Carries out statements; those that may change places or be run together wait for others like them."""
+
+    def __init__(self, graph: Target) -> None:
+        self._graph = graph
+        self._families: dict[tuple[str, ...], _Family] = {}
+        self._lists: dict[str, _Family] = {}
+        self._waiting: list[_Family] = []
+        self._count = 0
+        self._many_changed = False
+
+    def add(self, piece: Piece) -> None:
+        """Take a statement, which is carried out now or later."""
+        family = self._families.get(piece.skeleton)
+        if family is None:
+            if self._run_list(piece):
+                return
+            if len(self._families) >= _FAMILIES:
+                self.flush()
+                self._families.clear()
+            family = self._families[piece.skeleton] = _family(piece)
+        if family.shape == ALONE:
+            self.flush()
+            self._made_store()
+            self._run(piece)
+            return
+        self._wait(family, piece, ())
+
+    def _wait(self, family: _Family, piece: Piece, rows: Sequence[Any]) -> None:
+        """Let a statement wait, once those before it are carried out that it may not change places with."""
+        if not family.waiting:
+            if self._waiting and not (family.shape == self._waiting[0].shape and family.shape in (CREATES, LINKS)):
+                self.flush()
+            self._waiting.append(family)
+        family.waiting.append(piece)
+        family.rows += rows
+        self._count += len(rows) or 1
+        if self._count >= _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Carry out what waits."""
+        for family in self._waiting:
+            waiting, family.waiting = family.waiting, []
+            rows, family.rows = family.rows, []
+            if not rows and len(waiting) >= _LEAST:
+                rows = _rows(waiting) or []
+            self._run_many(family, waiting, rows)
+        self._waiting.clear()
+        self._count = 0
+
+    def _run_many(self, family: _Family, waiting: Sequence[Piece], rows: list[Any]) -> None:
+        if rows:
+            try:
+                for text in family.many:
+                    if text is not family.many[0]:
+                        self._made_store()
+                    self._graph.query(text, {"rows": rows})
+                    self._many_changed = True
+                return
+            except QengineError:
+                pass  # nothing of it stays; one by one, the statement that fails tells why
+        for piece in waiting:
+            self._run(piece)
+
+    def _run_list(self, piece: Piece) -> bool:
+        """Run a statement that begins with a list of maps, as a parameter; tell whether it was one."""
+        found = leading_list(piece)
+        if found is None:
+            return False
+        rows, rest = found
+        family = self._lists.get(rest)
+        if family is None:
+            if len(self._lists) >= _FAMILIES:
+                self.flush()
+                self._lists.clear()
+            family = self._lists[rest] = _list_family(rest)
+        self._wait(family, piece, rows)
+        if family.shape == ALONE:
+            self.flush()
+        return True
+
+    def _run(self, piece: Piece) -> None:
+        self._told(piece, lambda: self._graph.query(piece.text))
+
+    def _made_store(self) -> None:
+        """Let a store be made of what many rows have changed: many elements are found in it, and changed, together."""
+        if self._many_changed:
+            _ = self._graph.node_count
+            self._many_changed = False
+
+    def _told(self, piece: Piece, run: Callable[[], Any]) -> None:
+        try:
+            run().close()
+        except QengineError as error:
+            text = " ".join(piece.text.split())
+            shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+            error.add_note(f"in statement {piece.number:,} of the script: {shown}")
+            raise
+
+
+def _family(piece: Piece) -> _Family:
+    """Return a family of the first statement of its kind."""
+    from qengine.syntax import parse
+
+    if not piece.literals:
+        return _Family(ALONE, ())
+    try:
+        (statement,) = parse(piece.text)
+        shape = shape_of(statement)
+        parts = [f"UNWIND $rows AS {_ROW} {piece.skeleton[0]}"]
+        for number, text in enumerate(piece.skeleton[1:]):
+            parts += (f"{_ROW}.p{number}", text)
+        many = "".join(parts)
+        if shape != ALONE:
+            return _Family(shape, _parted(many, parse(many)[0]))
+    except (QuerySyntaxError, ValueError):  # running it tells
+        return _Family(ALONE, ())
+    return _Family(shape, ())
+
+
+def _parted(text: str, statement: ast.Statement) -> tuple[str, ...]:
+    """Return the texts of ``MERGE (n …) SET …`` as two: nodes that there are before are changed many at a time."""
+    assert isinstance(statement.body, ast.Query)
+    _, merge, *sets = statement.body.clauses
+    if not isinstance(merge, ast.MergeClause) or len(merge.pattern.elements) > 1 or merge.on_create or merge.on_match:
+        return (text,)
+    if not sets or not all(isinstance(each, ast.SetClause) for each in sets):
+        return (text,)
+    unwind, node = text[: merge.span.start], text[merge.pattern.span.start : merge.pattern.span.end]
+    return (text[: merge.span.end], f"{unwind} MATCH {node} {text[merge.span.end :]}")
+
+
+def _list_family(rest: str) -> _Family:
+    """Return a family of statements that begin with lists and go on with the same text."""
+    from qengine.syntax import parse
+
+    many = f"UNWIND $rows {rest}"
+    try:
+        (statement,) = parse(many)
+    except (QuerySyntaxError, ValueError):
+        return _Family(ALONE, (many,))
+    return _Family(shape_of(statement), (many,))
+
+
+def _rows(waiting: Sequence[Piece]) -> list[dict[str, Any]] | None:
+    """Return the literals of statements as rows; None where one has no value."""
+    columns: list[Iterable[Any]] = []
+    for literals in zip(*(piece.literals for piece in waiting), strict=True):
+        column = literal_column(literals)
+        if column is None:
+            return None
+        columns.append(column)
+    names = [f"p{number}" for number in range(len(columns))]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

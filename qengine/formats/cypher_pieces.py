@@ -1,0 +1,212 @@
+"""Cuts a script of statements at ``;`` and at its literals, piece by piece as it is read.
+
+One regular expression splits the text, so that little is done for a statement in Python. A statement is its
+*skeleton*, the texts between its literals, and its literals as they are written. Statements that differ in literals
+alone have equal skeletons. What is no simple literal (a number that belongs to a name or a range, ``null``, a map)
+stays in the skeleton.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from qengine._frozen import frozen
+from qengine.errors import StorageError
+from qengine.formats.literals import parse_literal
+
+__all__ = ["Piece", "leading_list", "literal_column", "pieces"]
+
+_STRING = r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\""
+_REST = r"[0-9]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w.`])"
+_NUMBER = "|".join(rf"{digit}(?<![\w.$`][0-9]){_REST}" for digit in range(10))
+_NEGATIVE = rf"-(?:(?<=[:,\[(=][ ]-)|(?<=[:,\[(=]-))[0-9]{_REST}"
+_ITEM = rf"(?:{_STRING}|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)"
+_LIST = rf"\[\s*(?:{_ITEM}(?:\s*,\s*{_ITEM})*)?\s*\]"
+_OTHER = r"`[^`]*`|//[^\n]*\n|/\*.*?\*/|;|'|\"|`|//|/\*"
+_CUT = re.compile(f"({_STRING}|{_NUMBER}|{_NEGATIVE}|{_OTHER}|{_LIST})", re.DOTALL)
+"""Each alternative begins with a character, so that the search skips all others quickly."""
+_ITEMS = re.compile(f"({_STRING})", re.DOTALL)
+_OPEN = frozenset(("'", '"', "`", "//", "/*"))
+_COMMAND = re.compile(r"\s*:(?:begin|commit|rollback|auto)\b[^\n]*(?:\n|$)", re.IGNORECASE)
+_KEY = re.compile(r"([^\W\d]\w*|`[^`]+`)\s*:")
+_CALL = re.compile(r"\b(date|localtime|time|localdatetime|datetime|duration|point)\s*\(", re.IGNORECASE)
+_UNWIND = re.compile(r"\s*UNWIND\s*(?=\[)", re.IGNORECASE)
+_BRACKETS = re.compile(r"[\[\]]")
+_READ = 1 << 20
+_FUNCTION = "\x00function"
+
+
+@frozen
+class Piece:
+    """A statement: texts between literals, one more than these, and the literals; ``number`` counts from 1."""
+
+    number: int
+    skeleton: tuple[str, ...]
+    literals: list[str]
+
+    @property
+    def text(self) -> str:
+        """The statement as it was written, without comments."""
+        parts = [self.skeleton[0]]
+        for literal, rest in zip(self.literals, self.skeleton[1:], strict=True):
+            parts += (literal, rest)
+        return "".join(parts)
+
+
+def pieces(read: Callable[[int], str]) -> Iterator[Piece]:
+    """Yield the statements of a script; ``read`` gives the next characters, at most so many, and "" at its end."""
+    number, held = 0, ""
+    while True:
+        more = read(max(_READ, len(held)))
+        ended = not more
+        parts = _CUT.split(held + more + ("\n" if ended else ""))
+        begin = 0
+        for place in [place for place in range(1, len(parts), 2) if parts[place] == ";" or parts[place] in _OPEN]:
+            if parts[place] != ";":  # what is open may go on in what is read next; a ``;`` after it is none
+                break
+            number += 1
+            yield from _piece(number, parts[begin:place])
+            begin = place + 1
+        if ended:
+            yield from _piece(number + 1, parts[begin:])
+            return
+        held = "".join(parts[begin:])
+
+
+def _piece(number: int, parts: list[str]) -> Iterator[Piece]:
+    """Yield the statement of some parts, unless there is nothing but white space and comments."""
+    parts[0] = parts[0].lstrip()
+    literals = parts[1::2]
+    kinds = "".join([literal[0] for literal in literals])
+    if "/" in kinds or "`" in kinds or parts[0][:1] == ":":
+        parts = _merged(parts)
+        literals = parts[1::2]
+    if literals or parts[0]:
+        yield Piece(number, tuple(parts[::2]), literals)
+
+
+def _merged(parts: list[str]) -> list[str]:
+    """Return parts of which names in backticks and comments are none: the first belong to the text, the others go."""
+    found = [parts[0]]
+    for literal, rest in zip(parts[1::2], parts[2::2], strict=True):
+        if literal[0] == "`":
+            found[-1] += literal + rest
+        elif literal[0] == "/":
+            found[-1] = f"{found[-1]} {rest}".lstrip() if len(found) == 1 else f"{found[-1]} {rest}"
+        else:
+            found += (literal, rest)
+    while match := _COMMAND.match(found[0]):
+        found[0] = found[0][match.end() :].lstrip()
+    return found
+
+
+def literal_column(literals: Sequence[str]) -> list[Any] | None:
+    """Return the values of literals, None where one has none that a parameter may have."""
+    first = literals[0][0]
+    joined = "".join(literals)
+    if first in "'\"" and "\\" not in joined and all(each[0] == first for each in literals):
+        return [each[1:-1] for each in literals]
+    try:
+        if joined.isdecimal():
+            values: list[Any] = list(map(int, literals))
+        else:
+            values = [_value(each) for each in literals]
+    except (StorageError, ValueError):
+        return None
+    return values if all(type(each) is not int or -(2**63) <= each < 2**63 for each in values) else None
+
+
+def _value(literal: str) -> Any:
+    if literal[0] in "'\"" and "\\" not in literal:
+        return literal[1:-1]
+    if (literal[0] == "0" and literal[1:2].isdecimal()) or (literal[0] == "-" and literal[1:3].isdecimal()):
+        raise ValueError  # octal numbers are the parser's
+    return parse_literal(literal)
+
+
+# ---------------------------------------------------------------- lists of maps
+
+
+def leading_list(piece: Piece) -> tuple[list[Any], str] | None:
+    """Return the list that a statement begins with, as in ``UNWIND [{…}, …] AS row …``, and the text after it.
+
+    None where it begins otherwise, or where the list holds more than literals.
+    """
+    match = _UNWIND.match(piece.skeleton[0])
+    if match is None or len(piece.skeleton) < 2:
+        return None
+    end = _list_end(piece.skeleton, match.end())
+    if end is None:
+        return None
+    place, character = end
+    texts = [piece.skeleton[0][match.end() :], *piece.skeleton[1:place], piece.skeleton[place][:character]]
+    if place == 0:
+        return None
+    rest = [piece.skeleton[place][character:]]
+    for literal, text in zip(piece.literals[place:], piece.skeleton[place + 1 :], strict=True):
+        rest += (literal, text)
+    values = _list_values(texts, piece.literals[:place])
+    return None if values is None else (values, "".join(rest))
+
+
+def _list_end(skeleton: Sequence[str], begin: int) -> tuple[int, int] | None:
+    """Return in which text, and where in it, the list ends that begins in the first."""
+    depth = 0
+    for place, text in enumerate(skeleton):
+        if "[" not in text and "]" not in text:
+            continue
+        for match in _BRACKETS.finditer(text, begin if place == 0 else 0):
+            depth += 1 if match[0] == "[" else -1
+            if depth == 0:
+                return place, match.end()
+    return None
+
+
+def _list_values(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | None:
+    """Return the value of a list: written as JSON, which is quick to read; texts that come often are turned once."""
+    known: dict[str, str] = {}
+    parts: list[str] = []
+    for text, literal in zip(texts, [*literals, ""], strict=True):
+        turned = known.get(text)
+        if turned is None:
+            turned = known[text] = _json_text(text)
+        parts.append(turned)
+        if literal:
+            first = literal[0]
+            if first in "'\"":
+                parts.append(_json_string(literal))
+            elif first == "[":
+                items = _ITEMS.split(literal)
+                parts += (_json_string(each) if each[:1] in ("'", '"') else each for each in items)
+            else:
+                parts.append(literal)
+    hook = _made if any(_FUNCTION in each for each in known.values()) else None
+    try:
+        found = json.loads("".join(parts), object_hook=hook, strict=False)
+    except (ValueError, StorageError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _json_text(text: str) -> str:
+    keyed = _KEY.sub(lambda match: json.dumps(match[1].strip("`")) + ":", text)
+    called = _CALL.sub(lambda match: f'{{"{_FUNCTION}":"{match[1].lower()}","of":', keyed)
+    return called.replace(")", "}")
+
+
+def _json_string(literal: str) -> str:
+    if "\\" not in literal and '"' not in literal[1:-1]:
+        return f'"{literal[1:-1]}"'
+    return json.dumps(parse_literal(literal))
+
+
+def _made(found: dict[str, Any]) -> Any:
+    """Return what an object stands for: a map, or what a function gives."""
+    if _FUNCTION not in found:
+        return found
+    from qengine.formats.literals import call_function
+
+    return call_function(found[_FUNCTION], found["of"])

@@ -1,0 +1,142 @@
+"""How fast graphs are exported and loaded in each format, and scripts are run, in processor time.
+
+Run as ``python -m tests.bench.formats --nodes 100000``. A graph of persons with four properties and three times as many
+relationships with one is written and loaded in each format; each script has statements of one kind, or two by turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine import Graph
+
+LOADERS: dict[str, Callable[[Path], Graph]] = {
+    "parquet": Graph.from_parquet,
+    "csv": Graph.from_csv,
+    "jsonl": Graph.from_jsonl,
+    "graphml": Graph.from_graphml,
+    "cypher": Graph.from_cypher,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="how fast graphs go out and come in")
+    parser.add_argument("--nodes", type=int, default=100_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    Graph.from_cypher("CREATE (:A {k: 1}); CREATE (:A {k: 2});")  # the parser's tables are loaded once
+    with tempfile.TemporaryDirectory() as scratch:
+        print("| format | MB | out, k elements/s | in, k elements/s | in, MB/s |\n|---|---|---|---|---|")
+        graph = persons(options.nodes)
+        for format in LOADERS:
+            print(exported(graph, Path(scratch), format, options.repeat), flush=True)
+        print("\n| script | MB | MB/s | k statements/s |\n|---|---|---|---|")
+        for name, make in SCRIPTS.items():
+            print(run(name, list(make(options.nodes)), Path(scratch), options.repeat), flush=True)
+
+
+def persons(count: int) -> Graph:
+    """Return a graph of so many nodes, and three times as many relationships."""
+    chance = np.random.default_rng(1)
+    nodes = pa.table(
+        {
+            "id": np.arange(count),
+            "name": [f"Person {number}" for number in range(count)],
+            "age": chance.integers(0, 90, count),
+            "score": chance.random(count).round(4),
+        }
+    )
+    ends = {name: chance.integers(0, count, 3 * count) for name in ("start", "end")}
+    links = pa.table({**ends, "since": chance.integers(1990, 2030, 3 * count)})
+    return Graph.from_arrow({"Person": nodes}, [("KNOWS", links)])
+
+
+def exported(graph: Graph, folder: Path, format: str, repeat: int) -> str:
+    """Return a line of the table of formats."""
+    elements = graph.node_count + graph.relationship_count
+    out, back = [], []
+    for turn in range(repeat):
+        path = folder / f"{format}{turn}"
+        out.append(seconds(lambda path=path: graph.export(path, format)))  # type: ignore[misc]
+        back.append(seconds(lambda path=path: LOADERS[format](path)))  # type: ignore[misc]
+    files = list(path.iterdir()) if path.is_dir() else [path]
+    size = sum(each.stat().st_size for each in files) / 1e6
+    speeds = f"{elements / min(out) / 1e3:,.0f} | {elements / min(back) / 1e3:,.0f} | {size / min(back):.1f}"
+    return f"| {format} | {size:.1f} | {speeds} |"
+
+
+def run(name: str, statements: list[str], folder: Path, repeat: int) -> str:
+    """Return a line of the table of scripts."""
+    path = folder / "script.cypher"
+    path.write_text(";\n".join(statements) + ";\n", encoding="utf-8")
+    least = min(seconds(lambda: Graph.from_cypher(path)) for _ in range(repeat))
+    size = path.stat().st_size / 1e6
+    return f"| {name} | {size:.1f} | {size / least:.1f} | {len(statements) / least / 1e3:,.0f} |"
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Return the processor time of a piece of work."""
+    begin = time.process_time()
+    work()
+    return time.process_time() - begin
+
+
+def _created(count: int) -> Iterator[str]:
+    for k in range(count):
+        yield f"CREATE (:Person {{id: {k}, name: 'Person number {k}', age: {k % 90}, email: \"p{k}@example.org\"}})"
+
+
+def _by_turns(count: int) -> Iterator[str]:
+    for k in range(count // 2):
+        yield f"CREATE (:Person {{id: {k}, name: 'Person number {k}', age: {k % 90}}})"
+        yield f"CREATE (:City {{id: {k}, name: 'City {k}'}})"
+
+
+def _linked(count: int) -> Iterator[str]:
+    chance = random.Random(1)
+    yield "CREATE INDEX FOR (p:Person) ON (p.id)"
+    yield from list(_created(count // 2))
+    for k in range(count // 2):
+        one, other = chance.randrange(count // 2), chance.randrange(count // 2)
+        ends = f"MATCH (a:Person {{id: {one}}}), (b:Person {{id: {other}}})"
+        yield f"{ends} CREATE (a)-[:KNOWS {{since: {1990 + k % 30}}}]->(b)"
+
+
+def _merged(count: int) -> Iterator[str]:
+    chance = random.Random(1)
+    for k in range(count):
+        yield f"MERGE (p:Person {{id: {chance.randrange(count)}}}) SET p.name = 'Person number {k}', p.age = {k % 90}"
+
+
+def _merged_links(count: int) -> Iterator[str]:
+    chance = random.Random(1)
+    for k in range(count):
+        person = f"MERGE (a:Person {{id: {chance.randrange(count)}}})"
+        yield f"{person} MERGE (b:City {{name: 'City {k % 100}'}}) MERGE (a)-[:LIVES_IN]->(b)"
+
+
+def _computed(count: int) -> Iterator[str]:
+    for k in range(count // 50):
+        yield f"CREATE (:Person {{id: {k}, made: timestamp(), name: 'Person number {k}'}})"
+
+
+SCRIPTS: dict[str, Callable[[int], Iterator[str]]] = {
+    "`CREATE` of nodes": _created,
+    "`CREATE` of two labels by turns": _by_turns,
+    "`CREATE`, then `MATCH … CREATE`": _linked,
+    "`MERGE … SET`": _merged,
+    "`MERGE` of two nodes and their link": _merged_links,
+    "`CREATE` with a function: one by one": _computed,
+}
+
+if __name__ == "__main__":
+    main()

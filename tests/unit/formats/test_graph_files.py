@@ -1,0 +1,167 @@
+"""Files that other programs have written: GraphML, GEXF, APOC's JSON, Kùzu's folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qengine import Date, Duration, Graph, LoadingWarning, LocalDateTime, Point, StorageError
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "formats"
+
+
+def rows(graph: Graph, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in graph.query(text)]
+
+
+def test_networkx_graphml_loads_unmodified() -> None:
+    graph = Graph.from_graphml(DATA / "networkx.graphml", type="LINK", label="Thing")
+    assert rows(graph, "MATCH (n:Thing) RETURN properties(n) ORDER BY n.age") == [
+        ({"age": 3, "name": "Ann"},),
+        ({"x": 0.5, "ok": True},),
+    ]
+    assert rows(graph, "MATCH (a)-[r:LINK]->(b) RETURN a.age, r.weight, b.x ORDER BY r.weight") == [
+        (3, 2, 0.5), (3, 3, 0.5), (None, None, 0.5),
+    ]  # fmt: skip
+
+
+def test_networkx_gexf_loads_unmodified() -> None:
+    graph = Graph.from_gexf(DATA / "networkx.gexf")
+    assert rows(graph, "MATCH (n) RETURN n.label, n.age, n.name, n.x, n.ok ORDER BY n.label") == [
+        ("a", 3, "Ann", None, None), ("b", None, None, 0.5, True),
+    ]  # fmt: skip
+    assert rows(graph, "MATCH (a)-[r:E]->(b) RETURN a.label, r.weight, b.label ORDER BY r.weight") == [
+        ("a", 2.0, "b"), ("a", 3.0, "b"), ("b", None, "b"),
+    ]  # fmt: skip
+
+
+GRAPHML = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="node" attr.name="color" attr.type="string"><default>yellow</default></key>
+<key id="d1" for="all" attr.name="n" attr.type="int"/>
+<key id="d2" for="node" yfiles.type="nodegraphics"/>
+<key id="d3" for="node" attr.name="tags" attr.type="string" attr.list="string"/>
+<graph edgedefault="undirected">
+ <node id="a" labels=":P:`x:y`"><data key="labels">:P:`x:y`</data><data key="d1"> 5 </data>
+  <data key="d2"><y:Shape xmlns:y="urn:y"><y:Fill/></y:Shape></data>
+  <graph><node id="a::b"><data key="d0">b&lt;&#13;</data><data key="d3">["u", "v"]</data></node></graph>
+ </node>
+ <node id="c"/>
+ <edge source="a" target="c"><data key="d1">7</data></edge>
+</graph></graphml>"""
+
+
+def test_graphml_of_other_programs(tmp_path: Path) -> None:
+    path = tmp_path / "g.graphml"
+    path.write_text(GRAPHML)
+    graph = Graph.from_graphml(path)
+    assert rows(graph, "MATCH (n) RETURN labels(n), n.color, n.n, n.tags ORDER BY n.color, n.n") == [
+        ([], "b<\r", None, ["u", "v"]), (["P", "x:y"], "yellow", 5, None), ([], "yellow", None, None),
+    ]  # fmt: skip
+    assert rows(graph, "MATCH (:P)-[r]-(c) RETURN r.n, type(r)") == [(7, "E")]
+    assert graph._store.undirected_types == {"E"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<graphml><graph><node id='a'>", "it is no GraphML: no element found"),
+        ("<graphml><graph>\n<node/></graph></graphml>", "line 2: the attribute 'id' is missing"),
+        ("<graphml><graph><hyperedge/></graph></graphml>", "there is a hyperedge"),
+        ("<!DOCTYPE g [<!ENTITY a 'b'>]><graphml/>", "it declares entities"),
+        ("<graphml><graph><edge source='a' target='b'/></graph></graphml>", "'a' is no node's key"),
+        ("<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "the key 'a' is that of two nodes"),
+        (GRAPHML.replace(" 5 ", "five"), "line 7: invalid literal"),
+        (
+            "<graphml><graph><node id='a'/><edge source='a' target='a'/>"
+            "<edge source='a' target='a' directed='false'/></graph></graphml>",
+            "some relationships E have a direction, others none",
+        ),
+    ],
+)
+def test_wrong_graphml_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "g.graphml").write_text(text)
+    with pytest.raises(StorageError, match=message):
+        Graph.from_graphml(tmp_path / "g.graphml")
+
+
+def test_graphml_of_an_undirected_graph_is_read_by_networkx(tmp_path: Path) -> None:
+    networkx = pytest.importorskip("networkx")
+    graph = Graph.from_records(
+        [{"id": 0, "labels": "A", "properties": {"s": "<&>"}}, {"id": 1}], [{"type": "R", "start": 0, "end": 1}]
+    )
+    for undirected in ([], ["R"]):
+        graph = Graph.from_records(
+            [{"id": 0, "labels": "A", "properties": {"s": "<&>", "n": 1}}, {"id": 1}],
+            [{"type": "R", "start": 0, "end": 1, "properties": {"w": 0.5}}],
+            undirected=undirected,
+        )
+        graph.export(tmp_path / "g.graphml")
+        found = networkx.read_graphml(tmp_path / "g.graphml")
+        assert found.is_directed() is not bool(undirected)
+        assert dict(found.nodes(data=True)) == {"n0": {"labels": ":A", "s": "<&>", "n": 1}, "n1": {}}
+        assert next(iter(found.edges(data=True)))[2]["w"] == 0.5
+
+
+def test_names_that_xml_cannot_hold_are_refused(tmp_path: Path) -> None:
+    graph = Graph.from_records([{"labels": "a\x01"}])
+    with pytest.raises(StorageError, match="GraphML can't hold the name"):
+        graph.export(tmp_path / "g.graphml")
+
+
+def test_apocs_json_loads_unmodified(tmp_path: Path) -> None:
+    text = (DATA / "apoc.json").read_text()
+    array = tmp_path / "array.json"
+    array.write_text("[" + ",".join(text.splitlines()) + "]")
+    lines = text.splitlines()
+    whole = tmp_path / "whole.json"
+    whole.write_text('{"nodes": [' + ",".join(lines[:3]) + '], "rels": [' + lines[3] + "]}")
+    for path in (DATA / "apoc.json", array, whole):
+        graph = Graph.from_jsonl(path)
+        assert rows(graph, "MATCH (a:User)-[r:KNOWS]->(b) RETURN a.name, a.born, a.place, a.kids, r.since, b.name") == [
+            ("Adam", "2015-07-04T19:32:24", Point(13.1, 33.46789, crs="wgs-84"), ["Sam", "Anna", "Grace"], 1993, "Jim")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"type": "node", "id": 1}\n{"type": "node"}', "object 2 lacks 'id'"),
+        ('{"type": "node", "id": 1}\n{"type": "edge"}', "object 2: 'edge' is neither a node nor a relationship"),
+        ('{"type": "node", "id": 1}\n{', "after object 0 it is no JSON"),
+        ('{"type": "node", "id": 1, "properties": {"x": "y"}, "types": {"x": "date"}}', "object 1: "),
+        ('{"type": "node", "id": 1, "properties": {"p": {"a": 1}}}', "is no point"),
+        ('{"type": "node", "id": 1, "properties": {"p": [[1], "a", null, 0.5, true]}}', None),
+    ],
+)
+def test_wrong_json_is_refused_with_its_object(tmp_path: Path, text: str, message: str | None) -> None:
+    (tmp_path / "g.jsonl").write_text(text)
+    if message is None:
+        assert rows(Graph.from_jsonl(tmp_path / "g.jsonl"), "MATCH (n) RETURN n.p") == [([[1], "a", None, 0.5, True],)]
+        return
+    with pytest.raises(StorageError, match=message):
+        Graph.from_jsonl(tmp_path / "g.jsonl")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_kuzus_export_loads_unmodified(format: str) -> None:
+    with pytest.warns(LoadingWarning, match="column address: it is left out") as told:
+        graph = Graph.from_kuzu(DATA / f"kuzu_{format}")
+    assert Path(told[0].filename) == Path(__file__)
+    assert rows(graph, "MATCH (u:User) RETURN properties(u) ORDER BY u.name") == [
+        ({
+            "name": "Ann", "age": 3, "born": Date(2020, 1, 1), "seen": LocalDateTime("2020-01-01T10:00"),
+            "tags": ["a", "b c"], "x": 0.5, "ok": True, "pause": Duration(months=1, days=2, hours=3),
+        },),
+        ({"name": 'Bob "q"'},),
+    ]  # fmt: skip
+    assert rows(graph, "MATCH (a)-[r]->(b) RETURN a.name, type(r), r.since, b.name ORDER BY type(r), a.name") == [
+        ("Ann", "Follows", 2000, 'Bob "q"'),
+        ("Ann", "LivesIn", None, "Oslo"),
+        ("Oslo", "LivesIn", None, "Oslo"),
+    ]
+
+
+def test_a_folder_that_is_not_kuzus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"schema.cypher: it can't be read"):
+        Graph.from_kuzu(tmp_path)

@@ -1,0 +1,204 @@
+"""``from_cypher`` gives what its statements give one after the other, however many of them are carried out together."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qengine import Date, Graph, Point, QengineError, StorageError
+from qengine.formats import cypher_in, cypher_pieces
+from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, TOGETHER, shape_of
+from qengine.syntax import parse
+
+TEMPLATES = (
+    "CREATE (:A {{id: {n}, name: '{s}'}})",
+    "CREATE (:B {{id: {n}, x: -{n}.5, l: [{n}, {n}], d: date('2020-01-0{d}')}})",
+    "CREATE (a:A {{id: {n}}})-[:R {{w: {n}}}]->(:B:C {{id: {m}}})",
+    "CREATE (:A {{id: {n}}}), (:A {{id: {m}}})",
+    "MATCH (a:A {{id: {n}}}), (b:B {{id: {m}}}) CREATE (a)-[:R {{w: {n}}}]->(b)",
+    "MATCH (a:A {{id: {n}}}) MATCH (b:B) WHERE b.id = {m} CREATE (a)-[r:S]->(b), (b)-[:T]->(a) SET r.x = {n}",
+    "MATCH (a:A {{id: {n}}}), (b:B {{id: {m}}}) MERGE (a)-[r:R]->(b) SET r.w = {m}",
+    "MATCH (a:A) WHERE a.id = {n} SET a.name = '{s}', a:Seen",
+    "MATCH (a:A {{id: {n}}}) SET a.id = {m}",
+    "MATCH (a:A {{id: {n}}}) SET a.k = a.id + {m}",
+    "MERGE (a:A {{id: {n}}}) SET a.name = '{s}', a.x = {m}",
+    "MERGE (a:A {{id: {n}}}) ON CREATE SET a.made = {m} ON MATCH SET a.seen = {m}",
+    "MERGE (a:A {{id: {n}}}) MERGE (b:B {{id: {m}}}) MERGE (a)-[:R]->(b)",
+    "MERGE (a:A {{id: {n}}}) MERGE (b:A {{id: {m}}}) MERGE (a)-[:S]->(b)",
+    "MERGE (a:A {{id: {n}}}) MERGE (b {{id: {m}}}) MERGE (a)-[:S]->(b)",
+    "MATCH (a:A {{id: {n}}}) DETACH DELETE a",
+    "MATCH (a:A {{id: {n}}})-[:R]->(b) CREATE (b)-[:T]->(:A {{id: {m}}})",
+    "UNWIND [{{id: {n}, name: '{s}', p: point({{x: {n}, y: 1}})}}, {{id: {m}}}] AS row "
+    "CREATE (n:A {{id: row.id}}) SET n += row",
+    "UNWIND [{{a: {n}, b: {m}}}, {{a: {m}, b: {n}}}] AS r "
+    "MATCH (a:A {{id: r.a}}), (b:B {{id: r.b}}) CREATE (a)-[:R]->(b)",
+    "UNWIND [{{a: {n}}}] AS r MATCH (a:A {{id: r.a}}) SET a.id = {m}",
+    "CREATE (:A {{id: {n}, q: 'it\\'s; {s} // no', `odd key`: \"a;b\"}}) // {s}; 'x",
+)  # fmt: skip
+
+
+def script(seed: int) -> list[str]:
+    chance = random.Random(f"script {seed}")
+    chosen = chance.sample(TEMPLATES, chance.randint(1, 4))
+    found = []
+    for _ in range(chance.randint(1, 6)):
+        template = chance.choice(chosen)
+        for _ in range(chance.choice([1, 2, 9])):
+            values = {"n": chance.randint(0, 5), "m": chance.randint(0, 5), "d": chance.randint(1, 9)}
+            found.append(template.format(**values, s=chance.choice(["", "ä", "b c", "/*"])))
+    return found
+
+
+def content(graph: Graph) -> tuple[Counter[str], Counter[str]]:
+    def shown(value: Any) -> str:
+        return repr(sorted((key, repr(each)) for key, each in value.properties.items()))
+
+    nodes = Counter(f"{sorted(n.labels)} {shown(n)}" for (n,) in graph.query("MATCH (n) RETURN n"))
+    links = Counter(
+        f"{shown(a)} {r.type} {shown(r)} {shown(b)}" for a, r, b in graph.query("MATCH (a)-[r]->(b) RETURN a, r, b")
+    )
+    return nodes, links
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_script_gives_what_its_statements_give(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements = script(seed)
+    expected = Graph()
+    for each in statements:
+        expected.query(each).close()
+    monkeypatch.setattr(cypher_in, "_LEAST", 2)
+    monkeypatch.setattr(cypher_in, "_ROWS", random.Random(seed).choice([3, 1 << 14]))
+    monkeypatch.setattr(cypher_pieces, "_READ", random.Random(seed).choice([7, 100, 1 << 20]))
+    assert content(Graph.from_cypher("\n;".join(statements) + "\n;\n")) == content(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        (TEMPLATES[0], CREATES), (TEMPLATES[1], CREATES), (TEMPLATES[2], CREATES), (TEMPLATES[4], LINKS),
+        (TEMPLATES[5], LINKS), (TEMPLATES[6], TOGETHER), (TEMPLATES[7], TOGETHER), (TEMPLATES[8], ALONE),
+        (TEMPLATES[9], ALONE), (TEMPLATES[10], TOGETHER), (TEMPLATES[11], TOGETHER), (TEMPLATES[12], TOGETHER),
+        (TEMPLATES[13], TOGETHER), (TEMPLATES[14], ALONE), (TEMPLATES[15], ALONE), (TEMPLATES[16], ALONE),
+        (TEMPLATES[17], CREATES), (TEMPLATES[18], LINKS), (TEMPLATES[19], ALONE),
+        ("CREATE (:A {{id: 1, t: timestamp()}})", ALONE), ("CREATE (n:A {{id: 1}}) RETURN n", ALONE),
+        ("MATCH (a:A {{id: 1}}) WHERE a.x > 1 SET a.y = 2", ALONE), ("MERGE (a:A {{id: 1}}) SET a.id = 2", ALONE),
+        ("MERGE (a:A {{id: 1}}) SET a = {{id: 2}}", ALONE), ("MATCH (a:A {{id: 1}}) SET a:A", ALONE),
+        ("CREATE (a:A {{id: 1}}), (b:B {{id: a.id}})", ALONE), ("MATCH (a {{id: 1}}) CREATE (a)-[:R]->(:B)", ALONE),
+        ("MATCH (a {{id: 1}}), (b {{id: 2}}) CREATE (a)-[:R]->(b:New)", ALONE),
+    ],
+)  # fmt: skip
+def test_shapes_are_told(text: str, shape: str) -> None:
+    (statement,) = parse(text.format(n=1, m=2, d=3, s="x"))
+    assert shape_of(statement) == shape
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
+def test_statements_are_cut_wherever_the_text_is_cut(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cypher_pieces, "_READ", size)
+    text = """:begin
+    // a comment; with 'quotes
+    CREATE (`a;b`:`x'y` {s: 'it\\'s; \\\\', t: "a;\\"", n: -5, m: 1.5e-3, l: ['a;', -2, true]}) /* ; */;
+    MATCH p = (a)-[*1..3]->(b) WHERE a.x1 = 12 RETURN p[0] ;
+    :commit
+    ;; RETURN 'open"""
+    found = list(cypher_pieces.pieces(io.StringIO(text).read))
+    assert [each.literals for each in found] == [
+        ["'it\\'s; \\\\'", '"a;\\""', "-5", "1.5e-3", "['a;', -2, true]"],
+        ["12", "[0]"],
+        ["'"],
+    ]
+    assert [each.text.split()[0] for each in found] == ["CREATE", "MATCH", "RETURN"]
+    assert "[*1..3]" in found[1].text and "`a;b`:`x'y`" in found[0].text and "/*" not in found[0].text
+
+
+def test_files_and_packed_files_are_scripts(tmp_path: Path) -> None:
+    text = "CREATE (:A {k: 1, d: date('2020-01-01')});\nCREATE (:A {k: 2, p: point({x: 1, y: 2})});"
+    (tmp_path / "a.cypher").write_text("\ufeff" + text, encoding="utf-8")
+    (tmp_path / "a.cypher.gz").write_bytes(gzip.compress(text.encode()))
+    for source in (tmp_path / "a.cypher", str(tmp_path / "a.cypher.gz"), text):
+        graph = Graph.from_cypher(source)
+        found = [tuple(row) for row in graph.query("MATCH (a:A) RETURN a.k, a.d, a.p ORDER BY a.k")]
+        assert found == [(1, Date(2020, 1, 1), None), (2, None, Point(1, 2))]
+    with pytest.raises(StorageError, match="there is no such file"):
+        Graph.from_cypher(tmp_path / "b.cypher")
+    (tmp_path / "c.cypher").write_bytes(b"CREATE (:A {s: '\xff'})")
+    with pytest.raises(StorageError, match="it is no UTF-8 text"):
+        Graph.from_cypher(tmp_path / "c.cypher")
+    assert Graph.from_cypher("").node_count == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("CREATE (:A {k: 1}); CREATE (:A {k: 1}) RETURN", 2),
+        ("CREATE (:A {k: 1}); CREATE (:A {k: 2}); CREATE (:A {k: 99999999999999999999});", 3),
+        ("CREATE CONSTRAINT FOR (a:A) REQUIRE a.k IS UNIQUE;" + "CREATE (:A {k: 1});" * 5, 3),
+        ("UNWIND [{k: 1}] AS row CREATE (:A {k: 1 / 0, j: row.k})", 1),
+    ],
+)
+def test_errors_tell_which_statement_it_was(text: str, number: int) -> None:
+    with pytest.raises(QengineError) as raised:
+        Graph.from_cypher(text)
+    assert raised.value.__notes__[0].startswith(f"in statement {number} of the script: ")
+
+
+def test_types_without_direction_are_told(tmp_path: Path) -> None:
+    graph = Graph.from_cypher("CREATE (:A)-[:KNOWS]->(:B), (:A)-[:LIKES]->(:B)", undirected=["KNOWS"])
+    assert [r.type for (r,) in graph.query("MATCH (:B)-[r]->(:A) RETURN r")] == ["KNOWS"]
+    graph.export(tmp_path / "g.cypher")
+    assert (tmp_path / "g.cypher").read_text().startswith('// undirected: ["KNOWS"]\n')
+
+
+def test_statements_that_differ_in_literals_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    from qengine.syntax import parser
+
+    original = parser.parse
+
+    def counting(text: str, *rest: Any) -> Any:
+        parsed.append(text)
+        return original(text, *rest)
+
+    monkeypatch.setattr(parser, "parse", counting)
+    graph = Graph.from_cypher("".join(f"CREATE (:A {{k: {k}, s: '{k}'}});\n" for k in range(20_000)))
+    assert graph.node_count == 20_000 and len(parsed) == 3
+
+
+def test_an_export_in_apocs_form_is_read() -> None:
+    graph = Graph.from_cypher(
+        """:begin
+CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:`UNIQUE IMPORT LABEL`) REQUIRE (node.`UNIQUE IMPORT ID`) IS UNIQUE;
+:commit
+:begin
+UNWIND [{_id:0, properties:{name:"Adam", age:42}}, {_id:1, properties:{name:"Jim"}}] AS row
+CREATE (n:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row._id}) SET n += row.properties SET n:User;
+:commit
+:begin
+UNWIND [{start: {_id:0}, end: {_id:1}, properties:{since:1993}}] AS row
+MATCH (start:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row.start._id})
+MATCH (end:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row.end._id})
+CREATE (start)-[r:KNOWS]->(end) SET r += row.properties;
+:commit
+:begin
+MATCH (n:`UNIQUE IMPORT LABEL`) WITH n LIMIT 20000 REMOVE n:`UNIQUE IMPORT LABEL` REMOVE n.`UNIQUE IMPORT ID`;
+:commit
+:begin
+DROP CONSTRAINT UNIQUE_IMPORT_NAME;
+:commit
+"""
+    )
+    (row,) = graph.query("MATCH (a:User)-[r:KNOWS]->(b) RETURN labels(a), properties(a), r.since, properties(b)")
+    assert tuple(row) == (["User"], {"name": "Adam", "age": 42}, 1993, {"name": "Jim"})
+
+
+def test_a_list_with_null_is_no_statements(tmp_path: Path) -> None:
+    graph = Graph.from_records([{"properties": {"x": [1, None]}}])
+    with pytest.raises(StorageError, match="which no statement can set"):
+        graph.export(tmp_path / "g.cypher")
+    assert list(tmp_path.iterdir()) == []
