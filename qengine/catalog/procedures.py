@@ -1,4 +1,7 @@
-"""Procedures: their signatures, as openCypher writes them, and the registries in which statements look them up."""
+"""Procedures: their signatures, as openCypher writes them, and the registries in which statements look them up.
+
+A registry holds the functions of users, too.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from qengine.errors import SemanticError
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
 if TYPE_CHECKING:
+    from qengine.catalog.user_functions import UserFunction
     from qengine.catalog.view import CatalogView
 
-__all__ = ["Field", "Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
+__all__ = ["NAME", "Field", "Procedure", "ProcedureSignature", "Procedures", "fields_of", "invalid_signature",
+           "parse_signature"]  # fmt: skip
 
 
 @frozen
@@ -79,7 +84,7 @@ _REGISTERING = Lock()
 
 
 class Procedures:
-    """Procedures by name; those that aren't here are looked for in ``parent``.
+    """Procedures and functions of users by name; those that aren't here are looked for in ``parent``.
 
     ``changes`` counts registrations everywhere, so that plans made before are told apart.
     """
@@ -89,12 +94,29 @@ class Procedures:
     def __init__(self, parent: Procedures | None = None) -> None:
         self._parent = parent
         self._own: dict[str, Procedure] = {}
+        self._functions: dict[str, UserFunction] = {}
 
     def register(self, procedure: Procedure) -> None:
         """Add a procedure, in place of one of the same name."""
         with _REGISTERING:
             self._own = {**self._own, procedure.name: procedure}
             Procedures.changes += 1
+
+    def register_function(self, function: UserFunction) -> None:
+        """Add a function, in place of one of the same name."""
+        with _REGISTERING:
+            self._functions = {**self._functions, function.name: function}
+            Procedures.changes += 1
+
+    def function(self, name: str) -> UserFunction | None:
+        """Return the user's function with a name, None if there is none. Names are case-sensitive."""
+        found = self._functions.get(name)
+        return found if found is not None or self._parent is None else self._parent.function(name)
+
+    def functions(self) -> list[UserFunction]:
+        """Return all functions of users by their names' order, each name once."""
+        found = {} if self._parent is None else {each.name: each for each in self._parent.functions()}
+        return sorted((found | self._functions).values(), key=lambda each: each.name)
 
     def find(self, name: str) -> Procedure | None:
         """Return the procedure with a name, None if there is none. Names are case-sensitive."""
@@ -114,11 +136,12 @@ class Procedures:
         return iter(sorted((found | self._own).values(), key=lambda each: each.name))
 
 
-_NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+"""A name in a signature, as a regular expression."""
 _SIGNATURE = re.compile(
-    rf"\s*({_NAME}(?:\.{_NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
+    rf"\s*({NAME}(?:\.{NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
 )
-_FIELD = re.compile(rf"\s*({_NAME})\s*::\s*(.+?)\s*", re.DOTALL)
+_FIELD = re.compile(rf"\s*({NAME})\s*::\s*(.+?)\s*", re.DOTALL)
 _LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
 _SPELLINGS = {
     "BOOL": "BOOLEAN",
@@ -147,26 +170,27 @@ def parse_signature(text: str) -> ProcedureSignature:
     """
     found = _SIGNATURE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise _invalid(f"{text!r} is no signature of a procedure.")
+        raise invalid_signature(f"{text!r} is no signature of a procedure.")
     name, inputs, outputs, _ = found.groups()
     name = ".".join(part.strip("`") for part in name.split("."))
-    return ProcedureSignature(name, _fields(inputs, text), _fields(outputs or "", text))
+    return ProcedureSignature(name, fields_of(inputs, text), fields_of(outputs or "", text))
 
 
-def _fields(text: str, whole: str) -> tuple[Field, ...]:
+def fields_of(text: str, whole: str) -> tuple[Field, ...]:
+    """Read arguments or outputs, ``name :: TYPE, …``, of the signature ``whole``; errors as ``parse_signature``."""
     if not text.strip():
         return ()
     fields = []
     for part in text.split(","):
         found = _FIELD.fullmatch(part)
         if found is None:
-            raise _invalid(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
+            raise invalid_signature(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
         written = found[2].upper()
         nullable = written.endswith("?")
         fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
     names = [each.name for each in fields]
     if len(set(names)) < len(names):
-        raise _invalid(f"The signature {whole!r} has a name twice.")
+        raise invalid_signature(f"The signature {whole!r} has a name twice.")
     return tuple(fields)
 
 
@@ -180,8 +204,11 @@ def _type(text: str, whole: str) -> Type:
         return Type(Kind(_SPELLINGS.get(text, text)))
     except ValueError:
         kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.NULL)
-        raise _invalid(f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}.") from None
+        raise invalid_signature(
+            f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}."
+        ) from None
 
 
-def _invalid(message: str, hint: str = _EXAMPLE) -> SemanticError:
+def invalid_signature(message: str, hint: str = _EXAMPLE) -> SemanticError:
+    """Return the error of a signature that can't be read."""
     return SemanticError(message, code="InvalidSignature", hint=hint)
