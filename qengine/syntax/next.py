@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from qengine.errors import QuerySyntaxError, Span
+from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.checks import updates
@@ -23,7 +23,7 @@ def joined_by_next(
     word: Token,
     items: Sequence[Any] | None,
     following: list[Any],
-    fail: Callable[..., QuerySyntaxError],
+    fail: Callable[..., Exception],
 ) -> list[Any]:
     """Return the queries behind a NEXT, with what stands before it in front of each.
 
@@ -56,9 +56,7 @@ def joined_by_next(
     ]
 
 
-def _rows_of(
-    before: ast.Query | ast.UnionQuery, word: Token, fail: Callable[..., QuerySyntaxError]
-) -> list[ast.Clause]:
+def _rows_of(before: ast.Query | ast.UnionQuery, word: Token, fail: Callable[..., Exception]) -> list[ast.Clause]:
     if isinstance(before, ast.UnionQuery):
         for query in before.queries:
             _returned(query, word, fail)
@@ -68,7 +66,7 @@ def _rows_of(
     return [*before.clauses[:-1], ast.WithClause(projection, None, "NEXT", span=returned.span)]
 
 
-def _returned(query: ast.Query, word: Token, fail: Callable[..., QuerySyntaxError]) -> ast.ReturnClause:
+def _returned(query: ast.Query, word: Token, fail: Callable[..., Exception]) -> ast.ReturnClause:
     last = query.clauses[-1]
     if isinstance(last, ast.ReturnClause) and (last.projection.items or last.projection.star):
         return last

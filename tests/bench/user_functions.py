@@ -1,7 +1,8 @@
 """Functions of users over many rows: ``x + 1``, row by row and over arrays.
 
-Run as ``python -m tests.bench.user_functions --rows 5000000``. Times are of whole statements, the least of several turns:
-of the process (user and system, all threads) and by the clock. ``x + 1`` as the operator tells what the rest takes.
+Run as ``python -m tests.bench.user_functions --rows 5000000``. Times are of whole statements, the least of several
+turns: of the process (user and system, all threads) and by the clock. ``x + 1`` as the operator tells what the rest
+takes.
 """
 
 from __future__ import annotations

@@ -95,6 +95,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "operators/folded_rows.py": {"row_sinks"},
         "operators/join.py": {"hash_join", "joined_rows"},
         "operators/matching.py": {"eliminate", "reach", "reach_kernel", "search", "shortest", "walk"},
+        "operators/repeat.py": {"walk", "walk_kernel"},
         "pipeline.py": {"count_fast_path"},
         "runtime.py": {"reach_kernel", "search"},
     },

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
+from qengine.exec.reference.repetitions import repetitions
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
@@ -216,6 +217,8 @@ class Matcher:
 
     def _relationship_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
         """Walk from the end that is bound to the other: forward from ``edge.start``, else from ``edge.end``."""
+        if edge.repetition is not None:
+            return self._repetition_step(edge, forward=forward)
         hop = self._hop(edge) if forward else self._hop(edge).reversed()
         near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
         single = edge.hops is None
@@ -229,6 +232,22 @@ class Matcher:
                 end = other.id if single and type(other) is NodeHandle else None
                 found = walks(self._graph, vertex, hop, self._check, end)
             for walk in found:
+                yield from self._take_walk(state, edge, walk, near=near, far=far)
+
+        return step
+
+    def _repetition_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
+        """Walk along a quantified path from the end that is bound to the other."""
+        trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS or edge.name in self._trails
+        near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
+
+        def embeddings(graph: QueryGraph) -> Callable[[dict[str, Any]], Iterator[dict[str, Any]]]:
+            return Matcher(graph, self._graph, self._env, self._check).embeddings
+
+        found = repetitions(edge, self._graph, embeddings, forward=forward, trail=trail)
+
+        def step(state: _State) -> Iterator[_State]:
+            for walk in found(state.row[near].id):
                 yield from self._take_walk(state, edge, walk, near=near, far=far)
 
         return step
