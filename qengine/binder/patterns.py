@@ -92,6 +92,7 @@ class GraphBuilder:
     exhaustive: dict[str, str] = field(default_factory=dict)
     written: list[Written] = field(default_factory=list)
     conditions: list[ast.Expression] = field(default_factory=list)
+    selecting: list[ast.Expression] = field(default_factory=list)
     predicates: list[Expr] = field(default_factory=list)
 
     def scope_after(self) -> Scope:
@@ -114,7 +115,7 @@ class GraphBuilder:
         ):
             pattern = replace(pattern, elements=whole.elements)
             if whole.where is not None:
-                self.conditions.append(whole.where)
+                (self.conditions if selector is None else self.selecting).append(whole.where)
         names = self._elements(pattern, selector, endless=mode is None)
         if pattern.name is not None or selector is not None or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
@@ -128,6 +129,7 @@ class GraphBuilder:
         for element in elements_of(self.binding, pattern):
             if isinstance(element, Repeated):
                 between = element
+                self._check_selected(pattern, element, selector)
                 continue
             if not isinstance(element, ast.NodePattern):
                 group = element if isinstance(element, Group) else None
@@ -145,16 +147,20 @@ class GraphBuilder:
             names.append(node)
         return names
 
+    def _check_selected(self, pattern: ast.PathPattern, element: Repeated, selector: PathSelector | None) -> None:
+        """Refuse what would have to hold of the nodes inside a selected path's repetitions."""
+        simple = self.mode is MatchMode.DIFFERENT_NODES or pattern.path_mode in ("ACYCLIC", "SIMPLE")
+        if selector is not None and simple:
+            raise self.binding.unsupported(
+                "Shortest paths over several relationships that repeat no node aren't built.",
+                element.path.span,
+                "Leave the mode away, or quantify one relationship.",
+            )
+
     def _repetition(
         self, path: ast.QuantifiedPath, ends: tuple[str, str], selector: PathSelector | None, *, endless: bool
     ) -> str:
         """Add a quantified path that is repeated as a pattern of its own; return the name of its relationships."""
-        if selector is not None:
-            raise self.binding.unsupported(
-                "Shortest paths over several relationships, or with conditions on both ends of a hop, aren't built.",
-                path.span,
-                "Quantify one directed relationship, or order the paths by length(p) and take the first.",
-            )
         inside = GraphBuilder(self.binding, self.scope, self.mode)
         pattern = ast.PathPattern(path.elements, span=path.span)
         elements = inside._elements(pattern, None, endless=False)
@@ -164,6 +170,12 @@ class GraphBuilder:
         name, hops = self.binding.names.anonymous(), path.hops
         assert hops is not None
         outside = [each for each in graph.predicates if not free_variables(each) <= {*nodes, *relationships}]
+        if outside and selector is not None:
+            raise self.binding.unsupported(
+                "A condition inside a selected path can't read variables from before it.",
+                outside[0].span,
+                "Compare with a parameter, or filter the paths in the WHERE of the MATCH.",
+            )
         self._check_hops(path, (hops.minimum, hops.maximum), endless)
         self.relationships[name] = PatternRelationship(
             name,
@@ -175,7 +187,7 @@ class GraphBuilder:
         whole = self.binding.names.anonymous()
         walk = RepeatedWalk(name, whole, nodes, relationships)
         if outside or any(symbol.name in nodes for symbol in inside.declared.values()):
-            self.paths.append(PatternPath(whole, (ends[0], name, ends[1])))
+            self.paths.append(PatternPath(whole, (ends[0], name, ends[1]), selector))
         self.predicates += [walk.each(self.binding, predicate) for predicate in outside]
         for user_name, symbol in inside.declared.items():
             items = walk.items(symbol.name)
@@ -404,6 +416,15 @@ class GraphBuilder:
         binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):
+                self._place(predicate)
+        for condition in self.selecting:
+            for predicate in conjuncts(binder.condition(condition)):
+                if only_variable(predicate) not in self.nodes:
+                    raise self.binding.unsupported(
+                        "This condition would decide which path is selected, and isn't built.",
+                        predicate.span,
+                        "Put it into the quantified part, or into the WHERE of the MATCH to filter afterwards.",
+                    )
                 self._place(predicate)
         return QueryGraph(
             tuple(self.nodes.values()),

@@ -109,7 +109,7 @@ def _needs_both_ends(
     relationship: ast.RelationshipPattern,
     ends: tuple[ast.NodePattern, ast.NodePattern],
 ) -> bool:
-    """Tell whether conditions read a hop's ends where its relationship doesn't tell which is which, or in subqueries."""
+    """Tell whether conditions read a hop's ends and its relationship doesn't tell which is which, or are subqueries."""
     conditions = [each for end in ends for each in (end.labels, end.properties, end.where)] + [path.where]
     if relationship.left != relationship.right and not _undirected(binding):
         conditions = [each for each in conditions if each is not None and _has_subquery(each)]

@@ -95,6 +95,8 @@ class _Estimate:
         ways = self(repeat.repeated, 1.0)
         ends = float(vertex_count(self.catalog, repeat.end.labels))
         longest = repeat.maximum if repeat.maximum is not None else repeat.minimum + _HOPS
+        if repeat.selector is not None:
+            return (1.0 if repeat.end_bound else ends) * repeat.selector.count
         numbers = range(repeat.minimum, min(longest, repeat.minimum + _MOST_HOPS) + 1)
         reached = min(sum(ways**number for number in numbers), 1e30) * ends / max(self.catalog.vertex_count, 1)
         if repeat.end_bound:

@@ -327,7 +327,8 @@ class Repeat(Operator):
     ``repeated``: a subplan over an ``Argument`` of the column ``begin``, a node; a row is one way to repeat. Its
     columns ``relationships_of`` are the relationships in walking order, ``nodes_of`` the node behind each, in the last
     of which the next repetition begins. All else is as in ``Walk``: ``mode`` and ``different`` are about single
-    relationships and nodes, and ``relationships`` is the list of all.
+    relationships and nodes, and ``relationships`` is the list of all. ``selector``: which walks to each end are
+    wanted, None for all; then ``mode`` is of trails or walks.
     """
 
     input: Operator
@@ -344,6 +345,7 @@ class Repeat(Operator):
     different: tuple[str, ...] = ()
     mode: PathMode = PathMode.TRAIL
     distinct_ends: bool = False
+    selector: PathSelector | None = None
 
 
 @node("input", "end", "predicates", "inner")

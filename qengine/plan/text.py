@@ -22,6 +22,7 @@ from qengine.plan.pattern import (
     LabelExpr,
     MatchMode,
     PathMode,
+    PathSelector,
     PatternNode,
     PatternRelationship,
     QueryGraph,
@@ -251,11 +252,7 @@ class _Writer:
         return ", ".join([text + self._where(level.predicates), *constraints])
 
     def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
-        kind = "Walk"
-        if isinstance(operator, physical.Shortest):
-            count, groups = operator.selector.count, operator.selector.groups
-            kind = "AllShortest" if groups else "Shortest"
-            kind += f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else ""
+        kind = _selected(operator.selector).strip() if isinstance(operator, physical.Shortest) else "Walk"
         text = f"{kind} {self._hops(operator, operator.relationships)}"
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         if isinstance(operator, physical.Walk):
@@ -270,7 +267,7 @@ class _Writer:
         hops = _quantifier((operator.minimum, operator.maximum))
         nodes = _names((operator.begin, *operator.nodes_of))
         target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
-        text = f"Repeat ({name_text(operator.start)}) ({nodes}){hops} {target}"
+        text = f"{_selected(operator.selector)}Repeat ({name_text(operator.start)}) ({nodes}){hops} {target}"
         text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         text += f" ≠ {_names(operator.different)}" if operator.different else ""
@@ -393,6 +390,14 @@ def _found_by_index(rows: float, unique: bool) -> str:
 
 def _labels(labels: LabelExpr | None) -> str:
     return f":{labels_text(labels)}" if labels is not None else ""
+
+
+def _selected(selector: PathSelector | None) -> str:
+    if selector is None:
+        return ""
+    count, groups = selector.count, selector.groups
+    kind = "AllShortest" if groups else "Shortest"
+    return kind + (f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else "") + " "
 
 
 def _quantifier(hops: tuple[int, int | None] | None) -> str:

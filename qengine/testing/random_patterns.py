@@ -134,8 +134,8 @@ class Patterns:
             inside += f"{further}({last})"
         where = ""
         if chance.random() < 0.6:
-            conditions = [f"{a}.i <= {last}.i", f"{b}.k > 1", f"{a}:{self.labels()}", f"{a} <> {last}", f"{b}.i = {a}.i"]
-            where = f" WHERE {chance.choice(conditions)}"
+            ends = [f"{a}.i <= {last}.i", f"{a} <> {last}", f"{b}.i = {a}.i"]
+            where = f" WHERE {chance.choice([*ends, f'{b}.k > 1', f'{a}:{self.labels()}'])}"
         return f" ({inside}{where}){chance.choice(['{1,2}', '{2}', '{,2}', '{0,1}'])} "
 
     def _possible_lengths(self, mode: str) -> tuple[str, ...]:

@@ -142,3 +142,37 @@ def test_matches_are_those_of_brute_force(part: int) -> None:
             assert found == wanted, (case, device, text)
     assert rows > 100
     assert several > 5
+
+
+SELECTED = [
+    "SHORTEST 1 (a:N) (()-[:R]-(:N))+ (b:N)",
+    "ALL SHORTEST (a:N) ((x)-[:R]->(y)-[:R]-(z))+ (b:N)",
+    "SHORTEST 2 (a:N) ((x)-[:R]->(y)-[]-(z) WHERE x <> z){0,3} (b:N)",
+    "SHORTEST 2 GROUPS (a:N) ((x)-[:R]->(y)-[]-(z)){1,2} (b:N)",
+    "ALL SHORTEST (a:N) ((x)-[:R]-(y) WHERE x.i < y.i)* (b:N)",
+    "ALL SHORTEST (a:N) ((x)-[:R]->(y)-[:R]-(z)){2,3} (b:N)",
+]
+
+
+@pytest.mark.parametrize("selected", SELECTED)
+def test_selected_paths_are_the_shortest_of_all(selected: str) -> None:
+    """The same paths without the selector, between each two nodes the first by length."""
+    rest = selected[selected.index("(") :].replace(")+", "){1,6}").replace(")*", "){0,6}")
+    groups = selected.startswith("ALL") or "GROUPS" in selected
+    count = int(selected.split()[1]) if selected.startswith("SHORTEST") else 1
+    found_some = 0
+    for case in range(25):
+        graph, _, _ = graph_of(random.Random(1000 + case))
+        every: dict[tuple[int, int], list[int]] = {}
+        for a, b, length in graph.query(f"MATCH p = {rest} RETURN a.i, b.i, length(p)", device="reference"):
+            every.setdefault((a, b), []).append(length)
+        wanted: Counter[tuple[int, int, int]] = Counter()
+        for (a, b), lengths in every.items():
+            kept = sorted(set(lengths))[:count]
+            chosen = [each for each in lengths if each in kept] if groups else sorted(lengths)[:count]
+            wanted.update((a, b, length) for length in chosen)
+        found_some += bool(wanted)
+        for device in ("cpu", "reference"):
+            rows = graph.query(f"MATCH p = {selected} RETURN a.i, b.i, length(p)", device=device).fetchall()
+            assert Counter(map(tuple, rows)) == wanted, (case, device)
+    assert found_some

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qengine.catalog.functions import functions
-from tests.language.pages import FOLDER, read_source, pages
+from tests.language.pages import FOLDER, pages, read_source
 
 
 def test_the_pages_are_what_is_made_of_their_sources() -> None:

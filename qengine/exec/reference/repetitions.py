@@ -10,9 +10,11 @@ from qengine.errors import Unsupported
 from qengine.exec.reference.graph import WalkedGraph
 from qengine.exec.reference.walks import Walk
 from qengine.exec.scalar.values import NodeHandle
-from qengine.plan.pattern import PatternRelationship, QueryGraph
+from qengine.plan.pattern import PathSelector, PatternRelationship, QueryGraph
 
-__all__ = ["repetitions"]
+__all__ = ["repetitions", "shortest_repetitions"]
+
+_MOST = 12  # repetitions that are tried where relationships may repeat
 
 Embeddings = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]
 
@@ -66,3 +68,41 @@ def repetitions(
                 yield from extend(start, longer, count + 1)
 
     return lambda start: extend(start, Walk((), ()), 0)
+
+
+def shortest_repetitions(
+    edge: PatternRelationship,
+    graph: WalkedGraph,
+    embeddings: Callable[[QueryGraph], Embeddings],
+    selector: PathSelector,
+    *,
+    trail: bool,
+) -> Callable[[int, int], list[Walk]]:
+    """Return what gives the selected walks between two vertices: all are tried, those of each length after the other.
+
+    Parameters as for ``repetitions``. Where relationships may repeat, few lengths are tried.
+    """
+    assert edge.repetition is not None and edge.hops is not None
+    minimum, maximum = edge.hops
+    most = graph.edge_count if trail else minimum + _MOST
+    bound = most if maximum is None else min(most, maximum)
+
+    def find(start: int, end: int) -> list[Walk]:
+        found: list[Walk] = []
+        left = selector.count
+        for length in range(bound + 1):
+            each = replace(edge, hops=(length, length))
+            every = list(repetitions(each, graph, embeddings, forward=True, trail=trail)(start))
+            if not every:
+                break
+            ending = [walk for walk in every if walk.end(start) == end]
+            if length < minimum:
+                continue
+            taken = ending if selector.groups else ending[:left]
+            found += taken
+            left -= min(1, len(taken)) if selector.groups else len(taken)
+            if not left:
+                break
+        return found
+
+    return find

@@ -138,7 +138,7 @@ def lower_walk(
     if walk.repetition is not None:
         root = Repeat(
             root, start, target, end_bound, *repeat(walk.repetition, backwards), minimum, maximum, relationships,
-            demand.different, demand.mode, demand.only_ends,
+            demand.different, demand.mode, demand.only_ends, None if demand.only_ends else walk.selector,
         )  # fmt: skip
     elif walk.selector is not None:
         root = Shortest(

@@ -12,9 +12,10 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray, NodeColumn, vertex_ids
+from qengine.exec.common.operators.repeat_shortest import Selection, reachable, shortest_walks
 from qengine.exec.common.operators.stage import Build, Stage, numbered, rows_of
 from qengine.plan import physical
-from qengine.plan.pattern import PathMode
+from qengine.plan.pattern import PathMode, PathSelector
 
 if TYPE_CHECKING:
     from qengine.exec.host.walk_kernel import EndFilter
@@ -52,7 +53,12 @@ def repeat_stage(operator: physical.Repeat, build: Build, first: int) -> Stage:
 
     def run(outer: Batch) -> Iterator[Batch]:
         for batch in upstream(outer):
-            yield from _Repeated(operator, build, batch, ways).run(min(first, _ROWS))
+            repeated = _Repeated(operator, build, batch, ways)
+            wanted = min(first, _ROWS)
+            if operator.selector is None:
+                yield from repeated.run(wanted)
+            else:
+                yield from repeated.selected(operator.selector, wanted)
 
     return run
 
@@ -130,6 +136,36 @@ class _Repeated:
                     yield from self._joined()
             if self.found:
                 yield from self._joined()
+
+    def selected(self, selector: PathSelector, wanted: int) -> Iterator[Batch]:
+        """Yield the input rows joined with their selected walks, at least ``wanted`` at a time but for the last."""
+        operator, runtime = self.operator, self.runtime
+        trail = operator.mode is not PathMode.WALK
+        relationships = sum(kind.count for kind in runtime.store.types)
+        selection = Selection(selector, operator.minimum, operator.maximum, trail, relationships)
+        with runtime.memory.holding("Repeat") as holding:
+            for row, start in enumerate(self.starts):
+                target = None if self.targets is None else self.targets[row]
+                if start < 0 or (target is not None and target < 0):
+                    continue
+                graph = reachable(start, self._ways_of, operator.maximum)
+                holding.set(_WAY_BYTES * self.ways.kept)
+                ends = {start, *(way.vertices[-1] for ways in graph.values() for way in ways)}  # type: ignore[attr-defined]
+                forbidden = self._forbidden(row)
+                for end in [target] if target is not None else sorted(ends):
+                    if target is None and not _admits(self.ends, end):
+                        continue
+                    found = shortest_walks(start, end, graph, selection, runtime.context.check)
+                    none = frozenset[int]()
+                    self.found += [_Walk(row, end, each, 0, none, none) for each in found if forbidden.isdisjoint(each)]
+                    if len(self.found) >= wanted:
+                        yield from self._joined()
+            if self.found:
+                yield from self._joined()
+
+    def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[_Way]]:
+        self.runtime.context.check()
+        return self.ways.of(vertices)
 
     def _begun(self) -> list[_Walk]:
         walks = []
