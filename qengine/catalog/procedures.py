@@ -12,27 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from qengine import _nearest
 from qengine._frozen import frozen
-from qengine.errors import SemanticError
-from qengine.types import ANY, LIST, Kind, Type, list_of
+from qengine.catalog.fields import NAME, Field, fields_of, invalid_signature
 
 if TYPE_CHECKING:
     from qengine.catalog.user_functions import UserFunction
     from qengine.catalog.view import CatalogView
 
-__all__ = ["NAME", "Field", "Procedure", "ProcedureSignature", "Procedures", "fields_of", "invalid_signature",
-           "parse_signature"]  # fmt: skip
-
-
-@frozen
-class Field:
-    """An argument or an output of a procedure: its name, its type, and whether it may be null."""
-
-    name: str
-    type: Type
-    nullable: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.name} :: {self.type}{'?' if self.nullable else ''}"
+__all__ = ["Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
 
 
 @frozen
@@ -136,25 +122,9 @@ class Procedures:
         return iter(sorted((found | self._own).values(), key=lambda each: each.name))
 
 
-NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
-"""A name in a signature, as a regular expression."""
 _SIGNATURE = re.compile(
     rf"\s*({NAME}(?:\.{NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
 )
-_FIELD = re.compile(rf"\s*({NAME})\s*::\s*(.+?)\s*", re.DOTALL)
-_LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
-_SPELLINGS = {
-    "BOOL": "BOOLEAN",
-    "INT": "INTEGER",
-    "ANY VALUE": "ANY",
-    "LOCALTIME": "LOCAL TIME",
-    "LOCALDATETIME": "LOCAL DATETIME",
-    "ZONED TIME": "TIME",
-    "ZONED DATETIME": "DATETIME",
-    "VERTEX": "NODE",
-    "EDGE": "RELATIONSHIP",
-}
-_EXAMPLE = 'Write it like "my.procedure(name :: STRING, count :: INTEGER?) :: (row :: MAP, score :: FLOAT?)".'
 
 
 def parse_signature(text: str) -> ProcedureSignature:
@@ -174,41 +144,3 @@ def parse_signature(text: str) -> ProcedureSignature:
     name, inputs, outputs, _ = found.groups()
     name = ".".join(part.strip("`") for part in name.split("."))
     return ProcedureSignature(name, fields_of(inputs, text), fields_of(outputs or "", text))
-
-
-def fields_of(text: str, whole: str) -> tuple[Field, ...]:
-    """Read arguments or outputs, ``name :: TYPE, …``, of the signature ``whole``; errors as ``parse_signature``."""
-    if not text.strip():
-        return ()
-    fields = []
-    for part in text.split(","):
-        found = _FIELD.fullmatch(part)
-        if found is None:
-            raise invalid_signature(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
-        written = found[2].upper()
-        nullable = written.endswith("?")
-        fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
-    names = [each.name for each in fields]
-    if len(set(names)) < len(names):
-        raise invalid_signature(f"The signature {whole!r} has a name twice.")
-    return tuple(fields)
-
-
-def _type(text: str, whole: str) -> Type:
-    if text == "LIST":
-        return LIST
-    if (found := _LIST.fullmatch(text)) is not None:
-        item = _type(next(filter(None, found.groups())).strip().removesuffix("?").strip(), whole)
-        return LIST if item == ANY else list_of(item)
-    try:
-        return Type(Kind(_SPELLINGS.get(text, text)))
-    except ValueError:
-        kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.NULL)
-        raise invalid_signature(
-            f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}."
-        ) from None
-
-
-def invalid_signature(message: str, hint: str = _EXAMPLE) -> SemanticError:
-    """Return the error of a signature that can't be read."""
-    return SemanticError(message, code="InvalidSignature", hint=hint)

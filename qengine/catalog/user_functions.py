@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from qengine.catalog.fields import NAME, Field, fields_of, invalid_signature
 from qengine.catalog.functions import Function, Signature, Slot, lookup
-from qengine.catalog.procedures import NAME, Field, fields_of, invalid_signature
 from qengine.errors import SemanticError
 
 __all__ = ["UserFunction", "parse_function"]

@@ -148,6 +148,7 @@ def test_every_stage_is_known() -> None:
         "qerror",
         "calibration",
         "builtin_procedures",
+        "cheapest_paths",
         "functions",
         "procedures",
         "cardinalities",

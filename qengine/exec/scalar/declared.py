@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qengine.catalog.procedures import Field
+from qengine.catalog.fields import Field
 from qengine.exec.scalar.values import kind_of
 from qengine.types import Kind, Type
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine._limits import limited_by, running
-from qengine.catalog.procedures import Field
+from qengine.catalog.fields import Field
 from qengine.catalog.view import CatalogView
 from qengine.errors import ExecutionError, ResourceError
 from qengine.exec.scalar.declared import fitting, kind_told, told

@@ -13,7 +13,7 @@ from typing import Any
 
 from qengine._limits import limited_by, running
 from qengine._printable import printable
-from qengine.catalog.procedures import Field
+from qengine.catalog.fields import Field
 from qengine.catalog.user_functions import UserFunction
 from qengine.errors import ExecutionError, ResourceError, Span
 from qengine.exec.scalar.declared import fitting, kind_told, told
