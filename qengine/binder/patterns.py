@@ -412,7 +412,7 @@ class GraphBuilder:
             warn_of_ends(self.binding, edge, self.nodes, self.spans.get(edge.name))
         for written in self.written:
             for predicate in self._written_predicates(written):
-                self._place_written(written, at_ends(self.binding, predicate, written.name, written.ends))
+                self._place_written(written, at_ends(predicate, written.name, written.ends))
         binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):

@@ -9,11 +9,12 @@ repeated (``plan.pattern.Repetition``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import fields
 
 from qengine._frozen import frozen, replace
-from qengine.binder.binding import Binding
+from qengine.binder.binding import RELATIONSHIP_TYPE, Binding
+from qengine.binder.labels import bind_labels, is_dynamic
 from qengine.plan.expr import Call, Expr, ListComprehension, Literal, Quantifier, Subquery, Variable
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables, preorder, substitute
@@ -110,28 +111,39 @@ def _needs_both_ends(
     ends: tuple[ast.NodePattern, ast.NodePattern],
 ) -> bool:
     """Tell whether conditions read a hop's ends and its relationship doesn't tell which is which, or are subqueries."""
-    conditions = [each for end in ends for each in (end.labels, end.properties, end.where)] + [path.where]
-    if relationship.left != relationship.right and not _undirected(binding):
-        conditions = [each for each in conditions if each is not None and _has_subquery(each)]
-    if ends[0].name is not None and ends[0].name == ends[1].name:
-        conditions.append(path.where or ends[0].where or ast.Literal(True))
-    return any(each is not None for each in conditions)
+    conditions: list[object] = [each for end in ends for each in (end.labels, end.properties, end.where)]
+    names = {end.name for end in ends if end.name is not None}
+    own = [relationship.where, relationship.properties, relationship.types]
+    conditions += [path.where, *(each for each in own if _holds(each, lambda part: _is_of(part, names)))]
+    if relationship.left != relationship.right and not _undirected(binding, relationship.types):
+        return any(_holds(each, _is_subquery) for each in (*conditions, *own))
+    same = ends[0].name is not None and ends[0].name == ends[1].name
+    return same or any(each is not None for each in conditions) or any(_holds(each, _is_subquery) for each in own)
 
 
-def _undirected(binding: Binding) -> bool:
-    """Tell whether the graph has types without a direction."""
+def _undirected(binding: Binding, types: ast.LabelExpression | None) -> bool:
+    """Tell whether a relationship may be of a type without a direction."""
+    admitted = None if types is None or is_dynamic(types) else bind_labels(binding, types, (RELATIONSHIP_TYPE,))
     infos = map(binding.catalog.relationship_type, binding.catalog.relationship_types)
-    return any(info is not None and info.undirected for info in infos)
+    undirected = (info.name for info in infos if info is not None and info.undirected)
+    return any(admitted is None or admitted.admits(frozenset((name,))) for name in undirected)
 
 
-def _has_subquery(node: object) -> bool:
+def _holds(node: object, test: Callable[[ast.Ast], bool]) -> bool:
+    """Tell whether a part of a syntax tree, or of several, is what is looked for."""
     if isinstance(node, tuple):
-        return any(map(_has_subquery, node))
+        return any(_holds(each, test) for each in node)
     if not isinstance(node, ast.Ast):
         return False
-    if isinstance(node, ast.SubqueryExpression | ast.PatternPredicate | ast.PatternComprehension):
-        return True
-    return any(_has_subquery(getattr(node, part.name)) for part in fields(node))
+    return test(node) or any(_holds(getattr(node, part.name), test) for part in fields(node))
+
+
+def _is_of(node: ast.Ast, names: Set[str]) -> bool:
+    return isinstance(node, ast.Variable) and node.name in names
+
+
+def _is_subquery(node: ast.Ast) -> bool:
+    return isinstance(node, ast.SubqueryExpression | ast.PatternPredicate | ast.PatternComprehension)
 
 
 @frozen
@@ -211,27 +223,16 @@ def hop_ends(binding: Binding, group: Group, fixed: bool) -> tuple[HopEnd, HopEn
     return HopEnd(group.start, start, functions[0]), HopEnd(group.end, end, functions[1])
 
 
-def at_ends(binding: Binding, predicate: Expr, relationship: str, ends: tuple[HopEnd, ...]) -> Expr:
+def at_ends(predicate: Expr, relationship: str, ends: tuple[HopEnd, ...]) -> Expr:
     """Return a condition inside a group as one on its relationship."""
     read = free_variables(predicate)
     hop = Variable(relationship, type=RELATIONSHIP)
     functions: dict[str, Expr] = {}
     for end in ends:
-        if end.column not in read:
-            continue
-        if end.function is None:
-            raise binding.unsupported(
-                "Conditions on the nodes of an undirected quantified relationship aren't built.",
-                predicate.span,
-                "Give the relationship a direction, or use all(n IN nodes(p) WHERE …).",
-            )
-        functions[end.column] = Call(end.function, (hop,), type=NODE, span=predicate.span)
-    found = substitute(predicate, lambda e: functions.get(e.name) if isinstance(e, Variable) else None)
-    if free_variables(found) & functions.keys():
-        raise binding.unsupported(
-            "A subquery over a node of a quantified path pattern isn't built.", predicate.span, "Use its properties."
-        )
-    return found
+        if end.column in read:
+            assert end.function is not None, "such a group is repeated as a pattern"
+            functions[end.column] = Call(end.function, (hop,), type=NODE, span=predicate.span)
+    return substitute(predicate, lambda e: functions.get(e.name) if isinstance(e, Variable) else None)
 
 
 def group_nodes(path: str, first: bool) -> Expr:
