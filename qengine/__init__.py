@@ -32,6 +32,7 @@ from qengine.errors import (
     TransactionError,
     Unsupported,
 )
+from qengine.functions import aggregate, function
 from qengine.graph import Graph
 from qengine.prepared import Prepared
 from qengine.procedures import Snapshot, procedure
@@ -77,7 +78,9 @@ __all__ = [
     "Transaction",
     "TransactionError",
     "Unsupported",
+    "aggregate",
     "example",
+    "function",
     "open",
     "procedure",
 ]

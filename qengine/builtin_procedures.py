@@ -1,4 +1,4 @@
-"""The built-in procedures: what a graph holds, with the names and columns of Neo4j 5."""
+"""The built-in procedures: what a graph holds, with the names and columns of Neo4j 5, and cheapest paths."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
+from qengine.cheapest_paths import SIGNATURE, cheapest_paths
 from qengine.types import Kind, Type
 
 if TYPE_CHECKING:
@@ -152,13 +153,15 @@ def _components(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
 
 @_built_in("dbms.functions() :: (name :: STRING, signature :: STRING, description :: STRING, aggregating :: BOOLEAN)")
 def _functions(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
-    """List the built-in functions, once for each signature."""
+    """List the functions, once for each signature, those of users last."""
     from qengine.catalog.functions import functions
 
     for each in functions():
         if each.kind in ("scalar", "aggregate") and each.available:
             for signature in each.signatures:
                 yield each.name, f"{each.name}{signature}", each.doc, each.kind == "aggregate"
+    for user in (context.procedures or EVERYWHERE).functions():
+        yield user.name, user.signature, user.about.doc, user.aggregate
 
 
 @_built_in("dbms.procedures() :: (name :: STRING, signature :: STRING, description :: STRING, mode :: STRING)")
@@ -166,3 +169,12 @@ def _procedures(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the procedures that a statement may call."""
     for each in context.procedures or EVERYWHERE:
         yield each.name, str(each.signature), each.description, "READ"
+
+
+def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+    """Find the cheapest path between two nodes, or to all nodes, by a property of relationships."""
+    start, end, options = args
+    return cheapest_paths(store, context.check, start, end, options)
+
+
+BUILT_IN.register(Procedure(parse_signature(SIGNATURE), _cheapest, (_cheapest.__doc__ or "").partition("\n")[0]))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from qengine._closed import Closed
 from qengine._printable import in_markup
 from qengine.appending import Appending
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
+from qengine.functions import Registering
 from qengine.importing import Importing
 from qengine.options import (
     EstimateKeywords,
@@ -23,7 +24,6 @@ from qengine.options import (
     with_options,
 )
 from qengine.prepared import Prepared
-from qengine.procedures import register
 from qengine.result import Result
 from qengine.statements import Cardinalities
 
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
     from qengine.write.log import Durability
     from qengine.write.open_folder import OpenFolder
 
-F = TypeVar("F", bound=Callable[..., Any])
 Source = str | PathLike[str]
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
-class Graph(Importing, Appending):
+class Graph(Importing, Registering, Appending):
     """A property graph in memory (or mapped from files), ready for queries.
 
     ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
@@ -486,26 +485,6 @@ class Graph(Importing, Appending):
     @import_urls.setter
     def import_urls(self, prefixes: Mapping[str, Source]) -> None:
         self._view.imports = replace(self._view.imports, urls=folders_by_prefix(prefixes))
-
-    @overload
-    def register_procedure(self, signature: str, function: F, *, reads_graph: bool = False) -> F: ...
-    @overload
-    def register_procedure(
-        self, signature: str, function: None = None, *, reads_graph: bool = False
-    ) -> Callable[[F], F]: ...
-    def register_procedure(
-        self, signature: str, function: F | None = None, *, reads_graph: bool = False
-    ) -> F | Callable[[F], F]:
-        """Register a procedure that this graph's statements may ``CALL``, before those of the same name elsewhere.
-
-        As a decorator, or with the function; everything as for ``qengine.procedure``, which registers for all graphs.
-
-        Raises
-        ------
-        SemanticError
-            ``InvalidSignature`` for a signature of another form.
-        """
-        return register(self._view.procedures, signature, function, reads_graph=reads_graph)
 
     @with_options(Limits)
     def transaction(self, **limits: Unpack[LimitKeywords]) -> Transaction:

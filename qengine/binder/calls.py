@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from qengine._nearest import nearest as nearest_of
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.inference import Mismatch, may_be, result_type
 from qengine.binder.scope import hidden_name
 from qengine.catalog.functions import Function, elsewhere, lookup, nearest
+from qengine.catalog.user_functions import UserFunction
 from qengine.errors import SemanticError, Span
-from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Property, Variable
+from qengine.plan.expr import AggregateCall, Call, Case, Expr, ListOf, Literal, Property, UserCall, Variable
 from qengine.plan.traverse import preorder
 from qengine.syntax import ast
-from qengine.types import BOOLEAN, INTEGER, Kind, Type
+from qengine.types import BOOLEAN, INTEGER, LIST, Kind, Type
 
 if TYPE_CHECKING:
     from qengine.binder.expressions import ExpressionBinder
@@ -39,9 +41,11 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
     binding = binder.binding
     name_span = node.name_span if node.name_span.end else node.span
     function = lookup(node.name)
+    if function is None and (users := binding.procedures.function(node.name)) is not None:
+        return _user_function(binder, users, node)
     if function is None or function.kind == "operator":
         known = elsewhere(node.name)
-        hint = f"Write {known}." if known else did_you_mean(nearest(node.name))
+        hint = f"Write {known}." if known else did_you_mean(_nearest(binding, node.name))
         raise binding.error("UnknownFunction", f"There is no function `{node.name}`.", name_span, hint)
     if node.star and function.key != "count":
         raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does.", node.span)
@@ -62,32 +66,80 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
 
 def _aggregate(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:
     binding = binder.binding
+    _check_aggregation(binder, function, node)
+    if node.star:
+        return AggregateCall("count", (), node.distinct, type=INTEGER, span=node.span)
+    _check_count(binding, function, node)
+    args = _aggregated(binder, node)
+    return AggregateCall(
+        function.key, args, node.distinct, type=_checked_type(binding, function, args, node), span=node.span
+    )
+
+
+def _check_aggregation(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> None:
+    """Refuse an aggregate where none may stand."""
     if binder.forbidden is not None:
         nested = binder.forbidden == "an aggregate"
-        raise binding.error(
+        raise binder.binding.error(
             "NestedAggregation" if nested else "InvalidAggregation",
             f"{function.name}() can't be used inside {binder.forbidden}.",
             node.span,
             "Aggregate in a WITH before it, and use the result by its name.",
         )
-    if node.star:
-        return AggregateCall("count", (), node.distinct, type=INTEGER, span=node.span)
-    _check_count(binding, function, node)
+
+
+def _aggregated(binder: ExpressionBinder, node: ast.FunctionCall) -> tuple[Expr, ...]:
+    """Return the arguments of an aggregate, which may hold no other, and nothing that differs from call to call."""
     binder.forbidden = "an aggregate"
     args = tuple(map(binder.value, node.args))
     binder.forbidden = None
     for part in (part for arg in args for part in preorder(arg)):
         called = lookup(part.name) if isinstance(part, Call) else None
         if called is not None and not called.deterministic:
-            raise binding.error(
+            raise binder.binding.error(
                 "NonConstantExpression",
                 f"{called.name}() can't be used inside an aggregate.",
                 part.span,
                 f"Compute it before: WITH {called.name}() AS x.",
             )
-    return AggregateCall(
-        function.key, args, node.distinct, type=_checked_type(binding, function, args, node), span=node.span
-    )
+    return args
+
+
+def _user_function(binder: ExpressionBinder, function: UserFunction, node: ast.FunctionCall) -> Expr:
+    """Return the call of a user's function; an aggregate is one of the list of a group's values."""
+    binding, about, type = binder.binding, function.about, function.output.type
+    if node.star or (node.distinct and not function.aggregate):
+        what = "*" if node.star else "DISTINCT"
+        raise binding.error("UnexpectedSyntax", f"{function.name}() can't take {what}.", node.span, _usage(about))
+    if not function.aggregate:
+        _check_count(binding, about, node)
+        args = tuple(map(binder.value, node.args))
+        _checked_type(binding, about, args, node)
+        return UserCall(function, args, type=type, span=node.span)
+    _check_aggregation(binder, about, node)
+    _check_count(binding, about, node)
+    args = _aggregated(binder, node)
+    _checked_type(binding, about, args, node)
+    rows: Expr = ListOf(args, span=node.span)
+    if len(args) == 1 and not function.inputs[0].nullable:
+        (rows,) = args
+    else:
+        lacking = [Call("IS NULL", (arg,), type=BOOLEAN) for arg, field in zip(args, function.inputs, strict=True)
+                   if not field.nullable]  # fmt: skip
+        if lacking:
+            whens = tuple((each, Literal(None)) for each in lacking)
+            rows = Case(whens, rows, span=node.span)
+    return UserCall(function, (AggregateCall("collect", (rows,), node.distinct, type=LIST, span=node.span),),
+                    type=type, span=node.span)  # fmt: skip
+
+
+def _nearest(binding: Binding, name: str) -> str | None:
+    """Return the function, built in or of users, that ``name`` is probably a misspelling of, None if there is none."""
+    own = [each.name for each in binding.procedures.functions()]
+    for each in own:
+        if each.lower() == name.lower():
+            return each
+    return nearest(name) or nearest_of(name, own)
 
 
 def _exists(binder: ExpressionBinder, function: Function, node: ast.FunctionCall) -> Expr:

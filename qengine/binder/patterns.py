@@ -16,7 +16,17 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic
 from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
-from qengine.binder.quantified import Group, HopEnd, at_ends, elements_of, group_nodes, hop_ends
+from qengine.binder.quantified import (
+    Group,
+    HopEnd,
+    Repeated,
+    RepeatedWalk,
+    at_ends,
+    elements_of,
+    group_nodes,
+    hop_ends,
+    without,
+)
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.shortest import path_condition, repeats_no_node, selector_of
 from qengine.errors import Span
@@ -32,6 +42,7 @@ from qengine.plan.pattern import (
     PatternPath,
     PatternRelationship,
     QueryGraph,
+    Repetition,
 )
 from qengine.plan.predicates import both, label_condition
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, preorder, rewrite
@@ -81,6 +92,7 @@ class GraphBuilder:
     exhaustive: dict[str, str] = field(default_factory=dict)
     written: list[Written] = field(default_factory=list)
     conditions: list[ast.Expression] = field(default_factory=list)
+    selecting: list[ast.Expression] = field(default_factory=list)
     predicates: list[Expr] = field(default_factory=list)
 
     def scope_after(self) -> Scope:
@@ -103,27 +115,95 @@ class GraphBuilder:
         ):
             pattern = replace(pattern, elements=whole.elements)
             if whole.where is not None:
-                self.conditions.append(whole.where)
-        selected = selector is not None
-        names: list[str] = []
-        relationship: tuple[ast.RelationshipPattern, str, bool] | None = None
-        group: Group | None = None
-        for element in elements_of(binding, pattern):
-            if not isinstance(element, ast.NodePattern):
-                group = element if isinstance(element, Group) else None
-                between = element.relationship if isinstance(element, Group) else element
-                relationship = (between, *self._relationship_symbol(between, selected))
-                continue
-            node = self._node(element)
-            if relationship is not None:
-                self._relationship(*relationship, names[-1], node, selected, endless=mode is None)
-                if group is not None:
-                    self._group(group, (names[-1], relationship[1], node), selector)
-                names.append(relationship[1])
-            names.append(node)
-        if pattern.name is not None or selected or mode is not None:
+                (self.conditions if selector is None else self.selecting).append(whole.where)
+        names = self._elements(pattern, selector, endless=mode is None)
+        if pattern.name is not None or selector is not None or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
         return names[0]
+
+    def _elements(self, pattern: ast.PathPattern, selector: PathSelector | None, *, endless: bool) -> list[str]:
+        """Add the elements of a path pattern; return their names in order."""
+        names: list[str] = []
+        between: tuple[ast.RelationshipPattern, str, bool] | Repeated | None = None
+        group: Group | None = None
+        for element in elements_of(self.binding, pattern):
+            if isinstance(element, Repeated):
+                between = element
+                self._check_selected(pattern, element, selector)
+                continue
+            if not isinstance(element, ast.NodePattern):
+                group = element if isinstance(element, Group) else None
+                relationship = element.relationship if isinstance(element, Group) else element
+                between = (relationship, *self._relationship_symbol(relationship, selector is not None))
+                continue
+            node = self._node(element)
+            if isinstance(between, Repeated):
+                names.append(self._repetition(between.path, (names[-1], node), selector, endless=endless))
+            elif between is not None:
+                self._relationship(*between, names[-1], node, selector is not None, endless=endless)
+                if group is not None:
+                    self._group(group, (names[-1], between[1], node), selector)
+                names.append(between[1])
+            names.append(node)
+        return names
+
+    def _check_selected(self, pattern: ast.PathPattern, element: Repeated, selector: PathSelector | None) -> None:
+        """Refuse what would have to hold of the nodes inside a selected path's repetitions."""
+        simple = self.mode is MatchMode.DIFFERENT_NODES or pattern.path_mode in ("ACYCLIC", "SIMPLE")
+        if selector is not None and simple:
+            raise self.binding.unsupported(
+                "Shortest paths over several relationships that repeat no node aren't built.",
+                element.path.span,
+                "Leave the mode away, or quantify one relationship.",
+            )
+
+    def _repetition(
+        self, path: ast.QuantifiedPath, ends: tuple[str, str], selector: PathSelector | None, *, endless: bool
+    ) -> str:
+        """Add a quantified path that is repeated as a pattern of its own; return the name of its relationships."""
+        inside = GraphBuilder(self.binding, self.scope, self.mode)
+        pattern = ast.PathPattern(path.elements, span=path.span)
+        elements = inside._elements(pattern, None, endless=False)
+        self._check_names_inside(path, inside)
+        graph = inside.finish(path.where, path.span)
+        nodes, relationships = tuple(elements[::2]), tuple(elements[1::2])
+        name, hops = self.binding.names.anonymous(), path.hops
+        assert hops is not None
+        outside = [each for each in graph.predicates if not free_variables(each) <= {*nodes, *relationships}]
+        if outside and selector is not None:
+            raise self.binding.unsupported(
+                "A condition inside a selected path can't read variables from before it.",
+                outside[0].span,
+                "Compare with a parameter, or filter the paths in the WHERE of the MATCH.",
+            )
+        self._check_hops(path, (hops.minimum, hops.maximum), endless)
+        self.relationships[name] = PatternRelationship(
+            name,
+            *ends,
+            hops=(hops.minimum, hops.maximum),
+            repetition=Repetition(without(graph, outside), nodes, relationships),
+        )
+        self.spans[name] = path.span
+        whole = self.binding.names.anonymous()
+        walk = RepeatedWalk(name, whole, nodes, relationships)
+        if outside or any(symbol.name in nodes for symbol in inside.declared.values()):
+            self.paths.append(PatternPath(whole, (ends[0], name, ends[1]), selector))
+        self.predicates += [walk.each(self.binding, predicate) for predicate in outside]
+        for user_name, symbol in inside.declared.items():
+            items = walk.items(symbol.name)
+            self.declared[user_name] = Symbol(name if symbol.name in relationships else whole, items.type, items)
+        return name
+
+    def _check_names_inside(self, path: ast.QuantifiedPath, inside: GraphBuilder) -> None:
+        """Refuse names inside a quantified path that mean something outside."""
+        for user_name in inside.declared:
+            if user_name in self.declared or self.scope.find(user_name) is not None:
+                raise self.binding.error(
+                    "VariableAlreadyBound",
+                    f"Variable `{user_name}` is already defined, and can't stand in a quantified path pattern.",
+                    path.span,
+                    "Give it another name there, and compare them.",
+                )
 
     def _group(self, group: Group, elements: tuple[str, str, str], selector: PathSelector | None) -> None:
         """Note the conditions inside a quantified relationship, and what its names are outside."""
@@ -255,7 +335,9 @@ class GraphBuilder:
         self.spans[name] = element.span
         self._write(name, element, hops is not None, selected)
 
-    def _check_hops(self, element: ast.RelationshipPattern, hops: tuple[int, int | None] | None, endless: bool) -> None:
+    def _check_hops(
+        self, element: ast.RelationshipPattern | ast.QuantifiedPath, hops: tuple[int, int | None] | None, endless: bool
+    ) -> None:
         if hops is None or element.hops is None:
             return
         minimum, maximum = hops
@@ -330,10 +412,19 @@ class GraphBuilder:
             warn_of_ends(self.binding, edge, self.nodes, self.spans.get(edge.name))
         for written in self.written:
             for predicate in self._written_predicates(written):
-                self._place_written(written, at_ends(self.binding, predicate, written.name, written.ends))
+                self._place_written(written, at_ends(predicate, written.name, written.ends))
         binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):
+                self._place(predicate)
+        for condition in self.selecting:
+            for predicate in conjuncts(binder.condition(condition)):
+                if only_variable(predicate) not in self.nodes:
+                    raise self.binding.unsupported(
+                        "This condition would decide which path is selected, and isn't built.",
+                        predicate.span,
+                        "Put it into the quantified part, or into the WHERE of the MATCH to filter afterwards.",
+                    )
                 self._place(predicate)
         return QueryGraph(
             tuple(self.nodes.values()),

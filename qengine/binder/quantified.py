@@ -1,15 +1,23 @@
-"""Quantified path patterns of one relationship: ``((a)-[r:T]->(b) WHERE …){1,3}`` is ``-[r:T*1..3 WHERE …]->``.
+"""Quantified path patterns.
 
-Inside, ``a`` and ``b`` are the ends of each hop, so conditions on them are conditions on the hop's relationship.
-Outside, they are the lists of the nodes that begin and end a hop: all nodes of the walk but the last, but the first.
+Of one relationship, ``((a)-[r:T]->(b) WHERE …){1,3}`` is ``-[r:T*1..3 WHERE …]->``. Inside, ``a`` and ``b`` are the
+ends of each hop, so conditions on them are conditions on the hop's relationship. Outside, they are the lists of the
+nodes that begin and end a hop: all nodes of the walk but the last, but the first. Where the relationship doesn't tell
+which of its ends is which, and for several relationships, the pattern inside is a query graph of its own that is
+repeated (``plan.pattern.Repetition``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence, Set
+from dataclasses import fields
+
 from qengine._frozen import frozen, replace
-from qengine.binder.binding import Binding
-from qengine.plan.expr import Call, Expr, Literal, Variable
-from qengine.plan.traverse import free_variables, substitute
+from qengine.binder.binding import RELATIONSHIP_TYPE, Binding
+from qengine.binder.labels import bind_labels, is_dynamic
+from qengine.plan.expr import Call, Expr, ListComprehension, Literal, Quantifier, Subquery, Variable
+from qengine.plan.pattern import QueryGraph
+from qengine.plan.traverse import free_variables, preorder, substitute
 from qengine.syntax import ast
 from qengine.types import INTEGER, NODE, PATH, RELATIONSHIP, list_of
 
@@ -28,6 +36,13 @@ class Group:
 
 
 @frozen
+class Repeated:
+    """A quantified path that is repeated as a query graph."""
+
+    path: ast.QuantifiedPath
+
+
+@frozen
 class HopEnd:
     """A node inside a group: its pattern, the column that stands for it while conditions are bound, and the function
     of a relationship that gives it; None where that depends on the way the relationship is walked.
@@ -38,9 +53,12 @@ class HopEnd:
     function: str | None
 
 
-def elements_of(binding: Binding, pattern: ast.PathPattern) -> list[ast.NodePattern | ast.RelationshipPattern | Group]:
+Element = ast.NodePattern | ast.RelationshipPattern | Group | Repeated
+
+
+def elements_of(binding: Binding, pattern: ast.PathPattern) -> list[Element]:
     """Return the elements of a path, nodes and relationships in turn, with a node wherever a group leaves it out."""
-    found: list[ast.NodePattern | ast.RelationshipPattern | Group] = []
+    found: list[Element] = []
     for element in pattern.elements:
         if isinstance(element, ast.NodePattern):
             found.append(element)
@@ -56,7 +74,7 @@ def elements_of(binding: Binding, pattern: ast.PathPattern) -> list[ast.NodePatt
     return found
 
 
-def _group(binding: Binding, path: ast.QuantifiedPath) -> Group:
+def _group(binding: Binding, path: ast.QuantifiedPath) -> Group | Repeated:
     if path.name is not None:
         raise binding.unsupported(
             "A name for a part of a path isn't built.", path.span, "Name the whole path: MATCH p = …."
@@ -70,14 +88,129 @@ def _group(binding: Binding, path: ast.QuantifiedPath) -> Group:
             ast.NodePattern() as start,
             ast.RelationshipPattern(hops=None) as relationship,
             ast.NodePattern() as end,
-        ):
+        ) if not _needs_both_ends(binding, path, relationship, (start, end)):
             plain = replace(relationship, hops=path.hops, properties=None, where=None)
             return Group(plain, relationship, start, end, path.where)
-    raise binding.unsupported(
-        "A quantified path pattern of more than one relationship isn't built.",
-        path.span,
-        "Quantify one relationship, ((a)-[:T]->(b)){1,3}, or write its repetitions one by one.",
-    )
+    for element in path.elements:
+        if not isinstance(element, ast.NodePattern | ast.RelationshipPattern) or (
+            isinstance(element, ast.RelationshipPattern) and element.hops is not None
+        ):
+            raise binding.error(
+                "InvalidRelationshipPattern",
+                "A quantified path pattern can't hold another, or a relationship of variable length.",
+                element.span,
+                "Quantify the whole pattern alone.",
+            )
+    return Repeated(path)
+
+
+def _needs_both_ends(
+    binding: Binding,
+    path: ast.QuantifiedPath,
+    relationship: ast.RelationshipPattern,
+    ends: tuple[ast.NodePattern, ast.NodePattern],
+) -> bool:
+    """Tell whether conditions read a hop's ends and its relationship doesn't tell which is which, or are subqueries."""
+    conditions: list[object] = [each for end in ends for each in (end.labels, end.properties, end.where)]
+    names = {end.name for end in ends if end.name is not None}
+    own = [relationship.where, relationship.properties, relationship.types]
+    conditions += [path.where, *(each for each in own if _holds(each, lambda part: _is_of(part, names)))]
+    if relationship.left != relationship.right and not _undirected(binding, relationship.types):
+        return any(_holds(each, _is_subquery) for each in (*conditions, *own))
+    same = ends[0].name is not None and ends[0].name == ends[1].name
+    return same or any(each is not None for each in conditions) or any(_holds(each, _is_subquery) for each in own)
+
+
+def _undirected(binding: Binding, types: ast.LabelExpression | None) -> bool:
+    """Tell whether a relationship may be of a type without a direction."""
+    admitted = None if types is None or is_dynamic(types) else bind_labels(binding, types, (RELATIONSHIP_TYPE,))
+    infos = map(binding.catalog.relationship_type, binding.catalog.relationship_types)
+    undirected = (info.name for info in infos if info is not None and info.undirected)
+    return any(admitted is None or admitted.admits(frozenset((name,))) for name in undirected)
+
+
+def _holds(node: object, test: Callable[[ast.Ast], bool]) -> bool:
+    """Tell whether a part of a syntax tree, or of several, is what is looked for."""
+    if isinstance(node, tuple):
+        return any(_holds(each, test) for each in node)
+    if not isinstance(node, ast.Ast):
+        return False
+    return test(node) or any(_holds(getattr(node, part.name), test) for part in fields(node))
+
+
+def _is_of(node: ast.Ast, names: Set[str]) -> bool:
+    return isinstance(node, ast.Variable) and node.name in names
+
+
+def _is_subquery(node: ast.Ast) -> bool:
+    return isinstance(node, ast.SubqueryExpression | ast.PatternPredicate | ast.PatternComprehension)
+
+
+@frozen
+class RepeatedWalk:
+    """A walk along a repetition, as it is outside: its ``relationships``, its ``path``, and the names inside in order.
+
+    The items of a name are every n-th of the walk's nodes or relationships, where n is how many there are inside.
+    """
+
+    name: str
+    path: str
+    nodes: tuple[str, ...]
+    relationships: tuple[str, ...]
+
+    def items(self, name: str) -> Expr:
+        """Return what a name inside is outside: the list of what it was in each repetition."""
+        size = len(self.relationships)
+        of_nodes = name in self.nodes
+        place = self.nodes.index(name) if of_nodes else self.relationships.index(name)
+        bounds = (_integer(place), _plus(self._count(), place - size if of_nodes else -1), _integer(size))
+        index = Variable(f"@item{place}", type=INTEGER)
+        item = self._item(name, index)
+        every = Call("range", bounds, type=list_of(INTEGER))
+        return ListComprehension(index.name, every, None, item, type=list_of(item.type))
+
+    def each(self, binding: Binding, predicate: Expr) -> Expr:
+        """Return a condition inside, which reads what is outside, as one on the whole walk."""
+        if any(isinstance(part, Subquery) for part in preorder(predicate)):
+            raise binding.unsupported(
+                "A subquery in a quantified path pattern can't read variables from before it.",
+                predicate.span,
+                "Compare with a parameter, or put the condition behind the MATCH.",
+            )
+        size = len(self.relationships)
+        first = Variable(binding.names.anonymous(), type=INTEGER)
+
+        def item(expr: Expr) -> Expr | None:
+            if not isinstance(expr, Variable) or expr.name not in (*self.nodes, *self.relationships):
+                return None
+            names = self.nodes if expr.name in self.nodes else self.relationships
+            return self._item(expr.name, _plus(first, names.index(expr.name)))
+
+        bounds = (_integer(0), _plus(self._count(), -1), _integer(size))
+        every = Call("range", bounds, type=list_of(INTEGER))
+        return Quantifier("all", first.name, every, substitute(predicate, item), span=predicate.span)
+
+    def _count(self) -> Expr:
+        return Call("size", (Variable(self.name, type=list_of(RELATIONSHIP)),), type=INTEGER)
+
+    def _item(self, name: str, place: Expr) -> Expr:
+        if name in self.nodes:
+            nodes = Call("nodes", (Variable(self.path, type=PATH),), type=list_of(NODE))
+            return Call("[]", (nodes, place), type=NODE)
+        return Call("[]", (Variable(self.name, type=list_of(RELATIONSHIP)), place), type=RELATIONSHIP)
+
+
+def without(graph: QueryGraph, predicates: Sequence[Expr]) -> QueryGraph:
+    """Return a query graph without some of its conditions."""
+    return replace(graph, predicates=tuple(each for each in graph.predicates if each not in predicates))
+
+
+def _plus(expr: Expr, number: int) -> Expr:
+    return Call("+", (expr, _integer(number)), type=INTEGER)
+
+
+def _integer(value: int) -> Expr:
+    return Literal(value, type=INTEGER)
 
 
 def hop_ends(binding: Binding, group: Group, fixed: bool) -> tuple[HopEnd, HopEnd]:
@@ -90,27 +223,16 @@ def hop_ends(binding: Binding, group: Group, fixed: bool) -> tuple[HopEnd, HopEn
     return HopEnd(group.start, start, functions[0]), HopEnd(group.end, end, functions[1])
 
 
-def at_ends(binding: Binding, predicate: Expr, relationship: str, ends: tuple[HopEnd, ...]) -> Expr:
+def at_ends(predicate: Expr, relationship: str, ends: tuple[HopEnd, ...]) -> Expr:
     """Return a condition inside a group as one on its relationship."""
     read = free_variables(predicate)
     hop = Variable(relationship, type=RELATIONSHIP)
     functions: dict[str, Expr] = {}
     for end in ends:
-        if end.column not in read:
-            continue
-        if end.function is None:
-            raise binding.unsupported(
-                "Conditions on the nodes of an undirected quantified relationship aren't built.",
-                predicate.span,
-                "Give the relationship a direction, or use all(n IN nodes(p) WHERE …).",
-            )
-        functions[end.column] = Call(end.function, (hop,), type=NODE, span=predicate.span)
-    found = substitute(predicate, lambda e: functions.get(e.name) if isinstance(e, Variable) else None)
-    if free_variables(found) & functions.keys():
-        raise binding.unsupported(
-            "A subquery over a node of a quantified path pattern isn't built.", predicate.span, "Use its properties."
-        )
-    return found
+        if end.column in read:
+            assert end.function is not None, "such a group is repeated as a pattern"
+            functions[end.column] = Call(end.function, (hop,), type=NODE, span=predicate.span)
+    return substitute(predicate, lambda e: functions.get(e.name) if isinstance(e, Variable) else None)
 
 
 def group_nodes(path: str, first: bool) -> Expr:

@@ -7,9 +7,10 @@ from typing import Any
 
 from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
-from qengine.catalog.functions import functions
+from qengine.catalog.functions import Function, functions
 from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import INDEXES, SEARCHED, TYPE, Rule, Rules
+from qengine.catalog.user_functions import UserFunction
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Property, Variable
 from qengine.plan.logical import Operator, Project, Unwind
 from qengine.plan.rule_text import rule_statement
@@ -63,7 +64,8 @@ def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple
         case "CONSTRAINTS":
             found = (row for row in _constraints(rules) if _is_meant(row["type"], words))
         case "FUNCTIONS":
-            found = [] if "USER" in words else _functions()
+            users = binding.procedures.functions()
+            found = _functions(() if "BUILT" in words else users, built_in="USER" not in words)
         case _:
             found = _procedures(binding.procedures)
     rows = ListOf(tuple(MapOf(tuple((name, _constant(row[name])) for name in names)) for row in found))
@@ -133,18 +135,27 @@ def _is_meant(type: str, words: frozenset[str]) -> bool:
     return wanted <= {*type.split("_"), *(("NODE",) if type == "UNIQUENESS" else ())}
 
 
-def _functions() -> Iterator[dict[str, Any]]:
-    for each in functions():
+def _functions(users: Iterable[UserFunction], *, built_in: bool) -> Iterator[dict[str, Any]]:
+    """Give the built-in functions, once for each name, and those of users."""
+    for each in functions() if built_in else ():
         if each.kind != "operator" and each.available:
             for name in (each.name, *each.aliases):
-                yield {
-                    "name": name,
-                    "category": "Aggregating" if each.kind == "aggregate" else "Scalar",
-                    "description": each.doc,
-                    "signature": "; ".join(f"{name}{signature}" for signature in each.signatures) or name,
-                    "isBuiltIn": True,
-                    "aggregating": each.kind == "aggregate",
-                }
+                signature = "; ".join(f"{name}{signature}" for signature in each.signatures) or name
+                yield _function(each, name, signature, built_in=True)
+    for user in users:
+        yield _function(user.about, user.name, user.signature, built_in=False)
+
+
+def _function(about: Function, name: str, signature: str, *, built_in: bool) -> dict[str, Any]:
+    aggregating = about.kind == "aggregate"
+    return {
+        "name": name,
+        "category": "Aggregating" if aggregating else "Scalar",
+        "description": about.doc,
+        "signature": signature,
+        "isBuiltIn": built_in,
+        "aggregating": aggregating,
+    }
 
 
 def _procedures(known: Iterable[Procedure]) -> Iterator[dict[str, Any]]:

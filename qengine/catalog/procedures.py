@@ -1,4 +1,7 @@
-"""Procedures: their signatures, as openCypher writes them, and the registries in which statements look them up."""
+"""Procedures: their signatures, as openCypher writes them, and the registries in which statements look them up.
+
+A registry holds the functions of users, too.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from qengine import _nearest
 from qengine._frozen import frozen
-from qengine.errors import SemanticError
-from qengine.types import ANY, LIST, Kind, Type, list_of
+from qengine.catalog.fields import NAME, Field, fields_of, invalid_signature
 
 if TYPE_CHECKING:
+    from qengine.catalog.user_functions import UserFunction
     from qengine.catalog.view import CatalogView
 
-__all__ = ["Field", "Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
-
-
-@frozen
-class Field:
-    """An argument or an output of a procedure: its name, its type, and whether it may be null."""
-
-    name: str
-    type: Type
-    nullable: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.name} :: {self.type}{'?' if self.nullable else ''}"
+__all__ = ["Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
 
 
 @frozen
@@ -79,7 +70,7 @@ _REGISTERING = Lock()
 
 
 class Procedures:
-    """Procedures by name; those that aren't here are looked for in ``parent``.
+    """Procedures and functions of users by name; those that aren't here are looked for in ``parent``.
 
     ``changes`` counts registrations everywhere, so that plans made before are told apart.
     """
@@ -89,12 +80,29 @@ class Procedures:
     def __init__(self, parent: Procedures | None = None) -> None:
         self._parent = parent
         self._own: dict[str, Procedure] = {}
+        self._functions: dict[str, UserFunction] = {}
 
     def register(self, procedure: Procedure) -> None:
         """Add a procedure, in place of one of the same name."""
         with _REGISTERING:
             self._own = {**self._own, procedure.name: procedure}
             Procedures.changes += 1
+
+    def register_function(self, function: UserFunction) -> None:
+        """Add a function, in place of one of the same name."""
+        with _REGISTERING:
+            self._functions = {**self._functions, function.name: function}
+            Procedures.changes += 1
+
+    def function(self, name: str) -> UserFunction | None:
+        """Return the user's function with a name, None if there is none. Names are case-sensitive."""
+        found = self._functions.get(name)
+        return found if found is not None or self._parent is None else self._parent.function(name)
+
+    def functions(self) -> list[UserFunction]:
+        """Return all functions of users by their names' order, each name once."""
+        found = {} if self._parent is None else {each.name: each for each in self._parent.functions()}
+        return sorted((found | self._functions).values(), key=lambda each: each.name)
 
     def find(self, name: str) -> Procedure | None:
         """Return the procedure with a name, None if there is none. Names are case-sensitive."""
@@ -114,24 +122,9 @@ class Procedures:
         return iter(sorted((found | self._own).values(), key=lambda each: each.name))
 
 
-_NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
 _SIGNATURE = re.compile(
-    rf"\s*({_NAME}(?:\.{_NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
+    rf"\s*({NAME}(?:\.{NAME})*)\s*\((.*?)\)\s*::\s*(?:\((.*)\)|(VOID))\s*", re.DOTALL | re.IGNORECASE
 )
-_FIELD = re.compile(rf"\s*({_NAME})\s*::\s*(.+?)\s*", re.DOTALL)
-_LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
-_SPELLINGS = {
-    "BOOL": "BOOLEAN",
-    "INT": "INTEGER",
-    "ANY VALUE": "ANY",
-    "LOCALTIME": "LOCAL TIME",
-    "LOCALDATETIME": "LOCAL DATETIME",
-    "ZONED TIME": "TIME",
-    "ZONED DATETIME": "DATETIME",
-    "VERTEX": "NODE",
-    "EDGE": "RELATIONSHIP",
-}
-_EXAMPLE = 'Write it like "my.procedure(name :: STRING, count :: INTEGER?) :: (row :: MAP, score :: FLOAT?)".'
 
 
 def parse_signature(text: str) -> ProcedureSignature:
@@ -147,41 +140,7 @@ def parse_signature(text: str) -> ProcedureSignature:
     """
     found = _SIGNATURE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise _invalid(f"{text!r} is no signature of a procedure.")
+        raise invalid_signature(f"{text!r} is no signature of a procedure.")
     name, inputs, outputs, _ = found.groups()
     name = ".".join(part.strip("`") for part in name.split("."))
-    return ProcedureSignature(name, _fields(inputs, text), _fields(outputs or "", text))
-
-
-def _fields(text: str, whole: str) -> tuple[Field, ...]:
-    if not text.strip():
-        return ()
-    fields = []
-    for part in text.split(","):
-        found = _FIELD.fullmatch(part)
-        if found is None:
-            raise _invalid(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
-        written = found[2].upper()
-        nullable = written.endswith("?")
-        fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
-    names = [each.name for each in fields]
-    if len(set(names)) < len(names):
-        raise _invalid(f"The signature {whole!r} has a name twice.")
-    return tuple(fields)
-
-
-def _type(text: str, whole: str) -> Type:
-    if text == "LIST":
-        return LIST
-    if (found := _LIST.fullmatch(text)) is not None:
-        item = _type(next(filter(None, found.groups())).strip().removesuffix("?").strip(), whole)
-        return LIST if item == ANY else list_of(item)
-    try:
-        return Type(Kind(_SPELLINGS.get(text, text)))
-    except ValueError:
-        kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.NULL)
-        raise _invalid(f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}.") from None
-
-
-def _invalid(message: str, hint: str = _EXAMPLE) -> SemanticError:
-    return SemanticError(message, code="InvalidSignature", hint=hint)
+    return ProcedureSignature(name, fields_of(inputs, text), fields_of(outputs or "", text))

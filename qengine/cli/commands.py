@@ -42,7 +42,7 @@ def run_command(session: Session, line: str, out: Sink) -> None:
 def _help(session: Session, argument: str, out: Sink) -> None:
     """Show this help, or what a function does."""
     if argument:
-        _function(argument, out)
+        _function(session, argument, out)
         return
     out.write("Type a query and end it with ; or an empty line (it may take several lines), or a command:\n\n")
     shown = {command: name for name, command in reversed(COMMANDS.items())}
@@ -54,10 +54,13 @@ def _help(session: Session, argument: str, out: Sink) -> None:
     )
 
 
-def _function(name: str, out: Sink) -> None:
+def _function(session: Session, name: str, out: Sink) -> None:
     from qengine.catalog.functions import lookup, nearest
 
-    function = lookup(name.removesuffix("()"))
+    name = name.removesuffix("()")
+    function = lookup(name)
+    if function is None:
+        function = next((each.about for each in session.graph.user_functions if each.name == name), None)
     if function is None or not function.available:
         near = nearest(name)
         hint = f"Did you mean {near}?" if near else "Type :functions for their names."
@@ -75,6 +78,7 @@ def _functions(session: Session, argument: str, out: Sink) -> None:
     from qengine.catalog.functions import functions
 
     found = [each for each in functions() if each.kind != "operator" and each.available]
+    found += [each.about for each in session.graph.user_functions]
     found = [each for each in found if argument.lower() in each.name.lower()]
     if not found:
         raise QengineError(f"There is no function with {argument!r} in its name.", hint="Type :functions for all.")

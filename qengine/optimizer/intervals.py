@@ -22,6 +22,7 @@ from qengine.plan.physical import (
     LookUp,
     Optional,
     Reach,
+    Repeat,
     Search,
     Shortest,
     VertexLevel,
@@ -99,7 +100,7 @@ class _Intervals:
                 return below if operator.unique else below + _CONDITION
             case Search():
                 return below + _of_search(operator)
-            case Walk() | Shortest() | Reach():
+            case Walk() | Shortest() | Reach() | Repeat():
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer

@@ -12,7 +12,7 @@ from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
-from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Search, Shortest, Walk
+from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Repeat, Search, Shortest, Walk
 
 __all__ = ["constant_count", "estimated_rows"]
 
@@ -67,6 +67,8 @@ class _Estimate:
                 return rows * (1.0 if operator.rows is None else operator.rows)
             case Walk() | Reach():
                 return rows * self._walks(operator)
+            case Repeat():
+                return rows * self._repetitions(operator)
             case Shortest():
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
@@ -87,6 +89,19 @@ class _Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _repetitions(self, repeat: Repeat) -> float:
+        """Return the expected number of walks from a vertex, as if each repetition found as many ways."""
+        ways = self(repeat.repeated, 1.0)
+        ends = float(vertex_count(self.catalog, repeat.end.labels))
+        longest = repeat.maximum if repeat.maximum is not None else repeat.minimum + _HOPS
+        if repeat.selector is not None:
+            return (1.0 if repeat.end_bound else ends) * repeat.selector.count
+        numbers = range(repeat.minimum, min(longest, repeat.minimum + _MOST_HOPS) + 1)
+        reached = min(sum(ways**number for number in numbers), 1e30) * ends / max(self.catalog.vertex_count, 1)
+        if repeat.end_bound:
+            reached /= max(ends, 1.0)
+        return min(reached, ends) if repeat.distinct_ends else reached
 
     def _walks(self, walk: Walk | Reach) -> float:
         """Return the expected number of walks from a vertex that has such relationships.

@@ -17,6 +17,7 @@ from qengine.plan.node import node
 from qengine.types import ANY, BOOLEAN, LIST, MAP, PATH, Type
 
 if TYPE_CHECKING:
+    from qengine.catalog.user_functions import UserFunction
     from qengine.plan.logical import Operator
     from qengine.plan.pattern import LabelExpr
 
@@ -77,6 +78,14 @@ class Call(Expr):
     """
 
     name: str
+    args: tuple[Expr, ...]
+
+
+@node("args")
+class UserCall(Expr):
+    """A user's function; of an aggregate ``args`` is one list: the values of a group, or lists of its arguments."""
+
+    function: UserFunction
     args: tuple[Expr, ...]
 
 

@@ -27,6 +27,7 @@ from qengine.plan.expr import (
     Quantifier,
     Reduce,
     Subquery,
+    UserCall,
     Variable,
 )
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
@@ -193,6 +194,9 @@ class ExprText:
         inside = self.joined(expr.args) if expr.args else "*"
         return f"{function.name if function else expr.name}({'DISTINCT ' if expr.distinct else ''}{inside})", _ATOM
 
+    def _user_call(self, expr: UserCall) -> tuple[str, int]:
+        return f"{expr.function.name}({self.joined(expr.args)})", _ATOM
+
     def _subquery(self, expr: Subquery) -> tuple[str, int]:
         self.subqueries.append(expr)
         return f"{expr.kind.upper()} {{#{len(self.subqueries)}}}", _ATOM
@@ -218,4 +222,5 @@ _RULES: dict[type[Expr], Callable[[ExprText, Any], tuple[str, int]]] = {
     PathOf: ExprText._path,
     AggregateCall: ExprText._aggregate,
     Subquery: ExprText._subquery,
+    UserCall: ExprText._user_call,
 }

@@ -23,6 +23,7 @@ from qengine.plan.expr import (
     Quantifier,
     Reduce,
     Subquery,
+    UserCall,
 )
 from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Project
 from qengine.plan.traverse import preorder
@@ -56,7 +57,7 @@ def fails_somewhere(expr: Expr) -> bool:
 
 _FALLIBLE = frozenset(
     (Property, HasLabels, MapProjection, Logical, Case, ListComprehension, Quantifier, Reduce, Call, Subquery)
-) | {AggregateCall}
+) | {AggregateCall, UserCall}
 """What ``_fails_itself`` looks at; it is asked for every part of every condition, again and again."""
 
 
@@ -83,7 +84,7 @@ def _fails_itself(expr: Expr) -> bool:
             return _call_fails(expr)
         case Subquery(plan=plan):
             return _plan_fails(plan)
-        case AggregateCall():
+        case AggregateCall() | UserCall():
             return True
     return False
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from qengine.catalog.procedures import Procedure
+from qengine.catalog.user_functions import UserFunction
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.schedule import Schedules
@@ -23,13 +24,13 @@ def to_json(
 
     A node is ``{"node": class name, field: value, …}`` with the fields in the order of the class; ``note`` gives more
     entries of an operator, which stand behind its name. Types are text (``"LIST<INTEGER>"``), enumerations their
-    values, procedures their signatures. Places in the query's text are left out.
+    values, procedures and functions of users their signatures. Places in the query's text are left out.
     """
 
     def converted(value: Any) -> Any:
         if isinstance(value, Type):
             return str(value)
-        if isinstance(value, Procedure):
+        if isinstance(value, Procedure | UserFunction):
             return str(value.signature)
         if isinstance(value, Enum):
             return value.value

@@ -137,7 +137,20 @@ class PatternNode:
     bound: bool = False
 
 
-@node("predicates", "inner")
+@node("graph")
+class Repetition:
+    """What a quantified path pattern repeats: ``graph``, whose nodes and relationships in order are these.
+
+    One repetition begins where the one before ended: at ``nodes[-1]``. The names in it mean nothing outside, and none
+    is bound.
+    """
+
+    graph: QueryGraph
+    nodes: tuple[str, ...]
+    relationships: tuple[str, ...]
+
+
+@node("predicates", "inner", "repetition")
 class PatternRelationship:
     """An edge of the query graph from node ``start`` to node ``end``.
 
@@ -147,6 +160,8 @@ class PatternRelationship:
     node that a variable-length one passes between its ends; in them ``name`` stands for that node.
     Plain relationships are ``OUT`` or ``BOTH``. A variable-length one keeps its ends as written and may be ``IN``:
     its list runs from ``start`` to ``end``. A maximum below the minimum matches nothing.
+    With a ``repetition`` the ``hops`` are repetitions of that, and the list has the relationships of all of them; then
+    there are no ``types``, ``predicates`` and ``inner``.
     """
 
     name: str
@@ -158,6 +173,7 @@ class PatternRelationship:
     predicates: tuple[Expr, ...] = ()
     bound: bool = False
     inner: tuple[Expr, ...] = ()
+    repetition: Repetition | None = None
 
 
 class PathMode(Enum):

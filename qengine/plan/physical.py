@@ -320,6 +320,34 @@ class Walk(Operator):
     inner: tuple[Expr, ...] = ()
 
 
+@node("input", "end", "repeated")
+class Repeat(Operator):
+    """Emits, for each input row, the walks of ``minimum`` to ``maximum`` repetitions of ``repeated`` from ``start``.
+
+    ``repeated``: a subplan over an ``Argument`` of the column ``begin``, a node; a row is one way to repeat. Its
+    columns ``relationships_of`` are the relationships in walking order, ``nodes_of`` the node behind each, in the last
+    of which the next repetition begins. All else is as in ``Walk``: ``mode`` and ``different`` are about single
+    relationships and nodes, and ``relationships`` is the list of all. ``selector``: which walks to each end are
+    wanted, None for all; then ``mode`` is of trails or walks.
+    """
+
+    input: Operator
+    start: str
+    end: VertexLevel
+    end_bound: bool
+    repeated: Operator
+    begin: str
+    relationships_of: tuple[str, ...]
+    nodes_of: tuple[str, ...]
+    minimum: int
+    maximum: int | None
+    relationships: str | None
+    different: tuple[str, ...] = ()
+    mode: PathMode = PathMode.TRAIL
+    distinct_ends: bool = False
+    selector: PathSelector | None = None
+
+
 @node("input", "end", "predicates", "inner")
 class Reach(Operator):
     """Emits, for each different row of the input's columns ``by``, the ends of walks from ``start`` of any such row.

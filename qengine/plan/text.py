@@ -22,6 +22,7 @@ from qengine.plan.pattern import (
     LabelExpr,
     MatchMode,
     PathMode,
+    PathSelector,
     PatternNode,
     PatternRelationship,
     QueryGraph,
@@ -128,6 +129,12 @@ class _Writer:
     def _match(self, operator: logical.Match) -> str:
         graph = operator.graph
         mode = "" if graph.mode is MatchMode.DIFFERENT_RELATIONSHIPS else f"{graph.mode.value} "
+        bound = [node.name for node in graph.nodes if node.bound]
+        bound += [edge.name for edge in graph.relationships if edge.bound]
+        text = f"{'Optional' if operator.optional else ''}Match {mode}{self._pattern(graph)}"
+        return text + (f" given {_names(bound)}" if bound else "")
+
+    def _pattern(self, graph: QueryGraph) -> str:
         nodes = {node.name: node for node in graph.nodes}
         parts: list[str] = []
         for edge in graph.relationships:
@@ -139,11 +146,7 @@ class _Writer:
             selector += "" if path.mode is None else f"{path.mode.value} "
             name = f"{name_text(path.name)} = " if path.name else ""
             parts.append(f"{selector}{name}path({', '.join(map(name_text, path.elements))})")
-        text = f"{'Optional' if operator.optional else ''}Match {mode}{', '.join(parts)}"
-        bound = [node.name for node in graph.nodes if node.bound]
-        bound += [edge.name for edge in graph.relationships if edge.bound]
-        text += _parts(graph)
-        return text + self._where(graph.predicates) + (f" given {_names(bound)}" if bound else "")
+        return ", ".join(parts) + _parts(graph) + self._where(graph.predicates)
 
     def _node(self, name: str, node: PatternNode | None) -> str:
         if node is None:  # described where it was first mentioned
@@ -151,10 +154,9 @@ class _Writer:
         return f"({name_text(name)}{_labels(node.labels)}{self._where(node.predicates)})"
 
     def _relationship(self, edge: PatternRelationship) -> str:
-        hops = ""
-        if edge.hops is not None:
-            minimum, maximum = edge.hops
-            hops = f"*{minimum}.." if maximum is None else f"*{minimum}..{maximum}"
+        if edge.repetition is not None:
+            return f" ({self._pattern(edge.repetition.graph)}){_quantifier(edge.hops)} AS {name_text(edge.name)} "
+        hops = "" if edge.hops is None else f"*{edge.hops[0]}..{'' if edge.hops[1] is None else edge.hops[1]}"
         through = f" through ({name_text(edge.name)}{self._where(edge.inner)})" if edge.inner else ""
         inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}{through}]"
         return _arrow(inside, edge.direction)
@@ -250,11 +252,7 @@ class _Writer:
         return ", ".join([text + self._where(level.predicates), *constraints])
 
     def _walk(self, operator: physical.Walk | physical.Shortest) -> str:
-        kind = "Walk"
-        if isinstance(operator, physical.Shortest):
-            count, groups = operator.selector.count, operator.selector.groups
-            kind = "AllShortest" if groups else "Shortest"
-            kind += f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else ""
+        kind = _selected(operator.selector).strip() if isinstance(operator, physical.Shortest) else "Walk"
         text = f"{kind} {self._hops(operator, operator.relationships)}"
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         if isinstance(operator, physical.Walk):
@@ -264,6 +262,16 @@ class _Writer:
         elif operator.hops is not None:
             text += f", hops AS {name_text(operator.hops)}"
         return text
+
+    def _repeat(self, operator: physical.Repeat) -> str:
+        hops = _quantifier((operator.minimum, operator.maximum))
+        nodes = _names((operator.begin, *operator.nodes_of))
+        target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
+        text = f"{_selected(operator.selector)}Repeat ({name_text(operator.start)}) ({nodes}){hops} {target}"
+        text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
+        text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
+        text += f" ≠ {_names(operator.different)}" if operator.different else ""
+        return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "")
 
     def _reach(self, operator: physical.Reach) -> str:
         by = f" by {_names(operator.by)}" if operator.by else ""
@@ -319,6 +327,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.AggregateByNode: _Writer._by_node,
     physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
     physical.Walk: _Writer._walk,
+    physical.Repeat: _Writer._repeat,
     physical.Shortest: _Writer._walk,
     physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,
@@ -381,6 +390,18 @@ def _found_by_index(rows: float, unique: bool) -> str:
 
 def _labels(labels: LabelExpr | None) -> str:
     return f":{labels_text(labels)}" if labels is not None else ""
+
+
+def _selected(selector: PathSelector | None) -> str:
+    if selector is None:
+        return ""
+    count, groups = selector.count, selector.groups
+    kind = "AllShortest" if groups else "Shortest"
+    return kind + (f" {count} lengths" if groups and count > 1 else f" {count}" if count > 1 else "") + " "
+
+
+def _quantifier(hops: tuple[int, int | None] | None) -> str:
+    return "" if hops is None else f"{{{hops[0]},{'' if hops[1] is None else hops[1]}}}"
 
 
 def _arrow(inside: str, direction: Direction) -> str:

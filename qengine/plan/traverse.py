@@ -20,6 +20,7 @@ from qengine.plan.expr import (
     Quantifier,
     Reduce,
     Subquery,
+    UserCall,
     Variable,
     list_of_items,
 )
@@ -118,6 +119,8 @@ def is_repeatable(expr: Expr) -> bool:
             function = lookup(part.name)  # type: ignore[attr-defined]
             if function is not None and not function.deterministic:
                 return False
+        elif kind is UserCall and not part.function.deterministic:  # type: ignore[attr-defined]
+            return False
     return True
 
 

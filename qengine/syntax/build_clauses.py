@@ -12,6 +12,7 @@ from qengine.syntax import ast
 from qengine.syntax.build_commands import CommandBuilder, shown
 from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.checks import check_call, check_query, check_subquery
+from qengine.syntax.next import joined_by_next
 from qengine.syntax.scanner import Token
 
 __all__ = ["AstBuilder"]
@@ -66,6 +67,10 @@ class AstBuilder(CommandBuilder):
             hint = "Write UNION ALL everywhere or nowhere, or nest one part in a subquery."
             raise self.fail("UNION and UNION ALL can't be mixed.", span_of(c[1]), hint, "InvalidClauseComposition")
         return parts  # type: ignore[no-any-return]
+
+    def query_next(self, c: Sequence[Any]) -> list[Any]:
+        before, word, _, items, following = c
+        return joined_by_next(self._query(before), word, items, following, self.fail)
 
     def _single(self, clauses: list[ast.Clause]) -> ast.Query:
         if isinstance(clauses[-1], ast.ShowClause):

@@ -29,7 +29,19 @@ _OPERAND_END = frozenset((
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
 _QUERY_START = frozenset(
-    ("", "LBRACE", "CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE", "ALL", "UNION", "DIVIDER", "PERIODIC_COMMIT")
+    (
+        "",
+        "LBRACE",
+        "CYPHER_OPTIONS",
+        "EXPLAIN",
+        "STEPS",
+        "PROFILE",
+        "ALL",
+        "UNION",
+        "NEXT",
+        "DIVIDER",
+        "PERIODIC_COMMIT",
+    )
 )
 
 

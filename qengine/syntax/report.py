@@ -47,7 +47,20 @@ _OPERANDS = frozenset(
 )
 _CLAUSES = frozenset(
     (
-        *("MATCH", "OPTIONAL", "WITH", "UNWIND", "RETURN", "FINISH", "UNION", "EXPLAIN", "PROFILE", "CREATE", "MERGE"),
+        *(
+            "MATCH",
+            "OPTIONAL",
+            "WITH",
+            "UNWIND",
+            "RETURN",
+            "FINISH",
+            "UNION",
+            "NEXT",
+            "EXPLAIN",
+            "PROFILE",
+            "CREATE",
+            "MERGE",
+        ),
         *("SET", "REMOVE", "DETACH", "DELETE", "FOREACH", "CALL", "LOAD_CSV", "LET", "FOR", "FILTER", "USE", "COMMAND"),
         *("PERIODIC_COMMIT", "SHOW"),
     )

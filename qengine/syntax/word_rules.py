@@ -14,7 +14,7 @@ _OPENING = frozenset(("LPAR", "LSQB", "LBRACE", "LIST_COMPREHENSION", "PATTERN_C
 _CLOSING = frozenset(("RPAR", "RSQB", "RBRACE"))
 _BODIES = frozenset((
     "MATCH", "WHERE", "UNWIND", "CREATE", "MERGE", "ON_SET", "SET", "REMOVE", "DELETE", "FOREACH", "CALL", "YIELD",
-    "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "UNION",
+    "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "UNION", "NEXT",
 ))  # fmt: skip
 """What stands before the body of a clause."""
 _OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
@@ -232,6 +232,14 @@ class WordRules(ClassifierState):
         """YIELD and FIELDTERMINATOR: keywords behind an operand of a query."""
         return self.emit(upper if after_operand and self.is_query else "NAME", index)
 
+    def _next(self, index: int, upper: str, after_operand: bool) -> int:
+        """NEXT between two queries, with the YIELD that may follow it."""
+        if not (after_operand and self.is_query):
+            return self.emit("NAME", index)
+        self.context = Context.EXPRESSION
+        index = self.emit("NEXT", index)
+        return self.emit("YIELD", index) if self.word(index) == "YIELD" else index
+
     def _command(self, index: int, upper: str, after_operand: bool) -> int:
         """Join a command of administration, which is a whole statement, into one token."""
         if not self._begins_statement() or not self.is_name(index + 1):
@@ -370,6 +378,7 @@ _WORDS = {
     "LOAD": WordRules._load,
     **dict.fromkeys(("LET", "FOR", "FILTER", "USE"), WordRules._soft_clause),
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
+    "NEXT": WordRules._next,
     **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
     "SHOW": WordRules._show,
     "USING": WordRules._using,

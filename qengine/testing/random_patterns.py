@@ -123,13 +123,20 @@ class Patterns:
         return f"{left}[{inside}]{right}" if inside or self._chance.random() < 0.5 else f"{left}{right}"
 
     def _quantified(self, scope: Scope, left: str, right: str, types: str, name: str) -> str:
-        """Return a quantified path pattern of one relationship; nodes inside have conditions where that is built."""
+        """Return a quantified path pattern of one relationship or several, perhaps with conditions inside."""
+        chance = self._chance
         scope.fresh[0] += 1
-        a, b = f"a{scope.fresh[0]}", f"b{scope.fresh[0]}"
+        a, b, c = (f"{letter}{scope.fresh[0]}" for letter in "abc")
+        inside, last = f"({a}){left}[{name}{types}]{right}({b})", b
+        if chance.random() < 0.5:
+            further = chance.choice(["-->", "<--", "--", f"-[{self._types()}]->", "-[{i: 1}]-"])
+            last = chance.choice([c, c, c, c, a])
+            inside += f"{further}({last})"
         where = ""
-        if left + right != "--" and not self._graph.undirected and self._chance.random() < 0.6:
-            where = self._chance.choice([f" WHERE {a}.i <= {b}.i", f" WHERE {b}.k > 1", f" WHERE {a}:{self.labels()}"])
-        return f" (({a}){left}[{name}{types}]{right}({b}){where}){self._chance.choice(['{1,2}', '{2}', '{,2}'])} "
+        if chance.random() < 0.6:
+            ends = [f"{a}.i <= {last}.i", f"{a} <> {last}", f"{b}.i = {a}.i"]
+            where = f" WHERE {chance.choice([*ends, f'{b}.k > 1', f'{a}:{self.labels()}'])}"
+        return f" ({inside}{where}){chance.choice(['{1,2}', '{2}', '{,2}', '{0,1}'])} "
 
     def _possible_lengths(self, mode: str) -> tuple[str, ...]:
         """Return the variable lengths of a mode; unbounded ones where relationships differ and the graph has few."""

@@ -26,7 +26,7 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph, Repetition
 from qengine.plan.traverse import bound_names, free_variables, preorder
 from qengine.plan.updates import (
     AddRule,
@@ -222,6 +222,8 @@ class _Verifier:
         for edge in graph.relationships:
             assert {edge.start, edge.end} <= nodes, f"{edge.name}: its ends are no nodes"
             assert edge.hops is not None or edge.direction is not Direction.IN, f"{edge.name} is to be turned round"
+            if edge.repetition is not None:
+                self.repetition(edge, edge.repetition)
         known = {element.name for element in elements}
         for path in graph.paths:
             assert set(path.elements) <= known, f"path {path.name} has unknown elements"
@@ -229,6 +231,13 @@ class _Verifier:
         self.declare(new)
         self.exprs(graph.predicates, (*columns, *new))
         return (*columns, *new)
+
+    def repetition(self, edge: PatternRelationship, repetition: Repetition) -> None:
+        """Check what a quantified path repeats: a pattern of its own, closed."""
+        assert edge.hops is not None and not (edge.types or edge.predicates or edge.inner), f"{edge.name} repeats"
+        found = self.match(repetition.graph, ())
+        assert {*repetition.nodes, *repetition.relationships} <= set(found), f"{edge.name} repeats {found}"
+        assert len(repetition.nodes) == len(repetition.relationships) + 1, f"{edge.name} is no path"
 
     def exprs(self, exprs: Iterable[Expr], columns: tuple[str, ...]) -> None:
         """Check expressions over rows with these columns."""

@@ -37,6 +37,7 @@ from qengine.plan.physical import (
     Optional,
     PhysicalPlan,
     Reach,
+    Repeat,
     Search,
     Shortest,
     VertexLevel,
@@ -103,6 +104,8 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return given
         case Walk() | Shortest():
             return _walk(operator, given)
+        case Repeat():
+            return _repeat(operator, given)
         case Reach():
             return _reach(operator, given)
         case LookUp(name=name, value=value):
@@ -275,6 +278,21 @@ def _walk(step: Walk | Shortest, given: Columns) -> Columns:
         assert step.relationships is None or step.hops is None, "the hops of a path, and their number"
         added = (*_named(step.relationships), *_named(step.hops))
     return _with(given, (*(() if step.end_bound else (name,)), *added))
+
+
+def _repeat(step: Repeat, given: Columns) -> Columns:
+    end, name = step.end, step.end.name
+    assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
+    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
+    assert (name in given) == step.end_bound, f"a walk's end {name}: bound is wrong"
+    assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
+    _conditions(name, end.predicates)
+    assert set(step.different) <= set(given), f"a walk shares nothing with {step.different}, of {given}"
+    assert len(step.nodes_of) == len(step.relationships_of) > 0, "a node behind each relationship"
+    found = _columns(step.repeated, (step.begin,))
+    assert {step.begin, *step.relationships_of, *step.nodes_of} <= set(found), f"a repetition gives {found}"
+    assert step.minimum >= 0, f"a walk of {step.minimum} repetitions"
+    return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
 
 
 def _reach(step: Reach, given: Columns) -> Columns:

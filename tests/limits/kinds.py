@@ -87,6 +87,8 @@ def _walks() -> list[Kind]:
         Kind("trails without end", "MATCH (a {k: 1})-[*]->(b) RETURN count(*)"),
         Kind("trails of a grid", "MATCH (a)-[:E*]-(b) RETURN count(*)", graph="grid"),
         Kind("path lengths", "MATCH p = (a)-[*1..8]-(b) RETURN max(length(p))"),
+        Kind("repetitions", "MATCH (a) ((x)-->(y)-->(z) WHERE x.k <> z.k){1,4} (b) RETURN count(*)", quick=True),
+        Kind("shortest repetitions", "MATCH p = ALL SHORTEST (a) ((x)--(y)-->(z))+ (b) RETURN max(length(p))"),
         Kind("path rows of trails", "MATCH p = (a)-[*1..3]->(b) RETURN p", quick=True),
         Kind("long paths", "MATCH p = (a)-[*1..8]->(b) WHERE length(p) > 7 RETURN count(p)"),
         Kind("long paths of a grid", "MATCH p = (a)-[:E*]-(b) RETURN p", graph="grid"),

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import qengine
 from qengine.builtin_procedures import BUILT_IN
-from qengine.catalog.procedures import Field, Procedures, parse_signature
+from qengine.catalog.fields import Field
+from qengine.catalog.procedures import Procedures, parse_signature
 from qengine.types import ANY, FLOAT, INTEGER, LIST, NODE, STRING, Kind, Type, list_of
 
 DEVICES = ["cpu", "reference"]

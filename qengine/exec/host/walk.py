@@ -30,9 +30,9 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.physical import Reach, Shortest, Walk
+from qengine.plan.physical import Reach, Repeat, Shortest, Walk
 
-__all__ = ["end_filter", "joined", "run_walk", "walk_rows", "walk_space"]
+__all__ = ["end_filter", "forbidden_relationships", "joined", "run_walk", "walk_rows", "walk_space"]
 
 
 def run_walk(
@@ -81,7 +81,7 @@ def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider
     return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
 
 
-def end_filter(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider) -> EndFilter:
+def end_filter(store: ExecView, op: Walk | Shortest | Reach | Repeat, masks: MaskProvider) -> EndFilter:
     """Return the vertices that an operator's walks may end on."""
     ranges = store.label_ranges(op.end.labels).tolist()
     if not ranges:
@@ -110,11 +110,11 @@ def walk_rows(op: Walk | Shortest, batch: Batch, ends: EndFilter, different: tup
         targets = vertex_ids(batch.columns[op.end.name])
     elif ends.hi - ends.lo == 1:
         targets = np.full(batch.length, ends.lo, dtype=np.int64)
-    return WalkRows(starts, targets, _forbidden([batch.columns[name] for name in different]))
+    return WalkRows(starts, targets, forbidden_relationships([batch.columns[name] for name in different]))
 
 
-def _forbidden(columns: list[Column]) -> tuple[IntArray, IntArray] | None:
-    """Return all relationships of each row: offsets and ids."""
+def forbidden_relationships(columns: list[Column]) -> tuple[IntArray, IntArray] | None:
+    """Return all relationships of each row: offsets and ids; None without columns."""
     if not columns:
         return None
     pairs = [_relationships(column) for column in columns]
@@ -144,7 +144,7 @@ def _relationships(column: Column) -> tuple[IntArray, IntArray]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def joined(op: Walk | Shortest, batch: Batch, chunk: WalkChunk, context: ExecutionContext) -> Iterator[Batch]:
+def joined(op: Walk | Shortest | Repeat, batch: Batch, chunk: WalkChunk, context: ExecutionContext) -> Iterator[Batch]:
     """Yield the input rows of a chunk with the columns that an operator adds."""
     added: dict[str, Column] = {}
     if not op.end_bound:

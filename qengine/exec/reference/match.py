@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
+from qengine.exec.reference.repetitions import repetitions, shortest_repetitions
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
@@ -211,11 +212,13 @@ class Matcher:
             return all(predicate({edge.name: NodeHandle(vertex)}) for predicate in inner)
 
         minimum, maximum = (1, 1) if edge.hops is None else edge.hops
-        trail = self._mode is not MatchMode.REPEATABLE_ELEMENTS or edge.name in self._trails
+        trail = self._is_trail(edge)
         return Hop(edge.direction, self._graph.types(edge.types), admits, passes, minimum, maximum, trail)
 
     def _relationship_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
         """Walk from the end that is bound to the other: forward from ``edge.start``, else from ``edge.end``."""
+        if edge.repetition is not None:
+            return self._repetition_step(edge, forward=forward)
         hop = self._hop(edge) if forward else self._hop(edge).reversed()
         near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
         single = edge.hops is None
@@ -233,8 +236,38 @@ class Matcher:
 
         return step
 
+    def _repetition_step(self, edge: PatternRelationship, *, forward: bool) -> _Step:
+        """Walk along a quantified path from the end that is bound to the other."""
+        near, far = (edge.start, edge.end) if forward else (edge.end, edge.start)
+        found = repetitions(edge, self._graph, self._embeddings, forward=forward, trail=self._is_trail(edge))
+
+        def step(state: _State) -> Iterator[_State]:
+            for walk in found(state.row[near].id):
+                yield from self._take_walk(state, edge, walk, near=near, far=far)
+
+        return step
+
+    def _shortest_repetition_step(self, edge: PatternRelationship, selector: PathSelector) -> _Step:
+        """Walk the shortest ways along a quantified path between the two ends, which are both bound."""
+        find = shortest_repetitions(edge, self._graph, self._embeddings, selector, trail=self._is_trail(edge))
+
+        def step(state: _State) -> Iterator[_State]:
+            for walk in find(state.row[edge.start].id, state.row[edge.end].id):
+                yield from self._take_walk(state, edge, walk, near=edge.start, far=edge.end)
+
+        return step
+
+    def _is_trail(self, edge: PatternRelationship) -> bool:
+        return self._mode is not MatchMode.REPEATABLE_ELEMENTS or edge.name in self._trails
+
+    def _embeddings(self, graph: QueryGraph) -> Callable[[dict[str, Any]], Iterator[dict[str, Any]]]:
+        """Return what matches a query graph inside this one."""
+        return Matcher(graph, self._graph, self._env, self._check).embeddings
+
     def _shortest_step(self, edge: PatternRelationship, selector: PathSelector) -> _Step:
         """Walk the shortest ways between the two ends, which are both bound."""
+        if edge.repetition is not None:
+            return self._shortest_repetition_step(edge, selector)
         hop = self._hop(edge)
 
         def step(state: _State) -> Iterator[_State]:

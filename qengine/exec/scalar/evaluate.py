@@ -18,6 +18,7 @@ from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_
 from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.logic import compile_and, compile_coalesce, compile_or, compile_xor
 from qengine.exec.scalar.paths import compile_path
+from qengine.exec.scalar.user_functions import FunctionCaller
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.exec.sizes import ITEM
 from qengine.plan import expr as x
@@ -233,6 +234,13 @@ def _function(name: str, env: Environment) -> Callable[..., Any]:
     if name in GRAPH_FUNCTIONS:
         return partial(function, env)
     return partial(function, env.memory) if name in ACCOUNTED_FUNCTIONS else function
+
+
+@_compile.register
+def _(expr: x.UserCall, env: Environment) -> Evaluator:
+    args = [_compile(arg, env) for arg in expr.args]
+    values = FunctionCaller(expr.function, expr.span, env.store, env.memory.check).values
+    return lambda row: values([[arg(row)] for arg in args], 1)[0]
 
 
 @_compile.register

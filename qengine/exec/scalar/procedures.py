@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine._limits import limited_by, running
-from qengine.catalog.procedures import Field
+from qengine.catalog.fields import Field
 from qengine.catalog.view import CatalogView
 from qengine.errors import ExecutionError, ResourceError
+from qengine.exec.scalar.declared import fitting, kind_told, told
 from qengine.exec.scalar.foreign import find_in_graph
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.scalar.parameters import from_python
-from qengine.exec.scalar.values import Given, kind_of
+from qengine.exec.scalar.values import Given
 from qengine.exec.view import GraphReader
 from qengine.plan.logical import ProcedureCall
-from qengine.types import Kind, Type
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
@@ -77,10 +77,10 @@ class ProcedureCaller:
 
     def _argument(self, field: Field, value: Any) -> Any:
         try:
-            return _fitting(value, field)
+            return fitting(value, field)
         except TypeError:
             raise ExecutionError(
-                f"`{self._procedure.name}` takes {_told(field)} as `{field.name}`, not {_kind(value)}.",
+                f"`{self._procedure.name}` takes {told(field)} as `{field.name}`, not {kind_told(value)}.",
                 code="InvalidArgumentType",
                 span=self._span,
             ) from None
@@ -143,9 +143,9 @@ class ProcedureCaller:
             except ExecutionError as error:
                 raise self._failed(f"gave no value of the language as `{field.name}`", error.hint) from error
         try:
-            return _fitting(value, field)
+            return fitting(value, field)
         except TypeError:
-            raise self._failed(f"gave {_kind(value)} as `{field.name}`, which is {_told(field)}") from None
+            raise self._failed(f"gave {kind_told(value)} as `{field.name}`, which is {told(field)}") from None
 
     def _failed(self, what: str, hint: str | None = None) -> ExecutionError:
         message = f"The procedure `{self._procedure.name}` {what}."
@@ -154,32 +154,3 @@ class ProcedureCaller:
 
 _END = object()
 _FAILED = "ProcedureCallFailed"
-
-
-def _told(field: Field) -> str:
-    return f"{'an' if str(field.type)[0] in 'AEIOU' else 'a'} {field.type}"
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else f"a value of type {kind_of(value)}"
-
-
-def _fitting(value: Any, field: Field) -> Any:
-    """Return a value as one of a field's type; ``TypeError`` where it is none."""
-    if value is None and not field.nullable:
-        raise TypeError
-    return _of_type(value, field.type)
-
-
-def _of_type(value: Any, type: Type) -> Any:
-    kind = type.kind
-    if value is None or kind is Kind.ANY:
-        return value
-    found = kind_of(value)
-    if found == "INTEGER" and kind is Kind.FLOAT:
-        return float(value)
-    if found == "LIST" and kind is Kind.LIST and type.item is not None:
-        return [_of_type(item, type.item) for item in value]
-    if found == kind.value or (kind is Kind.NUMBER and found in ("INTEGER", "FLOAT")):
-        return value
-    raise TypeError

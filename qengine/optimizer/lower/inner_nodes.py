@@ -48,7 +48,7 @@ def repetition_conditions(graph: QueryGraph, walks: Sequence[WalkPart]) -> list[
             conditions += _path_conditions(path, path.mode)
     if graph.mode is not MatchMode.DIFFERENT_NODES:
         return conditions
-    passing = [walk for walk in walks if walk.maximum is None or walk.maximum > 1]
+    passing = [walk for walk in walks if walk.maximum is None or walk.maximum > 1 or walk.repetition is not None]
     for place, walk in enumerate(passing):
         named = [Variable(node.name, type=NODE) for node in graph.nodes if node.name not in (walk.start, walk.end)]
         others: list[Expr] = [ListOf(tuple(named), type=list_of(NODE))] if named else []

@@ -26,8 +26,8 @@ from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_pre
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.reach import reaching_by
-from qengine.optimizer.lower.subquery import attach_subqueries
-from qengine.optimizer.lower.walks import WalkDemand, WalkPart, lower_walk, walk_parts
+from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
+from qengine.optimizer.lower.walks import Repeated, WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
@@ -38,8 +38,8 @@ from qengine.plan.count_shapes import Component, View
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
-from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.logical import Argument, Filter, Limit, Match, Operator, Project, Unit
+from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph, Repetition
 from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
@@ -608,10 +608,21 @@ class MatchLowering:
         named = walk.name in wanted or self._is_compared(walk)
         distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
         demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
-        self.root, added = lower_walk(self.root, walk, self.nodes, self.bound, self.columns, demand)
+        self.root, added = lower_walk(self.root, walk, self.nodes, self.bound, self.columns, demand, self._repeated)
         self.columns += added
         self.bound |= {walk.start, walk.end}
         self.walked.append(walk)
+
+    def _repeated(self, repetition: Repetition, backwards: bool) -> Repeated:
+        """Lower what a quantified path repeats, from its first node on or, backwards, from its last."""
+        nodes, relationships = repetition.nodes, repetition.relationships
+        if backwards:
+            nodes, relationships = nodes[::-1], relationships[::-1]
+        begin, graph = nodes[0], repetition.graph
+        bound = tuple(replace(each, bound=True) if each.name == begin else each for each in graph.nodes)
+        part = Match(Argument((begin,)), replace(graph, nodes=bound, hints=self.graph.hints))
+        wanted = frozenset((*nodes[1:], *relationships))
+        return lower_part(part, wanted, self.catalog), begin, relationships, nodes[1:]
 
     def _compares_relationships(self) -> bool:
         return self.graph.mode is not MatchMode.REPEATABLE_ELEMENTS

@@ -44,3 +44,10 @@ def attach_subqueries(
 
     changed = tuple([rewrite(unscoped(expr), change) for expr in exprs])
     return state, tuple(names), changed
+
+
+def lower_part(part: Operator, wanted: frozenset[str], catalog: CatalogView) -> Operator:
+    """Return the lowered form of a plan whose every row is read, as that of a quantified path's repetition."""
+    from qengine.optimizer.lower.tail import lower
+
+    return lower(rewritten(part), Demand(wanted), catalog).root

@@ -1,8 +1,8 @@
-"""Lowers variable-length relationships and shortest paths to ``Walk`` and ``Shortest``."""
+"""Lowers variable-length relationships to ``Walk``, quantified paths to ``Repeat``, shortest paths to ``Shortest``."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
@@ -18,8 +18,12 @@ from qengine.plan.pattern import (
     PatternNode,
     PatternRelationship,
     QueryGraph,
+    Repetition,
 )
-from qengine.plan.physical import Reach, Shortest, VertexLevel, Walk
+from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
+
+Repeated = tuple[Operator, str, tuple[str, ...], tuple[str, ...]]
+"""Of a ``Repeat``: ``repeated``, ``begin``, ``relationships_of`` and ``nodes_of``."""
 
 
 @frozen
@@ -37,6 +41,7 @@ class WalkPart:
     hop: str
     selector: PathSelector | None
     inner: tuple[Expr, ...]
+    repetition: Repetition | None = None
 
     @property
     def selected(self) -> bool:
@@ -81,6 +86,7 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
                 hop,
                 selector,
                 edge.inner,
+                edge.repetition,
             )
         )
     return fixed, walks
@@ -112,10 +118,12 @@ def lower_walk(
     bound: Collection[str],
     columns: Collection[str],
     demand: WalkDemand,
+    repeat: Callable[[Repetition, bool], Repeated],
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
-    A walk against the pattern's direction gives its relationships in the pattern's order all the same.
+    A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``repeat``:
+    lowers what is repeated, backwards or not.
     """
     start, end, direction = walk.start, walk.end, walk.direction
     backwards = start not in bound
@@ -127,7 +135,12 @@ def lower_walk(
     relationships = walk.name if demand.named else None
     minimum, maximum = walk.minimum, walk.maximum
     types = walk.types or ("",)  # no such type: only the empty walk is left
-    if walk.selector is not None:
+    if walk.repetition is not None:
+        root = Repeat(
+            root, start, target, end_bound, *repeat(walk.repetition, backwards), minimum, maximum, relationships,
+            demand.different, demand.mode, demand.only_ends, None if demand.only_ends else walk.selector,
+        )  # fmt: skip
+    elif walk.selector is not None:
         root = Shortest(
             root, start, target, end_bound, types, direction, minimum, maximum, relationships, walk.hop,
             walk.predicates, walk.selector, walk.inner, demand.mode,

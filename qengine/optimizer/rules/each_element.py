@@ -6,7 +6,8 @@ When: a conjunct ``all(x IN … WHERE c)``, ``none(x IN … WHERE c)`` or ``NOT 
 relationship, or over ``relationships(p)`` or ``nodes(p)`` of a path of the same MATCH; ``c`` reads only ``x``. A ``c``
 that can fail is put there only tentatively, and not where the input rows give a node of the path.
 Wrong for: ``any`` and ``single``; a ``c`` that compares with other variables; relationships that the input rows
-give; selected paths, which are chosen before they are filtered.
+give; quantified paths of several relationships, which have a plan of their own; selected paths, which are chosen before
+they are filtered.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ def _put(graph: QueryGraph, each: EachCondition, tentative: bool) -> QueryGraph 
     edges = {edge.name: edge for edge in graph.relationships}
     if path is None:
         edge = edges.get(each.source)
-        if edge is None or edge.hops is None or edge.bound or _selected(graph, edge.name):
+        if edge is None or edge.hops is None or edge.bound or edge.repetition or _selected(graph, edge.name):
             return None
         return _changed(graph, {edge.name: _at_hops(edge, each)})
-    if path.selector is not None or any(edges[name].bound for name in path.elements[1::2]):
+    walked = [edges[name] for name in path.elements[1::2]]
+    if path.selector is not None or any(edge.bound or edge.repetition for edge in walked):
         return None
     if each.of == "relationships":
         return _changed(graph, {name: _at_hops(edges[name], each) for name in path.elements[1::2]})

@@ -41,6 +41,7 @@ from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.paths import paths
 from qengine.exec.common.expressions.strings import STRINGS
+from qengine.exec.common.expressions.user_functions import user_call
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
@@ -72,7 +73,12 @@ _CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
 
 def is_volatile(expr: x.Expr) -> bool:
     """Return whether the expression may give another value at each evaluation."""
-    return any(isinstance(node, x.Call) and node.name in VOLATILE for node in preorder(expr))
+    return any(
+        node.name in VOLATILE
+        if isinstance(node, x.Call)
+        else type(node) is x.UserCall and not node.function.deterministic
+        for node in preorder(expr)
+    )
 
 
 def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:
@@ -208,6 +214,10 @@ def _call(expr: x.Call, runtime: Runtime) -> Evaluate:
     columnar = COLUMNAR.get(expr.name)
     return _strict(expr, expr.args, lambda args: replace(expr, args=args), runtime, columnar,
                    GROWTH.get(expr.name))  # fmt: skip
+
+
+def _user_call(expr: x.UserCall, runtime: Runtime) -> Evaluate:
+    return user_call(expr, [compile_expression(arg, runtime) for arg in expr.args], runtime)
 
 
 def _strict(
@@ -468,6 +478,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Variable: _variable,
     x.Property: _property,
     x.Call: _call,
+    x.UserCall: _user_call,
     x.Logical: _logical,
     x.Comparison: _comparison,
     x.HasLabels: _has_labels,

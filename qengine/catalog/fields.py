@@ -1,0 +1,78 @@
+"""Arguments and outputs of users' functions and procedures, as their signatures write them."""
+
+from __future__ import annotations
+
+import re
+
+from qengine._frozen import frozen
+from qengine.errors import SemanticError
+from qengine.types import ANY, LIST, Kind, Type, list_of
+
+__all__ = ["NAME", "Field", "fields_of", "invalid_signature"]
+
+NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+"""A name in a signature, as a regular expression."""
+_FIELD = re.compile(rf"\s*({NAME})\s*::\s*(.+?)\s*", re.DOTALL)
+_LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
+_SPELLINGS = {
+    "BOOL": "BOOLEAN",
+    "INT": "INTEGER",
+    "ANY VALUE": "ANY",
+    "LOCALTIME": "LOCAL TIME",
+    "LOCALDATETIME": "LOCAL DATETIME",
+    "ZONED TIME": "TIME",
+    "ZONED DATETIME": "DATETIME",
+    "VERTEX": "NODE",
+    "EDGE": "RELATIONSHIP",
+}
+_EXAMPLE = 'Write it like "my.procedure(name :: STRING, count :: INTEGER?) :: (row :: MAP, score :: FLOAT?)".'
+
+
+@frozen
+class Field:
+    """An argument or an output of a procedure: its name, its type, and whether it may be null."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name} :: {self.type}{'?' if self.nullable else ''}"
+
+
+def fields_of(text: str, whole: str) -> tuple[Field, ...]:
+    """Read arguments or outputs, ``name :: TYPE, …``, of the signature ``whole``; errors as ``parse_signature``."""
+    if not text.strip():
+        return ()
+    fields = []
+    for part in text.split(","):
+        found = _FIELD.fullmatch(part)
+        if found is None:
+            raise invalid_signature(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
+        written = found[2].upper()
+        nullable = written.endswith("?")
+        fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
+    names = [each.name for each in fields]
+    if len(set(names)) < len(names):
+        raise invalid_signature(f"The signature {whole!r} has a name twice.")
+    return tuple(fields)
+
+
+def _type(text: str, whole: str) -> Type:
+    if text == "LIST":
+        return LIST
+    if (found := _LIST.fullmatch(text)) is not None:
+        item = _type(next(filter(None, found.groups())).strip().removesuffix("?").strip(), whole)
+        return LIST if item == ANY else list_of(item)
+    try:
+        return Type(Kind(_SPELLINGS.get(text, text)))
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.NULL)
+        raise invalid_signature(
+            f"The signature {whole!r} has the unknown type {text}.", f"Types are {kinds}."
+        ) from None
+
+
+def invalid_signature(message: str, hint: str = _EXAMPLE) -> SemanticError:
+    """Return the error of a signature that can't be read."""
+    return SemanticError(message, code="InvalidSignature", hint=hint)
