@@ -1,7 +1,7 @@
 """Cardinalities from statistics: candidates of a node, how likely a relationship is, how unequal degrees are.
 
 Label pairs, the moments of degrees, and how degrees in two kinds of relationships go together are taken as they are in
-the graph; everything else is assumed independent.
+the graph; how conditions go together is seen in samples; everything else is assumed independent.
 Estimates only order alternatives: they never decide whether a plan is right.
 """
 
@@ -13,13 +13,15 @@ from itertools import combinations
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
+from qengine.optimizer.correlation import Element, Joint, apart
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.expr import Comparison, Parameter, Property, Variable
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, PatternNode, certain_label
+from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
 
@@ -106,11 +108,32 @@ class Cardinality:
             found = cached
         return Link(number[start], number[end], *found)
 
-    def equal(self, one: str, other: str, key: str) -> float:
-        """Return how likely two nodes have the same value of a property."""
-        equation = Comparison(("=",), (Property(Variable(one), key), Parameter("")))
-        labels = (self.nodes[name].labels for name in (one, other))
-        return min(selectivity((equation,), self.catalog, "node", each) for each in labels)
+    def joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
+        """Return how many times as many pairs of ends an edge joins as its links say, for what conditions demand.
+
+        ``across``: conditions on several of the edge and its ends.
+        """
+        if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
+            return 1.0
+        types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
+        predicates = edge.relationship.predicates
+        share = selectivity(predicates, self.catalog, "relationship", edge.relationship.types) if predicates else 1.0
+        joint = Joint(edge.name, edge.ends, types, edge.symmetric, predicates, share, tuple(across))
+        return joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+
+    def apart(self, predicate: Expr) -> float:
+        """Return how likely two nodes that nothing joins satisfy a condition on both."""
+        nodes = {name: self.element(name) for name in free_variables(predicate) if name in self.nodes}
+        return apart(predicate, nodes, self.catalog)
+
+    def element(self, name: str) -> Element:
+        """Return what the conditions on a node are, and how many nodes satisfy them."""
+        node = self.nodes[name]
+        return Element(node.labels, node.predicates, self.candidates(name) / max(self.labelled(name), 1.0))
+
+    def _by_type(self, edge: PatternEdge) -> list[tuple[RelationshipTypeInfo, EdgeStatistics]]:
+        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        return [(info, self._known(source, info.name, target)) for info in edge.types]
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""

@@ -8,12 +8,12 @@ from dataclasses import field
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
-from qengine.optimizer.search_levels import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
-from qengine.types import BOOLEAN, NODE, Kind
+from qengine.types import BOOLEAN, Kind
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 
@@ -52,12 +52,6 @@ class PostFilters:
         for each in [each for each in self.conditions if spans(each.left, each.right)]:
             self.conditions.remove(each)
             self.general.append(as_filter(each))
-
-
-def as_filter(condition: NamedCondition) -> Expr:
-    """Return a condition that is checked on rows instead of inside a search."""
-    sides = ((condition.left, condition.left_key), (condition.right, condition.right_key))
-    return Comparison((condition.op,), tuple(Property(Variable(name, type=NODE), key) for name, key in sides))
 
 
 def split_predicates(

@@ -1,0 +1,196 @@
+"""Conditions evaluated on a sample of nodes or relationships: for which of its rows they are true.
+
+What is evaluated are comparisons, chained or not, of properties, constants and arithmetic on both, tests of texts, IN,
+IS NULL, and what AND, OR and NOT make of these, by the rules of three-valued logic.
+"""
+
+from __future__ import annotations
+
+import operator as op
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from qengine.catalog.view import Sample, SampledColumn
+from qengine.optimizer.value_shares import UNKNOWN, known_value
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
+from qengine.plan.traverse import free_variables
+
+__all__ = ["Rows", "holding", "joint_share", "times_as_many"]
+
+Rows = Mapping[str, tuple[Sample, str]]
+"""Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
+
+_Truth = tuple[Any, Any]  # of which rows it is true, and of which it is false: of the others it is null
+
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
+_COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
+}  # fmt: skip
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "+": op.add, "-": op.sub, "*": op.mul, "/": np.divide, "neg": op.neg, "abs": np.abs,
+}  # fmt: skip
+
+
+class _NotEvaluated(Exception):
+    """A condition is of another kind, or has a parameter that isn't known."""
+
+
+def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
+    """Return for which rows a condition is true, None where that can't be evaluated.
+
+    ``values``: of parameters that are known. The result is an array of truth values, one a row.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return _Evaluation(rows, values).truth(predicate)[0]
+    except _NotEvaluated:
+        return None
+
+
+def joint_share(
+    predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
+) -> float:
+    """Return the share of a sample's elements that satisfy conditions, each on one of them.
+
+    ``alone``: the share if they were independent, which it is where the conditions can't be evaluated.
+    """
+    every: Any = None
+    for predicate in predicates:
+        names = free_variables(predicate)
+        mask = holding(predicate, dict.fromkeys(names, (sample, element)), values)
+        if mask is None:
+            return alone
+        every = mask if every is None else every & mask
+    if every is None:
+        return alone
+    return min(1.0, alone * times_as_many(int(every.sum()), alone * sample.size))
+
+
+def times_as_many(seen: float, expected: float) -> float:
+    """Return how many times as many there are as expected, where so many were seen in a sample."""
+    return (seen + 1.0) / (expected + 1.0)
+
+
+class _Evaluation:
+    def __init__(self, rows: Rows, values: Mapping[str, Any]) -> None:
+        self.rows = rows
+        self.values = values
+
+    def truth(self, expr: Expr) -> _Truth:
+        match expr:
+            case Logical(op="AND" | "OR" as name, args=args):
+                found = [self.truth(arg) for arg in args]
+                true, false = (reduce(how, (each[k] for each in found)) for k, how in enumerate(_joined(name)))
+                return true, false
+            case Call(name="NOT", args=(arg,)):
+                true, false = self.truth(arg)
+                return false, true
+            case Comparison(ops=ops, args=args):
+                sides = zip(ops, args, args[1:], strict=False)
+                found = [self.compared(name, left, right) for name, left, right in sides]
+                return reduce(op.and_, (each[0] for each in found)), reduce(op.or_, (each[1] for each in found))
+            case Call(name="IS NULL" | "IS NOT NULL" as name, args=(Property() as arg,)):
+                missing = self.column(arg).missing
+                return (missing, ~missing) if name == "IS NULL" else (~missing, missing)
+            case Call(name="IN", args=(Property() as arg, items)):
+                return self.among(self.column(arg), items)
+            case Call(name="STARTS WITH" | "ENDS WITH" | "CONTAINS" | "=~" as name, args=(Property() as arg, other)):
+                return self.text(name, self.column(arg), self.constant(other))
+            case Property():
+                column = self.column(expr)
+                return self.told(column.compare("=", True)), self.told(column.compare("=", False))
+        raise _NotEvaluated
+
+    def compared(self, name: str, left: Expr, right: Expr) -> _Truth:
+        one, other = self.operand(left), self.operand(right)
+        return self.compare(name, one, other), self.compare(_OPPOSITE[name], one, other)
+
+    def compare(self, name: str, one: Any, other: Any) -> Any:
+        if _is_column(one) and not isinstance(other, np.ndarray):
+            return self.told(one.against(name, other) if _is_column(other) else one.compare(name, other))
+        if _is_column(other) and not isinstance(one, np.ndarray):
+            return self.told(other.compare(_TURNED[name], one))
+        left, right = _numbers(one), _numbers(other)
+        found = _COMPARED[name](left, right)
+        if name == "<>":
+            found = found & ~np.isnan(left) & ~np.isnan(right)
+        return self.told(found if isinstance(found, np.ndarray) else None)
+
+    def among(self, column: SampledColumn, items: Expr) -> _Truth:
+        if not isinstance(items, ListOf):
+            raise _NotEvaluated
+        found = np.zeros(len(column.codes), np.bool_)
+        for item in items.items:
+            same = column.compare("=", self.constant(item))
+            found = found if same is None else found | same
+        return found, ~found & ~column.missing
+
+    def text(self, name: str, column: SampledColumn, text: Any) -> _Truth:
+        if not isinstance(text, str):
+            raise _NotEvaluated
+        holds = _tester(name, text)
+        found = column.where(lambda value: isinstance(value, str) and holds(value))
+        return found, ~found & ~column.missing
+
+    def operand(self, expr: Expr) -> Any:
+        """Return a column, an array of numbers, or a constant."""
+        if isinstance(expr, Property):
+            return self.column(expr)
+        if isinstance(expr, Call) and expr.name in _ARITHMETIC:
+            return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+        return self.constant(expr)
+
+    def column(self, expr: Property) -> SampledColumn:
+        if isinstance(expr.subject, Variable) and expr.subject.name in self.rows:
+            sample, element = self.rows[expr.subject.name]
+            column = sample.column(element, expr.key)
+            if column is not None:
+                return column
+        raise _NotEvaluated
+
+    def constant(self, expr: Expr) -> Any:
+        value = known_value(expr, self.values)
+        if value is None or value is UNKNOWN:
+            raise _NotEvaluated
+        return value
+
+    def told(self, found: Any) -> Any:
+        if found is None:
+            raise _NotEvaluated
+        return found
+
+
+def _joined(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    return (op.and_, op.or_) if name == "AND" else (op.or_, op.and_)
+
+
+def _is_column(value: Any) -> bool:
+    return hasattr(value, "codes")
+
+
+def _numbers(value: Any) -> Any:
+    if _is_column(value):
+        value = value.numbers
+    if isinstance(value, bool) or not isinstance(value, int | float | np.ndarray):
+        raise _NotEvaluated
+    return value
+
+
+def _tester(name: str, text: str) -> Callable[[str], bool]:
+    match name:
+        case "STARTS WITH":
+            return lambda value: value.startswith(text)
+        case "ENDS WITH":
+            return lambda value: value.endswith(text)
+        case "CONTAINS":
+            return lambda value: text in value
+    try:
+        pattern = re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        raise _NotEvaluated from None
+    return lambda value: pattern.fullmatch(value) is not None
