@@ -56,11 +56,12 @@ class Estimates:
 
     def estimate(self, text: str, params: Mapping[str, Any] | None, options: EstimateOptions) -> Estimate:
         """Estimate the rows of a statement; see ``Graph.estimate``."""
+        begin = time.perf_counter()
         request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
         request.check()
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
-            found = sampling.estimate(counted.physical, self._statements.store, context, request)
+            found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
             return replace(found, notices=counted.notices) if counted.notices else found
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:

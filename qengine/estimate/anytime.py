@@ -12,6 +12,7 @@ from qengine.estimate.sampler import Sampler
 __all__ = ["Goal", "run"]
 
 _LARGEST_BATCH = 1 << 20
+_SOON = 16  # samples of the first batch where the time is limited
 _LARGEST_WHOLE = 1 << 24
 """Of samples whose number is given: nothing is looked at before all are drawn."""
 
@@ -66,6 +67,8 @@ class Goal:
         """
         if self.samples is not None and self.rel_error is None and self.deadline is None and self.work is None:
             return min(self.samples - sums.samples, _LARGEST_WHOLE)
+        if self.deadline is not None:
+            least = min(least, _SOON)
         batch = min(max(least, sums.samples), _LARGEST_BATCH)
         if self.samples is not None:
             batch = min(batch, self.samples - sums.samples)
@@ -96,4 +99,5 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
         except QueryTimeout:
             if not sums.samples or goal.deadline is None or time.perf_counter() < goal.deadline:
                 raise
+            break
     return sums

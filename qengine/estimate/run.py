@@ -25,12 +25,11 @@ from qengine.estimate.kernel import count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, interval
-from qengine.estimate.sampler import PatternSampler, Sampler
+from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
-from qengine.estimate.table import GRACE_MS
 from qengine.estimate.target import Target, known_to_be_empty, target_of
 from qengine.estimate.trawling import other_spaces, trawler
-from qengine.exec.common.masks import Masks
+from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.pipeline import run as run_exactly
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -47,6 +46,12 @@ _MOST_EXACT_WORK = 1 << 22
 _WORK_PER_SAMPLE = 32
 _WORK_PER_MS = 50_000
 
+_HARD = 1.08
+"""How many times its budget an estimate may take, by what looks at the time."""
+
+_HAUL_PER_MS = 3_000
+"""Ids that a haul's completions may read for each millisecond of the budget."""
+
 _RARE = 8
 """How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
 little of it."""
@@ -55,7 +60,9 @@ _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
 
 
-def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request) -> Estimate:
+def estimate(
+    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float | None = None
+) -> Estimate:
     """Estimate the only number that ``plan`` (one ``count(*)``) would give.
 
     Parameters
@@ -64,6 +71,9 @@ def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, req
         The ``GraphStore``.
     context
         Parameters and limits; its timeout ends the estimate with an error, ``request.budget_ms`` with what is known.
+    begin
+        When the budget began, by ``time.perf_counter``; None: now. Where nothing was sampled when it ends, the
+        estimate has no samples, the value 0 and the bound that is certain.
 
     Raises
     ------
@@ -72,23 +82,32 @@ def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, req
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
-    begin = time.perf_counter()
+    begin = time.perf_counter() if begin is None else begin
     request.check()
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
-    target = target_of(plan.root)
     if request.budget_ms is None:
-        return _Estimation(plan, target, store, context, request, begin).run()
+        return _estimation(plan, store, context, request, begin).run()
     bound = float("inf")
     try:
-        with context.within(request.budget_ms + GRACE_MS):
-            if target.tail is None:
-                bound = upper_bound(store, target.search)
-            return _Estimation(plan, target, store, context, request, begin).run()
+        with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
+            estimation = _estimation(plan, store, context, request, begin)
+            if estimation.target.tail is None:
+                bound = upper_bound(store, estimation.target.search)
+            return estimation.run()
     except QueryTimeout:
         context.check()
     name = request.method if isinstance(request.method, str) else request.method.name
     return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
+
+
+def _estimation(
+    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float
+) -> _Estimation:
+    """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
+    if plan.careful is not None and not conditions_hold_out(plan.root, store, Masks(Runtime(store, context))):
+        plan = PhysicalPlan(plan.careful, plan.columns)
+    return _Estimation(plan, target_of(plan.root), store, context, request, begin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +237,8 @@ class _Sampling:
     def trawling(self, ways: list[tuple[Target, Space]]) -> Sampler:
         """Return the sampler that trawls the best of some ways."""
         context = self.of.context
-        found = trawler(ways, context, self.seed)
+        budget = self.of.request.budget_ms
+        found = trawler(ways, context, self.seed, MOST_WORK if budget is None else min(MOST_WORK, int(_HAUL_PER_MS * budget)))
         if self.device != "gpu":
             return found
         place = self.of.lent.enter_context(on_device(found.space, self.of.store, context, self.of.request.walks))

@@ -26,13 +26,13 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["LEAST_DEPTH", "PatternSampler", "Sampler", "TrawlingSampler"]
+__all__ = ["LEAST_DEPTH", "MOST_WORK", "PatternSampler", "Sampler", "TrawlingSampler"]
 
 
 LEAST_DEPTH = 3
 """A shorter prefix is never trawled from (gSWORD §5)."""
 
-_MOST_WORK = 1 << 20
+MOST_WORK = 1 << 20
 """Ids that counting the completions of one haul may read: some tenths of a millisecond to a few."""
 
 
@@ -131,12 +131,13 @@ class PatternSampler(_Samples):
 class TrawlingSampler(_Samples):
     """Samples prefixes of a target's search, and counts their completions; without a tail.
 
-    Its samples are hauls of ``HAUL_WALKS`` prefixes each. ``guided``: whether their picks are; the space then has a
+    Its samples are hauls of ``HAUL_WALKS`` prefixes each, whose completions read up to ``most_work`` ids. ``guided``: whether their picks are; the space then has a
     candidate graph. ``skipped``: hauls of the seed that are never drawn.
     """
 
     guided: bool
     skipped: int = 0
+    most_work: int = MOST_WORK
     name = "trawling"
     batch = 16
 
@@ -158,7 +159,7 @@ class TrawlingSampler(_Samples):
             self.context,
             SampleRange(self.seed, first, hauls),
             least=LEAST_DEPTH,
-            most_work=_MOST_WORK,
+            most_work=self.most_work,
             guide=self.space.guide if self.guided else None,
             prefixes=prefixes,
         )

@@ -25,7 +25,7 @@ _ENTRIES_PER_MS = 20_000
 """The same for each millisecond: a fifth of the time at most goes into building."""
 
 _READ_PER_SAMPLE = 80
-_READ_PER_MS = 80_000
+_READ_PER_MS = 160_000
 _LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
 """The same of entries that are read for a sketch, each in some two nanoseconds: guiding pays around hubs."""
 
@@ -130,5 +130,5 @@ def _read(samples: int | None, milliseconds: float | None) -> int:
 def _within(samples: int | None, ms: float | None, per_sample: int, per_ms: int, least: int, most: int) -> int:
     wanted = most if samples is None else per_sample * samples
     if ms is not None:
-        wanted = min(wanted, int(per_ms * ms))
+        wanted, least = min(wanted, int(per_ms * ms)), min(least, int(per_ms * ms))
     return max(least, min(most, wanted))

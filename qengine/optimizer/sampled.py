@@ -24,9 +24,8 @@ __all__ = ["Rows", "holding", "joint_share", "times_as_many"]
 Rows = Mapping[str, tuple[Sample, str]]
 """Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
 
-_Truth = tuple[Any, Any]  # of which rows it is true, and of which it is false: of the others it is null
-
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
 _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
@@ -46,8 +45,7 @@ def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
     ``values``: of parameters that are known. The result is an array of truth values, one a row.
     """
     try:
-        with np.errstate(all="ignore"):
-            return _Evaluation(rows, values).truth(predicate)[0]
+        return _Evaluation(rows, values).told(predicate)
     except _NotEvaluated:
         return None
 
@@ -81,68 +79,63 @@ class _Evaluation:
         self.rows = rows
         self.values = values
 
-    def truth(self, expr: Expr) -> _Truth:
+    def told(self, expr: Expr, true: bool = True) -> Any:
+        """Return of which rows a condition is true, or of which it is false: of the others it is null."""
         match expr:
-            case Logical(op="AND" | "OR" as name, args=args):
-                found = [self.truth(arg) for arg in args]
-                true, false = (reduce(how, (each[k] for each in found)) for k, how in enumerate(_joined(name)))
-                return true, false
-            case Call(name="NOT", args=(arg,)):
-                true, false = self.truth(arg)
-                return false, true
             case Comparison(ops=ops, args=args):
                 sides = zip(ops, args, args[1:], strict=False)
-                found = [self.compared(name, left, right) for name, left, right in sides]
-                return reduce(op.and_, (each[0] for each in found)), reduce(op.or_, (each[1] for each in found))
+                each = [self.compared(name if true else _OPPOSITE[name], *pair) for name, *pair in sides]
+                return reduce(op.and_ if true else op.or_, each)
+            case Logical(op="AND" | "OR" as name, args=args):
+                return reduce(op.and_ if (name == "AND") == true else op.or_, [self.told(arg, true) for arg in args])
+            case Call(name="NOT", args=(arg,)):
+                return self.told(arg, not true)
             case Call(name="IS NULL" | "IS NOT NULL" as name, args=(Property() as arg,)):
                 missing = self.column(arg).missing
-                return (missing, ~missing) if name == "IS NULL" else (~missing, missing)
-            case Call(name="IN", args=(Property() as arg, items)):
-                return self.among(self.column(arg), items)
-            case Call(name="STARTS WITH" | "ENDS WITH" | "CONTAINS" | "=~" as name, args=(Property() as arg, other)):
-                return self.text(name, self.column(arg), self.constant(other))
+                return missing if (name == "IS NULL") == true else ~missing
             case Property():
-                column = self.column(expr)
-                return self.told(column.compare("=", True)), self.told(column.compare("=", False))
+                return _known(self.column(expr).compare("=", true))
+            case Call(args=(Property() as arg, other)):
+                column = self.column(arg)
+                found = self.among(column, other) if expr.name == "IN" else self.text(expr.name, column, other)
+                return found if true else ~found & ~column.missing
         raise _NotEvaluated
 
-    def compared(self, name: str, left: Expr, right: Expr) -> _Truth:
+    def compared(self, name: str, left: Expr, right: Expr) -> Any:
         one, other = self.operand(left), self.operand(right)
-        return self.compare(name, one, other), self.compare(_OPPOSITE[name], one, other)
-
-    def compare(self, name: str, one: Any, other: Any) -> Any:
         if _is_column(one) and not isinstance(other, np.ndarray):
-            return self.told(one.against(name, other) if _is_column(other) else one.compare(name, other))
+            return _known(one.against(name, other) if _is_column(other) else one.compare(name, other))
         if _is_column(other) and not isinstance(one, np.ndarray):
-            return self.told(other.compare(_TURNED[name], one))
-        left, right = _numbers(one), _numbers(other)
-        found = _COMPARED[name](left, right)
+            return _known(other.compare(_TURNED[name], one))
+        left_numbers, right_numbers = _numbers(one), _numbers(other)
+        found = _COMPARED[name](left_numbers, right_numbers)
         if name == "<>":
-            found = found & ~np.isnan(left) & ~np.isnan(right)
-        return self.told(found if isinstance(found, np.ndarray) else None)
+            found = found & ~np.isnan(left_numbers) & ~np.isnan(right_numbers)
+        return _known(found if isinstance(found, np.ndarray) else None)
 
-    def among(self, column: SampledColumn, items: Expr) -> _Truth:
+    def among(self, column: SampledColumn, items: Expr) -> Any:
         if not isinstance(items, ListOf):
             raise _NotEvaluated
         found = np.zeros(len(column.codes), np.bool_)
         for item in items.items:
             same = column.compare("=", self.constant(item))
             found = found if same is None else found | same
-        return found, ~found & ~column.missing
+        return found
 
-    def text(self, name: str, column: SampledColumn, text: Any) -> _Truth:
-        if not isinstance(text, str):
+    def text(self, name: str, column: SampledColumn, other: Expr) -> Any:
+        text = self.constant(other)
+        if name not in _TESTS or not isinstance(text, str):
             raise _NotEvaluated
         holds = _tester(name, text)
-        found = column.where(lambda value: isinstance(value, str) and holds(value))
-        return found, ~found & ~column.missing
+        return column.where(lambda value: isinstance(value, str) and holds(value))
 
     def operand(self, expr: Expr) -> Any:
         """Return a column, an array of numbers, or a constant."""
         if isinstance(expr, Property):
             return self.column(expr)
         if isinstance(expr, Call) and expr.name in _ARITHMETIC:
-            return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+            with np.errstate(all="ignore"):
+                return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
         return self.constant(expr)
 
     def column(self, expr: Property) -> SampledColumn:
@@ -159,14 +152,11 @@ class _Evaluation:
             raise _NotEvaluated
         return value
 
-    def told(self, found: Any) -> Any:
-        if found is None:
-            raise _NotEvaluated
-        return found
 
-
-def _joined(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    return (op.and_, op.or_) if name == "AND" else (op.or_, op.and_)
+def _known(found: Any) -> Any:
+    if found is None:
+        raise _NotEvaluated
+    return found
 
 
 def _is_column(value: Any) -> bool:

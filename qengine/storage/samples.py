@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,18 +45,22 @@ class SampledColumn:
     codes: Array
     numbers: Array | None
     kind: Any
-    _keys: Array | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def missing(self) -> Array:
         """Which rows have no value: bool[rows]."""
         return self.codes < 0
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether each row has a value."""
+        return not self.missing.any()
 
     def compare(self, op: str, value: Any) -> Array | None:
         """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
         whole = type(value) is int and self.values and type(self.values[0]) is int  # floats may not hold all of these
         if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
-            return None if self.numbers is None else _compared(op, self.numbers, value) & ~self.missing
+            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
         if not self.values:
             return np.zeros(len(self.codes), np.bool_)
         if type(value) is not type(self.values[0]):
@@ -66,9 +71,11 @@ class SampledColumn:
                 found = self.codes < low
             case "<=" | ">":
                 found = self.codes < high
+            case _ if low == high:
+                found = np.zeros(len(self.codes), np.bool_)
             case _:
-                found = (self.codes >= low) & (self.codes < high)
-        return (~found if op in (">", ">=", "<>") else found) & ~self.missing
+                found = self.codes == low
+        return self.present(~found if op in (">", ">=", "<>") else found)
 
     def against(self, op: str, other: SampledColumn) -> Array | None:
         """Return of which rows ``row OP row of other`` is true; None where that can't be told."""
@@ -86,19 +93,21 @@ class SampledColumn:
                              for at, each in zip(places.tolist(), other.values, strict=False)] or [False])  # fmt: skip
             theirs = 2 * places[other.codes] - ~same[other.codes]  # between two of ours where it is none of them
             found = _compared(op, 2 * self.codes, theirs)
-        return found & ~self.missing & ~other.missing
+        return self.present(other.present(found))
 
-    @property
+    @cached_property
     def keys(self) -> Array:
         """A number for each row that is equal where values are."""
-        if self._keys is None:
-            self._keys = np.array([hash(each) for each in self.values] or [0], np.int64)[self.codes]
-        return self._keys
+        return np.array([hash(each) for each in self.values] or [0], np.int64)[self.codes]
+
+    def present(self, found: Array) -> Array:
+        """Return which of the rows found have a value."""
+        return found if self.complete else found & ~self.missing
 
     def where(self, holds: Callable[[Any], bool]) -> Array:
         """Return for which rows a test of the value is true."""
         known = np.array([holds(each) for each in self.values] or [False], np.bool_)
-        return known[self.codes] & ~self.missing
+        return self.present(known[self.codes])
 
     def at(self, rows: Array) -> SampledColumn:
         """Return the column of some rows."""
