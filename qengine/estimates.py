@@ -17,6 +17,7 @@ from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
 from qengine.optimizer.given_rows import matched_part
+from qengine.optimizer.intervals import expected_count
 from qengine.options import EstimateOptions, TableOptions
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
@@ -62,6 +63,8 @@ class Estimates:
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
             found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
+            if not (found.is_exact or found.samples):
+                found = self._by_statistics(counted, found, request.confidence)
             return replace(found, notices=counted.notices) if counted.notices else found
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
@@ -84,6 +87,12 @@ class Estimates:
                 budget_ms=budget_ms,
             )
             return EstimateTable(found, counted.notices, pattern)
+
+    def _by_statistics(self, counted: Counted, found: Estimate, confidence: float) -> Estimate:
+        """Return what the planner expects, where no time was left for samples."""
+        expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
+        value = min(expected, found.upper_bound)
+        return replace(found, value=value, low=min(low, value), high=max(value, min(high, found.upper_bound)), method="statistics")
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None

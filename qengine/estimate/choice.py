@@ -40,8 +40,11 @@ def try_each(samplers: Mapping[str, Sampler], goal: Goal) -> dict[str, Sums]:
 
 
 def hit_rarely(found: Mapping[str, Sums]) -> bool:
-    """Tell whether no sampler hits often."""
-    return max(sums.effective_hits for sums in found.values()) < _ENOUGH_HITS
+    """Tell whether no sampler hits often, as far as its samples were enough to see that."""
+    return all(
+        sums.effective_hits < _ENOUGH_HITS and sums.effective_hits * _PILOT < _ENOUGH_HITS * max(sums.samples, 1)
+        for sums in found.values()
+    )
 
 
 def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goal) -> tuple[Sampler, Goal, int]:

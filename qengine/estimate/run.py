@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 
 from qengine.errors import QueryTimeout, Unsupported
@@ -24,12 +24,13 @@ from qengine.estimate.device import (
 from qengine.estimate.kernel import count_within
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
-from qengine.estimate.result import Estimate, interval
+from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
 from qengine.estimate.target import Target, known_to_be_empty, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -52,9 +53,17 @@ _HARD = 1.08
 _HAUL_PER_MS = 3_000
 """Ids that a haul's completions may read for each millisecond of the budget."""
 
+_COUNTING_SHARE = 0.3
+"""Of the time that is left, what counting may take before sampling is taken for cheaper."""
+
 _RARE = 8
 """How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
 little of it."""
+
+_NONE = Sums()
+
+_targets: PerOperatorCache[Target] = PerOperatorCache()
+"""What is sampled of a plan, so that what was resolved for it is found again."""
 
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
@@ -107,7 +116,8 @@ def _estimation(
     """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
     if plan.careful is not None and not conditions_hold_out(plan.root, store, Masks(Runtime(store, context))):
         plan = PhysicalPlan(plan.careful, plan.columns)
-    return _Estimation(plan, target_of(plan.root), store, context, request, begin)
+    target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
+    return _Estimation(plan, target, store, context, request, begin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +165,21 @@ class _Estimation:
         """Return the count by the first of some ways that takes little work; ``times``: as much as that so often."""
         work = _exact_work(self.request, times)
         for target, space in ways:
-            found = count_within(space.plan, self.context, work)
+            try:
+                with self._some_time(_COUNTING_SHARE):
+                    found = count_within(space.plan, self.context, work)
+            except QueryTimeout:
+                self.context.check()
+                found = None
             if found is not None:
                 return _exactly(found * target.search.orbits, self.begin)
         return None
+
+    def _some_time(self, share: float) -> AbstractContextManager[None]:
+        """Limit a block to a share of what is left of the budget, if there is one."""
+        if self.request.budget_ms is None:
+            return nullcontext()
+        return self.context.within(share * (self.request.budget_ms - 1e3 * (time.perf_counter() - self.begin)))
 
     # -- sampling ----------------------------------------------------------------------------------------------
 
@@ -193,7 +214,8 @@ class _Estimation:
                 return found
             if not self.request.inheritance:
                 samplers["trawling"] = sampling.trawling(ways)
-        return sampling.drawn(*choose(samplers, tried, goal))
+        sampler, goal, first = choose(samplers, tried, goal)
+        return sampling.drawn(sampler, goal, first, tried.get(sampler.name, _NONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +277,18 @@ class _Sampling:
         masks = Masks(Runtime(self.of.store, context))
         return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)
 
-    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0) -> Estimate:
-        """Draw samples from number ``first`` on until the goal is met, and return what they say."""
-        sums = run(sampler, goal, first)
+    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0, pilot: Sums = _NONE) -> Estimate:
+        """Draw samples from number ``first`` on until the goal is met, and return what they say.
+
+        ``pilot``: what is taken instead where no time is left for any.
+        """
+        try:
+            sums = run(sampler, goal, first)
+        except QueryTimeout:
+            self.of.context.check()
+            if not pilot.samples:
+                raise
+            sums = pilot
         low, high = interval(sums, self.of.request.confidence)
         bound = self.space.bound
         value = min(sums.mean, bound)

@@ -15,7 +15,7 @@ from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Search, Shortest, Walk
 
-__all__ = ["constant_count", "estimated_rows", "expected_count"]
+__all__ = ["constant_count", "estimated_rows", "rows_counted"]
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ITEMS = 10.0  # of a list of unknown length
@@ -30,10 +30,11 @@ def estimated_rows(root: Operator, catalog: CatalogView) -> dict[int, float]:
     return found
 
 
-def expected_count(root: Operator, catalog: CatalogView) -> float:
-    """Return what the plan of a count, one ``count(*)`` without keys, is expected to count."""
+def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
+    """Return what the plan of a count, one ``count(*)`` without keys, is expected to count, and the rows below it."""
     assert isinstance(root, logical.Aggregate)
-    return _Estimate(catalog, {}, counted=True)(root.input, 1.0)
+    found: dict[int, float] = {}
+    return _Estimate(catalog, found, counted=True)(root.input, 1.0), found
 
 
 class _Estimate:

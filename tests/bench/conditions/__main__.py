@@ -17,7 +17,7 @@ from pathlib import Path
 from qengine import Graph
 from qengine.estimate import Estimate
 from qengine.estimates import plan_counted
-from qengine.optimizer.rows import expected_count
+from qengine.optimizer.intervals import expected_count
 from qengine.qerror import q_error
 from tests.bench.conditions.graphs import GROUNDS
 from tests.bench.conditions.patterns import Drawn, drawn
@@ -50,7 +50,7 @@ def _planner(graph: Graph, cases: Sequence[Drawn], worst: int) -> None:
     for case in cases:
         begin = time.process_time()
         counted = plan_counted(store, case.text)
-        expected = expected_count(counted.physical.root, store)
+        expected, *_ = expected_count(counted.physical.root, store, 0.95)
         times.append(time.process_time() - begin)
         errors.append((q_error(case.truth, expected), expected, case))
     _told("planner", [error for error, *_ in errors])
