@@ -12,7 +12,6 @@ from qengine.estimate.sampler import Sampler
 __all__ = ["Goal", "run"]
 
 _LARGEST_BATCH = 1 << 20
-_SOON = 16  # samples of the first batch where the time is limited
 _LARGEST_WHOLE = 1 << 24
 """Of samples whose number is given: nothing is looked at before all are drawn."""
 
@@ -67,8 +66,6 @@ class Goal:
         """
         if self.samples is not None and self.rel_error is None and self.deadline is None and self.work is None:
             return min(self.samples - sums.samples, _LARGEST_WHOLE)
-        if self.deadline is not None:
-            least = min(least, _SOON)
         batch = min(max(least, sums.samples), _LARGEST_BATCH)
         if self.samples is not None:
             batch = min(batch, self.samples - sums.samples)
@@ -93,7 +90,8 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     sums = Sums()
     begin = time.perf_counter()
     while not sums.samples or not goal.met(sums):
-        batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
+        least = sampler.batch if goal.deadline is None else sampler.soon
+        batch = goal.next_batch(sums, time.perf_counter() - begin, least)
         try:
             sums += sampler.draw(first + sums.samples, batch)
         except QueryTimeout:

@@ -101,7 +101,7 @@ def estimate(
     try:
         with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
             estimation = _estimation(plan, store, context, request, begin)
-            if estimation.target.tail is None:
+            if estimation.target.narrows:
                 bound = upper_bound(store, estimation.target.search)
             return estimation.run()
     except QueryTimeout:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +23,7 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     integer_column,
 )
-from qengine.exec.common.pipeline import continue_from
+from qengine.exec.common.pipeline import continuing
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
@@ -39,11 +41,12 @@ MOST_WORK = 1 << 20
 class Sampler(Protocol):
     """Draws numbered samples, each an unbiased estimate by itself.
 
-    ``batch``: how many samples are worth a call.
+    ``batch``: how many samples are worth a call; ``soon``: how many where time is short.
     """
 
     name: str
     batch: int
+    soon: int
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``; the same for every number of threads."""
@@ -69,6 +72,11 @@ class PatternSampler(_Samples):
     _store: ExecView
     name: str
     batch: int = 4_096
+
+    @property
+    def soon(self) -> int:
+        """How many samples are worth a call where time is short: running a tail takes as long as a few hundred."""
+        return 16 if self.target.tail is None else 512
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
@@ -107,7 +115,7 @@ class PatternSampler(_Samples):
         n = len(found.rows)
         times = np.zeros(n, np.float64)
         if n:
-            for batch in continue_from(self.target.tail, self._batch(found.rows), self._store, self.context):
+            for batch in self._tail(self._batch(found.rows)):
                 rows = _integers(batch.columns[SAMPLE])
                 weight = self.target.weight
                 counts = None if weight is None else _integers(batch.columns[weight])
@@ -115,6 +123,11 @@ class PatternSampler(_Samples):
         weights = found.weights * times
         hits = int(np.count_nonzero(weights))
         return Sums(found.sums.samples, hits, float(weights.sum()), float(np.square(weights).sum()), found.sums.work)
+
+    @cached_property
+    def _tail(self) -> Callable[[Batch], Iterator[Batch]]:
+        assert self.target.tail is not None
+        return continuing(self.target.tail, self._store, self.context)
 
     def _batch(self, rows: npt.NDArray[np.int64]) -> Batch:
         columns: dict[str, Column] = {}
@@ -140,6 +153,7 @@ class TrawlingSampler(_Samples):
     most_work: int = MOST_WORK
     name = "trawling"
     batch = 16
+    soon = 2
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of hauls ``[first, first + samples)``, orbits included.

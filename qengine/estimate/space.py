@@ -114,7 +114,7 @@ def make_space(
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
             return None
-    if target.tail is not None:
+    if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
 

@@ -70,7 +70,7 @@ def split_predicates(
                 filters.inequalities.append((one, other))
             case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
                 _kind(left, nodes, catalog) in _NUMBERS and _kind(right, nodes, catalog) in _NUMBERS
-            ) or (op == "=" and _is_along(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
+            ) or (op == "=" and _within_search(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
                 filters.conditions.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
                 one,
@@ -95,13 +95,15 @@ def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind 
     return None if found is None else found.kind
 
 
-def _is_along(left: Property, right: Property, graph: QueryGraph) -> bool:
-    """Tell whether one property of a relationship's two ends is compared.
+def _within_search(left: Property, right: Property, graph: QueryGraph) -> bool:
+    """Tell whether one property is compared of a relationship's two ends, or of any nodes where a search is asked for.
 
     Of other nodes it is rather compared on rows: their pairs may come from an elimination, which takes no conditions.
     """
     if left.key != right.key or not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
         return False
+    if graph.hints.strategy == "search":
+        return True
     ends = {left.subject.name, right.subject.name}
     return any({each.start, each.end} == ends and each.hops is None for each in graph.relationships)
 
