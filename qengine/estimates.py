@@ -92,7 +92,9 @@ class Estimates:
         """Return what the planner expects, where no time was left for samples."""
         expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
         value = min(expected, found.upper_bound)
-        return replace(found, value=value, low=min(low, value), high=max(value, min(high, found.upper_bound)), method="statistics")
+        return replace(
+            found, value=value, low=min(low, value), high=max(value, min(high, found.upper_bound)), method="statistics"
+        )
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None

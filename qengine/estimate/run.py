@@ -260,7 +260,9 @@ class _Sampling:
         """Return the sampler that trawls the best of some ways."""
         context = self.of.context
         budget = self.of.request.budget_ms
-        found = trawler(ways, context, self.seed, MOST_WORK if budget is None else min(MOST_WORK, int(_HAUL_PER_MS * budget)))
+        found = trawler(
+            ways, context, self.seed, MOST_WORK if budget is None else min(MOST_WORK, int(_HAUL_PER_MS * budget))
+        )
         if self.device != "gpu":
             return found
         place = self.of.lent.enter_context(on_device(found.space, self.of.store, context, self.of.request.walks))

@@ -50,7 +50,9 @@ class Target:
         operator = self.tail
         while isinstance(operator, Filter | Project):
             operator = operator.input
-        return (operator is None or isinstance(operator, Argument)) and (self.weight is None or self.weight in self.ones)
+        return (operator is None or isinstance(operator, Argument)) and (
+            self.weight is None or self.weight in self.ones
+        )
 
 
 def known_to_be_empty(root: Operator) -> bool:

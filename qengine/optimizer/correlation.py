@@ -114,7 +114,8 @@ def apart(predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -
     if len(names) == 2 and all(name in nodes for name in names):
         match predicate:
             case Comparison(
-                ops=("=",), args=(Property(subject=Variable(name=one), key=key), Property(subject=Variable(name=other), key=key2))
+                ops=("=",),
+                args=(Property(subject=Variable(name=one), key=key), Property(subject=Variable(name=other), key=key2)),
             ):
                 found = _equal(nodes[one], key, nodes[other], key2, catalog)
                 if found is not None:

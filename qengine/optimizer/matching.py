@@ -275,7 +275,9 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     )
 
 
-def _links(edges: Sequence[PatternEdge], matching: Matching, number: dict[str, int], cardinality: Cardinality) -> list[Link]:
+def _links(
+    edges: Sequence[PatternEdge], matching: Matching, number: dict[str, int], cardinality: Cardinality
+) -> list[Link]:
     """Return the edges as the cost model wants them, as likely as conditions on ends, relationship and both make it.
 
     A condition on two nodes is the first edge's that joins them.

@@ -31,13 +31,19 @@ def main() -> None:
     parser.add_argument("graphs", nargs="*", default=list(GROUNDS), help=", ".join(GROUNDS))
     parser.add_argument("--each", type=int, default=100, help="patterns of a graph (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="of the patterns (default: 1)")
-    parser.add_argument("--budgets", type=lambda text: [float(each) for each in text.split(",") if each], default=_BUDGETS)
+    parser.add_argument(
+        "--budgets", type=lambda text: [float(each) for each in text.split(",") if each], default=_BUDGETS
+    )
     parser.add_argument("--truths", type=Path, help="folder to keep patterns and counts in")
     parser.add_argument("--worst", type=int, default=0, help="how many of the worst patterns to list")
     options = parser.parse_args()
     for name in options.graphs:
         ground = GROUNDS[name]()
-        cases = _kept(options.truths, f"{name}-{options.seed}-{options.each}", lambda: list(drawn(ground, options.each, options.seed)))  # noqa: B023
+        cases = _kept(
+            options.truths,
+            f"{name}-{options.seed}-{options.each}",
+            lambda: list(drawn(ground, options.each, options.seed)),
+        )  # noqa: B023
         print(f"\n## {name}: {len(cases)} patterns", flush=True)
         _planner(ground.graph, cases, options.worst)
         for budget in options.budgets:
@@ -77,7 +83,9 @@ def _budget(graph: Graph, cases: Sequence[Drawn], budget: float, worst: int) -> 
             print(f"  BELOW THE COUNT: {found.upper_bound} < {case.truth} {case.text}")
         ratios.append(found.upper_bound / max(1, case.truth))
     _told(f"estimate, {budget:g} ms", [error for error, *_ in errors])
-    print(f"  held {held / len(cases):.1%}, zeros {zeros}; time/budget {_quantiles(times)}; of the processor {_quantiles(busy)}; bound/count {_quantiles(ratios)}")
+    print(
+        f"  held {held / len(cases):.1%}, zeros {zeros}; time/budget {_quantiles(times)}; of the processor {_quantiles(busy)}; bound/count {_quantiles(ratios)}"
+    )
     _list(errors, worst)
 
 
@@ -96,7 +104,9 @@ def _told(what: str, errors: Sequence[float]) -> None:
 def _quantiles(values: Sequence[float]) -> str:
     found = sorted(values)
     at = [found[math.ceil(share * len(found)) - 1] for share in (0.5, 0.9, 0.95, 1.0)]
-    return ", ".join(f"{share} {value:.3g}" for share, value in zip(("median", "90 %", "95 %", "worst"), at, strict=True))
+    return ", ".join(
+        f"{share} {value:.3g}" for share, value in zip(("median", "90 %", "95 %", "worst"), at, strict=True)
+    )
 
 
 def _list(errors: list[tuple[float, float, Drawn]], worst: int) -> None:

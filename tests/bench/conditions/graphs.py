@@ -82,7 +82,9 @@ def social(persons: int = 20_000, knows: int = 300_000) -> Graph:
                 "rank": rank,
             }
         ),
-        "Tag": pa.table({"id": np.arange(_TAGS), "theme": np.arange(_TAGS) % 9, "name": [f"t{k}" for k in range(_TAGS)]}),
+        "Tag": pa.table(
+            {"id": np.arange(_TAGS), "theme": np.arange(_TAGS) % 9, "name": [f"t{k}" for k in range(_TAGS)]}
+        ),
     }
     return Graph.from_arrow(
         nodes,

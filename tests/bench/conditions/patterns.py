@@ -28,9 +28,7 @@ class Drawn:
 def drawn(ground: Ground, count: int, seed: int, most: int = 4) -> Iterator[Drawn]:
     """Yield patterns with 0 to ``most`` conditions; their constants are values of elements drawn at random."""
     source = random.Random(seed)
-    values = {
-        (owner, key): _values(ground, owner, key) for owner, keys in ground.properties.items() for key in keys
-    }
+    values = {(owner, key): _values(ground, owner, key) for owner, keys in ground.properties.items() for key in keys}
     for number in range(count):
         shape = ground.shapes[number % len(ground.shapes)]
         wanted = (number // len(ground.shapes)) % (most + 1)
@@ -51,7 +49,9 @@ def _values(ground: Ground, owner: str, key: str) -> list[Any]:
     return [row["v"] for row in ground.graph.query(text)]
 
 
-def _condition(source: random.Random, ground: Ground, shape: Shape, values: dict[tuple[str, str], list[Any]]) -> tuple[str, str]:
+def _condition(
+    source: random.Random, ground: Ground, shape: Shape, values: dict[tuple[str, str], list[Any]]
+) -> tuple[str, str]:
     """Return a condition's kind and text."""
     if source.random() < 0.35:
         pairs = _pairs(ground, shape)
@@ -108,5 +108,11 @@ def _text(value: Any) -> str:
         return repr(value)
     text = str(value)
     kind = type(value).__name__.lower()
-    function = "localdatetime" if "T" in text and "date" in kind and "Z" not in text else "date" if "T" not in text else "datetime"
+    function = (
+        "localdatetime"
+        if "T" in text and "date" in kind and "Z" not in text
+        else "date"
+        if "T" not in text
+        else "datetime"
+    )
     return f"{function}('{text}')"
