@@ -41,12 +41,15 @@ MOST_WORK = 1 << 20
 class Sampler(Protocol):
     """Draws numbered samples, each an unbiased estimate by itself.
 
-    ``batch``: how many samples are worth a call; ``soon``: how many where time is short.
+    ``batch``: how many samples are worth a call.
     """
 
     name: str
     batch: int
-    soon: int
+
+    @property
+    def soon(self) -> int:
+        """How many samples are worth a call where time is short."""
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``; the same for every number of threads."""
@@ -75,7 +78,7 @@ class PatternSampler(_Samples):
 
     @property
     def soon(self) -> int:
-        """How many samples are worth a call where time is short: running a tail takes as long as a few hundred."""
+        """Running a tail takes as long as a few hundred samples do."""
         return 16 if self.target.tail is None else 512
 
     def draw(self, first: int, samples: int) -> Sums:
@@ -144,8 +147,8 @@ class PatternSampler(_Samples):
 class TrawlingSampler(_Samples):
     """Samples prefixes of a target's search, and counts their completions; without a tail.
 
-    Its samples are hauls of ``HAUL_WALKS`` prefixes each, whose completions read up to ``most_work`` ids. ``guided``: whether their picks are; the space then has a
-    candidate graph. ``skipped``: hauls of the seed that are never drawn.
+    Its samples are hauls of ``HAUL_WALKS`` prefixes each, whose completions read up to ``most_work`` ids. ``guided``:
+    whether their picks are; the space then has a candidate graph. ``skipped``: hauls of the seed that are never drawn.
     """
 
     guided: bool

@@ -32,6 +32,8 @@ _LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
 
+_LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
+
 _SIGNED_VERTICES = 1 << 17
 """Vertices of a graph up to which candidates start from signatures: these are made when first asked for, at half a
 microsecond a vertex or more."""
@@ -101,7 +103,7 @@ def make_space(
     resolved = resolve(store, search, Masks(Runtime(store, context)))
     if resolved is None:
         return None
-    bound = upper_bound(store, search)
+    bound = upper_bound(store, search, resolved, _looked_up(milliseconds))
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -117,6 +119,11 @@ def make_space(
     if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
+
+
+def _looked_up(milliseconds: float | None) -> int:
+    """Return how many vertices or relationships may be looked up for a bound: a tenth of the time goes into it."""
+    return _MOST_LOOKED_UP if milliseconds is None else min(_MOST_LOOKED_UP, int(_LOOKED_UP_PER_MS * milliseconds))
 
 
 def _entries(samples: int | None, milliseconds: float | None) -> int:

@@ -61,7 +61,7 @@ class Joint:
             alone *= apart(each, nodes, catalog)
         from qengine.optimizer.sampled import times_as_many
 
-        total = expected = found = 0.0
+        total = found = 0.0
         for type, edges in self.types:
             sample = self._sample(type, start, end, catalog)
             if sample is None or not sample.size or not edges:

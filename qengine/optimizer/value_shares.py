@@ -136,7 +136,7 @@ def equal_pairs(one: ValueSummary, other: ValueSummary) -> float | None:
     if not _comparable(one.minimum, other.minimum):
         return 0.0
     ours, theirs = dict(one.common), dict(other.common)
-    share = sum(part * theirs[value] for value, part in ours.items() if value in theirs)
+    share: float = sum(part * theirs[value] for value, part in ours.items() if value in theirs)
     for rest, common, known in ((other, ours, theirs), (one, theirs, ours)):
         left = 1.0 - sum(known.values())
         each = left / max(1, (rest.distinct or 0) - len(known)) if rest.bounds else 0.0
@@ -145,11 +145,11 @@ def equal_pairs(one: ValueSummary, other: ValueSummary) -> float | None:
     if one.bounds and other.bounds:
         uncommon = max(one.distinct - len(ours), other.distinct - len(theirs), 1)
         share += (1.0 - sum(ours.values())) * (1.0 - sum(theirs.values())) * _overlap(one, other) / uncommon
-    return max(0.0, min(1.0, share)) * (1.0 - nulls(one)) * (1.0 - nulls(other))
+    return float(max(0.0, min(1.0, share)) * (1.0 - nulls(one)) * (1.0 - nulls(other)))
 
 
 def _overlap(one: ValueSummary, other: ValueSummary) -> float:
-    """Return how much of one's uncommon values, and of the other's, lies where both have some, multiplied and scaled."""
+    """Return the share of one's uncommon values, times the other's, that lie where both have some, as one of either."""
     low, high = max(one.minimum, other.minimum), min(one.maximum, other.maximum)
     if low > high:
         return 0.0

@@ -1,1 +1,1 @@
-"""How far estimates are off where patterns have conditions on properties: patterns drawn from seeds, and their counts."""
+"""How far estimates are off where patterns have conditions on properties: patterns from seeds, with their counts."""

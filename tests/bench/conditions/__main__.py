@@ -11,7 +11,8 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from qengine import Graph
@@ -39,11 +40,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.graphs:
         ground = GROUNDS[name]()
-        cases = _kept(
-            options.truths,
-            f"{name}-{options.seed}-{options.each}",
-            lambda: list(drawn(ground, options.each, options.seed)),
-        )  # noqa: B023
+        cases = _kept(options.truths, name, partial(drawn, ground, options.each, options.seed))
         print(f"\n## {name}: {len(cases)} patterns", flush=True)
         _planner(ground.graph, cases, options.worst)
         for budget in options.budgets:
@@ -114,12 +111,12 @@ def _list(errors: list[tuple[float, float, Drawn]], worst: int) -> None:
         print(f"    {error:.4g}: expected {expected:.4g} of {case.truth}: {case.text}")
 
 
-def _kept(folder: Path | None, name: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
+def _kept(folder: Path | None, name: str, draw: Callable[[], Iterable[Drawn]]) -> list[Drawn]:
     """Return patterns from a file of the folder, which is written when it isn't there."""
     file = None if folder is None else folder / f"{name}.json"
     if file is not None and file.exists():
         return [Drawn(**{**each, "kinds": tuple(each["kinds"])}) for each in json.loads(file.read_text())]
-    found = draw()
+    found = list(draw())
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps([vars(each) for each in found]))
