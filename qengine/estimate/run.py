@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
@@ -22,6 +22,8 @@ from qengine.estimate.device import (
     on_device,
 )
 from qengine.estimate.kernel import count_within
+from qengine.estimate.narrowed import begun_at, few_relationships
+from qengine.estimate.norms import relations
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, Sums, interval
@@ -32,11 +34,12 @@ from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
+from qengine.exec.common.resolve import differs
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import run as run_on_gpu
 from qengine.exec.view import ExecView
-from qengine.plan.physical import PhysicalPlan
+from qengine.plan.physical import EdgeLevel, PhysicalPlan
 
 __all__ = ["estimate"]
 
@@ -62,7 +65,11 @@ little of it."""
 
 _NONE = Sums()
 
+_FEW_RELATIONSHIPS, _FEW_PER_MS = 1 << 18, 4_000
+"""Relationships that conditions may leave for lists of them to be made, in all and for each millisecond."""
+
 _targets: PerOperatorCache[Target] = PerOperatorCache()
+_begun_targets: PerOperatorCache[Target | None] = PerOperatorCache()
 """What is sampled of a plan, so that what was resolved for it is found again."""
 
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
@@ -97,15 +104,15 @@ def estimate(
         return _exactly(0.0, begin)
     if request.budget_ms is None:
         return _estimation(plan, store, context, request, begin).run()
-    bound = float("inf")
+    target = None
     try:
         with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
             estimation = _estimation(plan, store, context, request, begin)
-            if estimation.target.narrows:
-                bound = upper_bound(store, estimation.target.search)
+            target = estimation.target
             return estimation.run()
     except QueryTimeout:
         context.check()
+    bound = upper_bound(store, target.search) if target is not None and target.narrows else float("inf")
     name = request.method if isinstance(request.method, str) else request.method.name
     return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
 
@@ -114,10 +121,33 @@ def _estimation(
     plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float
 ) -> _Estimation:
     """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
-    if plan.careful is not None and not conditions_hold_out(plan.root, store, Masks(Runtime(store, context))):
+    masks = Masks(Runtime(store, context))
+    if plan.careful is not None and not conditions_hold_out(plan.root, store, masks):
         plan = PhysicalPlan(plan.careful, plan.columns)
     target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
-    return _Estimation(plan, target, store, context, request, begin)
+    if request.method != "exact" and not isinstance(request.method, Estimator | DeviceEstimator):
+        most = _FEW_RELATIONSHIPS
+        if request.budget_ms is not None:
+            most = min(most, int(_FEW_PER_MS * request.budget_ms))
+        target = _begun(target, store, masks, most)
+    return _Estimation(plan, target, store, context, request, begin, masks)
+
+
+def _begun(target: Target, store: ExecView, masks: Masks, most: int) -> Target:
+    """Return a target that begins where conditions on relationships leave few of them, if they do."""
+    known = _begun_targets.get(store, target.search, lambda: _find_begun(target, store, masks, most))
+    return target if known is None else known
+
+
+def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tuple[Target | None, bool]:
+    keep = not differs(target.search)
+    few = few_relationships(store, target.search, masks, most)
+    if not few:
+        return None, keep and not any(isinstance(each, EdgeLevel) for each in target.search.levels)
+    sizes, _ = relations(store, target.search, None, 0)
+    first = sizes[0]
+    search = begun_at(target.search, few, first)
+    return replace(target, search=search, few=few), keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +160,7 @@ class _Estimation:
     context: ExecutionContext
     request: Request
     begin: float
+    masks: Masks
     lent: ExitStack = field(default_factory=ExitStack)
 
     def run(self) -> Estimate:
@@ -149,7 +180,8 @@ class _Estimation:
         request = self.request
         build: Builder = DeviceBuilder(self.store, self.lent) if device == "gpu" else on_host
         guided = request.method == "guided"
-        return make_space(self.target, self.store, self.context, request.walks, request.budget_ms, guided, build)
+        limits = request.walks, request.budget_ms
+        return make_space(self.target, self.store, self.context, *limits, guided, build, self.masks)
 
     # -- counting ----------------------------------------------------------------------------------------------
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from qengine.errors import Unsupported
+from qengine.estimate.narrowed import Few
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
 from qengine.plan.logical import (
@@ -19,7 +21,7 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import Attach, EdgeLevel, Level, LookUp, Optional, Search, Shortest, VertexLevel, Walk
 
 __all__ = ["SAMPLE", "Target", "known_to_be_empty", "target_of"]
 
@@ -35,7 +37,7 @@ class Target:
 
     ``search``: without seeds, over ``Unit``; every level is sampled. ``tail``: a plan over ``Argument(columns)``, None
     where nothing follows. ``ones``: columns of ``columns`` that hold 1. ``weight``: the tail's column that says how
-    often a row counts. The count is the expected weight times ``search.orbits``.
+    often a row counts. ``few``: relationships whose conditions leave few of them. The count is the expected weight times ``search.orbits``.
     """
 
     search: Search
@@ -43,6 +45,7 @@ class Target:
     columns: tuple[str, ...]
     ones: tuple[str, ...]
     weight: str | None
+    few: Mapping[str, Few] = field(default_factory=dict)
 
     @property
     def narrows(self) -> bool:
@@ -59,7 +62,7 @@ def known_to_be_empty(root: Operator) -> bool:
     """Tell whether the plan of a count counts nothing: its pattern contradicts itself, and is planned as no rows."""
     assert isinstance(root, Aggregate)
     operator = root.input
-    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest):
+    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest | LookUp):
         operator = operator.input
     return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
 
@@ -87,7 +90,7 @@ def target_of(root: Operator) -> Target:
                     ones.append(operator.count)
                 orbits *= operator.orbits
                 operator = merged
-            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest():
+            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest() | LookUp():
                 above.append(operator)
                 operator = operator.input
             case ProcedureCall() | LoadCsv():

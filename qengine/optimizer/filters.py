@@ -12,7 +12,7 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import EdgeLevel, Search, VertexLevel
+from qengine.plan.physical import EdgeLevel, LookUp, Search, VertexLevel
 from qengine.plan.traverse import conjuncts, free_variables
 
 __all__ = ["filter_share"]
@@ -26,16 +26,19 @@ def filter_share(filter: Filter, catalog: CatalogView) -> float:
     Conditions on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled; each
     other one keeps half of the rows.
     """
-    below: Operator = filter.input
-    while isinstance(below, Filter | Project):
-        below = below.input
-    parts = conjuncts(filter.predicate)
-    if not isinstance(below, Search):
-        return float(_UNKNOWN)
     found = _Below(catalog)
-    found.read(below)
+    below: Operator = filter.input
+    while isinstance(below, Filter | Project | Search | LookUp):
+        if isinstance(below, Search):
+            found.read(below)
+        elif isinstance(below, LookUp):
+            found.nodes[below.name] = Element(below.labels, (), 1.0)
+        below = below.input
+    if not found.nodes:
+        return _UNKNOWN
+    found.join()
     share = 1.0
-    for part in parts:
+    for part in conjuncts(filter.predicate):
         share *= found.share(part)
     return share
 
@@ -47,14 +50,27 @@ class _Below:
     catalog: CatalogView
     nodes: dict[str, Element] = field(default_factory=dict)
     joints: list[Joint] = field(default_factory=list)
+    searches: list[tuple[list[str], Search]] = field(default_factory=list)
 
     def read(self, search: Search) -> None:
-        """Take the levels of a search."""
+        """Take the levels of a search; what they are is said by the one that is not given them."""
         names = [level.name for level in search.levels]
-        for level in search.levels:
+        for place, level in enumerate(search.levels):
+            if place < search.seeds:
+                continue
             if isinstance(level, VertexLevel):
                 share = selectivity(level.predicates, self.catalog, "node", level.labels) if level.predicates else 1.0
                 self.nodes[level.name] = Element(level.labels, level.predicates, share)
+        self.searches.append((names, search))
+
+    def join(self) -> None:
+        """Find what joins the nodes of all searches that were read."""
+        for names, search in self.searches:
+            self._join_levels(names, search)
+
+    def _join_levels(self, names: list[str], search: Search) -> None:
+        if not {level.name for level in search.levels if isinstance(level, VertexLevel)} <= self.nodes.keys():
+            return
         edges = [level for level in search.levels if isinstance(level, EdgeLevel)]
         for edge in edges:
             self._join(edge.name, (names[edge.start], names[edge.end]), edge.types, edge.direction, edge)

@@ -58,11 +58,11 @@ class SampledColumn:
 
     def compare(self, op: str, value: Any) -> Array | None:
         """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
-        whole = type(value) is int and self.values and type(self.values[0]) is int  # floats may not hold all of these
-        if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
-            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
         if not self.values:
             return np.zeros(len(self.codes), np.bool_)
+        whole = type(value) is int and type(self.values[0]) is int  # floats may not hold all of these
+        if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
+            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
         if type(value) is not type(self.values[0]):
             return None
         low, high = bisect_left(self.values, value), bisect_right(self.values, value)
