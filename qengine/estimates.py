@@ -63,7 +63,7 @@ class Estimates:
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
             found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
-            if not (found.is_exact or found.samples):
+            if request.budget_ms is not None and not (found.is_exact or found.hits):
                 found = self._by_statistics(counted, found, request.confidence)
             return replace(found, notices=counted.notices) if counted.notices else found
 
@@ -89,12 +89,17 @@ class Estimates:
             return EstimateTable(found, counted.notices, pattern)
 
     def _by_statistics(self, counted: Counted, found: Estimate, confidence: float) -> Estimate:
-        """Return what the planner expects, where no time was left for samples."""
+        """Return what the planner expects, where a budget let no sample hit; less, the more samples there were.
+
+        If a count of c made each of n samples hit with probability c / w, and c were gamma distributed with shape 1
+        and the expected mean m before, it would be m / (1 + n m / w) on average after n misses; w is at most the bound.
+        """
         expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
-        value = min(expected, found.upper_bound)
-        return replace(
-            found, value=value, low=min(low, value), high=max(value, min(high, found.upper_bound)), method="statistics"
-        )
+        bound = found.upper_bound
+        value = min(expected / (1.0 + found.samples * expected / max(bound, 1.0)), bound)
+        if found.samples:
+            return replace(found, value=value)
+        return replace(found, value=value, low=min(low, value), high=max(value, min(high, bound)), method="statistics")
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None

@@ -29,9 +29,9 @@ from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
-from qengine.estimate.target import Target, known_to_be_empty, target_of
+from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
-from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.common.masks import Masks
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
 from qengine.exec.common.resolve import differs
@@ -122,8 +122,7 @@ def _estimation(
 ) -> _Estimation:
     """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
     masks = Masks(Runtime(store, context))
-    if plan.careful is not None and not conditions_hold_out(plan.root, store, masks):
-        plan = PhysicalPlan(plan.careful, plan.columns)
+    plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
     target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
     if request.method != "exact" and not isinstance(request.method, Estimator | DeviceEstimator):
         most = _FEW_RELATIONSHIPS

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from qengine.errors import Unsupported
 from qengine.estimate.narrowed import Few
+from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.view import ExecView
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
 from qengine.plan.logical import (
@@ -21,9 +23,9 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.physical import Attach, EdgeLevel, Level, LookUp, Optional, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import Attach, EdgeLevel, Level, LookUp, Optional, PhysicalPlan, Search, Shortest, VertexLevel, Walk
 
-__all__ = ["SAMPLE", "Target", "known_to_be_empty", "target_of"]
+__all__ = ["SAMPLE", "Target", "known_to_be_empty", "sound_root", "target_of"]
 
 SAMPLE = "@sample"
 """Column that says to which sample a row of the tail belongs."""
@@ -65,6 +67,13 @@ def known_to_be_empty(root: Operator) -> bool:
     while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest | LookUp):
         operator = operator.input
     return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
+
+
+def sound_root(plan: PhysicalPlan, store: ExecView, masks: Masks) -> Operator:
+    """Return the root of a plan whose conditions fail on none of the nodes and relationships that it asks them for."""
+    if plan.careful is None or conditions_hold_out(plan.root, store, masks):
+        return plan.root
+    return plan.careful
 
 
 def target_of(root: Operator) -> Target:

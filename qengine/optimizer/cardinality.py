@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, field
-from itertools import combinations
+from itertools import combinations, product
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
@@ -19,7 +19,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 from qengine.plan.traverse import free_variables
 
@@ -115,16 +115,43 @@ class Cardinality:
         """
         if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
             return 1.0
+        joint = self._joint(edge, tuple(across))
+        return joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+
+    def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
         predicates = edge.relationship.predicates
         share = selectivity(predicates, self.catalog, "relationship", edge.relationship.types) if predicates else 1.0
-        joint = Joint(edge.name, edge.ends, types, edge.symmetric, predicates, share, tuple(across))
-        return joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, share, across)
 
-    def apart(self, predicate: Expr) -> float:
-        """Return how likely two nodes that nothing joins satisfy a condition on both."""
+    def apart(self, predicate: Expr, edges: Sequence[PatternEdge]) -> float:
+        """Return how likely two nodes that no edge joins satisfy a condition on both.
+
+        Where a third node is joined with both, and one property is compared, its values are alike along two edges.
+        """
         nodes = {name: self.element(name) for name in free_variables(predicate) if name in self.nodes}
-        return apart(predicate, nodes, self.catalog)
+        alone = apart(predicate, nodes, self.catalog)
+        match predicate:
+            case Comparison(ops=("=",), args=(Property(key=one), Property(key=other))) if one == other and len(nodes) == 2:
+                return self._over_two(tuple(nodes), one, alone, edges)
+        return alone
+
+    def _over_two(self, pair: tuple[str, ...], key: str, alone: float, edges: Sequence[PatternEdge]) -> float:
+        """Return how likely a property is equal at both ends of two edges, if each hands it on or draws it anew."""
+        first, last = ([edge for edge in edges if name in edge.ends] for name in pair)
+        for one, other in product(first, last):
+            middle = set(one.ends) & set(other.ends) - set(pair)
+            if not middle:
+                continue
+            kept = 1.0
+            for edge in (one, other):
+                left, right = (Property(Variable(name), key) for name in edge.ends)
+                equal = self._joint(edge).conditional(
+                    Comparison(("=",), (left, right)), {name: self.element(name) for name in edge.ends}, self.catalog
+                )
+                kept *= max(0.0, (equal - alone) / max(1.0 - alone, 1e-9))
+            return alone + kept * (1.0 - alone)
+        return alone
 
     def element(self, name: str) -> Element:
         """Return what the conditions on a node are, and how many nodes satisfy them."""

@@ -1,8 +1,7 @@
 """How conditions go together: on one element, and on the elements that a relationship joins, by samples of both.
 
-Shares of single conditions are well known from summaries of all values, what they are together from a sample. Of n
-rows c satisfy all; e would if they were independent: they are (c + 1) / (e + 1) times as frequent, so that a sample
-that could hardly have seen any says nothing (the mean of a gamma distribution of shape 1 after c Poisson arrivals).
+Shares of single conditions are well known from summaries of all values, what they are together from a sample: how many
+of its rows satisfy all, against how many would if they were independent (``sampled.times_as_many``).
 """
 
 from __future__ import annotations

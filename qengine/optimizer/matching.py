@@ -305,7 +305,7 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
     found = []
     for pair, conditions in _across(matching).items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
-            share = prod(cardinality.apart(each) for each in conditions)
+            share = prod(cardinality.apart(each, matching.edges) for each in conditions)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
 

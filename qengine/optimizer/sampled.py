@@ -70,8 +70,14 @@ def joint_share(
 
 
 def times_as_many(seen: float, expected: float) -> float:
-    """Return how many times as many there are as expected, where so many were seen in a sample."""
-    return (seen + 1.0) / (expected + 1.0)
+    """Return how many times as many there are as expected, where so many were seen in a sample.
+
+    Where none was seen that is 1 / (1 + expected), the mean of a gamma distribution of shape 1 after no arrival; what was
+    seen itself has c times its weight after c of them: few may be chance, but a prior that is far off mustn't decide.
+    """
+    if expected <= 0.0:
+        return 1.0
+    return (seen * seen / expected + 1.0 / (1.0 + expected)) / (seen + 1.0)
 
 
 class _Evaluation:
