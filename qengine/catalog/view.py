@@ -72,7 +72,7 @@ TriangleSide = tuple[Incidence, Incidence]
 class SampledColumn(Protocol):
     """A property of a sample's rows; each answer is an array of truth values, one a row.
 
-    ``codes``: int64, the place of a row's value among all of the sample, ascending, -1 for null. ``numbers``: float64
+    ``codes``: int32, the place of a row's value among all of the sample, ascending, -1 for null. ``numbers``: float64
     where values are numbers (NaN: null), else None.
     """
 

@@ -130,7 +130,10 @@ class _Reader:
     def of_source(self, level: int, source: Source) -> Relation:
         """Return the relation between a level and the one whose neighbours it takes."""
         there = back = Norms(0.0, 0.0, 0.0, 0.0)
-        ends = certain_label(_vertex(self.search, source.level).labels), certain_label(_vertex(self.search, level).labels)
+        ends = (
+            certain_label(_vertex(self.search, source.level).labels),
+            certain_label(_vertex(self.search, level).labels),
+        )
         for name, way in self._ways(source):
             forward = way is not Direction.IN
             known = self.store.edge_statistics(*((ends[0], name, ends[1]) if forward else (ends[1], name, ends[0])))
@@ -151,7 +154,9 @@ class _Reader:
                 yield name, Direction.BOTH
             else:
                 both = (Direction.OUT, Direction.IN)
-                yield from ((name, way) for way in (both if source.direction is Direction.BOTH else (source.direction,)))
+                yield from (
+                    (name, way) for way in (both if source.direction is Direction.BOTH else (source.direction,))
+                )
 
     def _narrowed(self, norms: Norms, level: int, index: int, way: Direction) -> Norms:
         """Return the norms of the vertices that a level admits."""

@@ -23,7 +23,18 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.physical import Attach, EdgeLevel, Level, LookUp, Optional, PhysicalPlan, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    Level,
+    LookUp,
+    Optional,
+    PhysicalPlan,
+    Search,
+    Shortest,
+    VertexLevel,
+    Walk,
+)
 
 __all__ = ["SAMPLE", "Target", "known_to_be_empty", "sound_root", "target_of"]
 

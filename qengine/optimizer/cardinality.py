@@ -43,6 +43,7 @@ class Cardinality:
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[str, float] = field(default_factory=dict)
+    _shares: dict[str, float] = field(default_factory=dict)
     _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
 
@@ -66,8 +67,7 @@ class Cardinality:
         if edge.name not in self._probability:
             start, end = edge.ends
             edges = float(sum(each.edges for each in self._statistics(edge, True)))
-            if predicates := edge.relationship.predicates:
-                edges *= selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
+            edges *= self._admitted(edge)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
@@ -121,8 +121,17 @@ class Cardinality:
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
         predicates = edge.relationship.predicates
-        share = selectivity(predicates, self.catalog, "relationship", edge.relationship.types) if predicates else 1.0
-        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, share, across)
+        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
+
+    def _admitted(self, edge: PatternEdge) -> float:
+        """Return the share of its relationships that an edge's own conditions admit."""
+        predicates = edge.relationship.predicates
+        if not predicates:
+            return 1.0
+        if edge.name not in self._shares:
+            found = selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
+            self._shares[edge.name] = found
+        return self._shares[edge.name]
 
     def apart(self, predicate: Expr, edges: Sequence[PatternEdge]) -> float:
         """Return how likely two nodes that no edge joins satisfy a condition on both.
@@ -132,7 +141,9 @@ class Cardinality:
         nodes = {name: self.element(name) for name in free_variables(predicate) if name in self.nodes}
         alone = apart(predicate, nodes, self.catalog)
         match predicate:
-            case Comparison(ops=("=",), args=(Property(key=one), Property(key=other))) if one == other and len(nodes) == 2:
+            case Comparison(ops=("=",), args=(Property(key=one), Property(key=other))) if (
+                one == other and len(nodes) == 2
+            ):
                 return self._over_two(tuple(nodes), one, alone, edges)
         return alone
 

@@ -83,28 +83,28 @@ class Joint:
         self, sample: Sample, ends: tuple[Element, Element], across: float, catalog: CatalogView
     ) -> tuple[int, float]:
         """Return how many rows satisfy what can be evaluated, and the share that would if it were independent."""
-        from qengine.optimizer.sampled import holding
+        from qengine.optimizer.sampled import conjunction, how_many
 
         values = _values()
         rows = {self.ends[0]: (sample, "start"), self.name: (sample, "relationship"), self.ends[1]: (sample, "end")}
         every: Any = None
         chance = 1.0
-        parts = [(each.predicates, each.share, "node", each.labels) for each in ends]
-        parts.append((self.predicates, self.share, "relationship", None))
-        parts.append((self.across, across, "", None))
+        parts = [(each.predicates, each.share, "node", each.labels) for each in ends if each.predicates]
+        if self.predicates:
+            parts.append((self.predicates, self.share, "relationship", None))
+        if self.across:
+            parts.append((self.across, across, "", None))
         for predicates, share, entity, owners in parts:
-            held = [(each, holding(each, rows, values)) for each in predicates]
-            known = [(each, mask) for each, mask in held if mask is not None]
-            for _, mask in known:
+            mask, known = conjunction(predicates, rows, values)
+            if mask is not None:
                 every = mask if every is None else every & mask
-            if len(known) == len(held):
+            if len(known) == len(predicates):
                 chance *= share
             elif entity == "node":
-                chance *= selectivity([each for each, _ in known], catalog, entity, owners)
-            else:  # of what is left out nothing is known
-                for _, mask in known:
-                    chance *= float(mask.mean())
-        return (sample.size if every is None else int(every.sum())), chance
+                chance *= selectivity(known, catalog, entity, owners)
+            elif mask is not None:  # of what is left out nothing is known
+                chance *= how_many(mask) / sample.size
+        return (sample.size if every is None else how_many(every)), chance
 
 
 def apart(predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -> float:
@@ -137,7 +137,7 @@ def _equal(one: Element, key: str, other: Element, key2: str, catalog: CatalogVi
 
 def _paired(predicate: Expr, nodes: Sequence[tuple[str, Element]], catalog: CatalogView) -> float | None:
     """Return the share of pairs drawn from two samples that satisfy a condition."""
-    from qengine.optimizer.sampled import holding
+    from qengine.optimizer.sampled import holding, how_many
 
     rows = {}
     for turn, (name, node) in enumerate(nodes):
@@ -146,7 +146,7 @@ def _paired(predicate: Expr, nodes: Sequence[tuple[str, Element]], catalog: Cata
             return None
         rows[name] = sample.shuffled(_PAIRS, turn), "node"
     found = holding(predicate, rows, _values())
-    return None if found is None else (float(found.sum()) + 0.5) / (_PAIRS + 1.0)
+    return None if found is None else (how_many(found) + 0.5) / (_PAIRS + 1.0)
 
 
 def _values() -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from qengine.optimizer.value_shares import UNKNOWN, known_value
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Rows", "holding", "joint_share", "times_as_many"]
+__all__ = ["Rows", "conjunction", "holding", "how_many", "joint_share", "times_as_many"]
 
 Rows = Mapping[str, tuple[Sample, str]]
 """Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
@@ -50,6 +50,23 @@ def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
         return None
 
 
+def conjunction(predicates: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> tuple[Any, list[Expr]]:
+    """Return for which rows all conditions that can be evaluated are true (None: there are none), and which these are."""
+    every: Any = None
+    evaluated = []
+    for predicate in predicates:
+        mask = holding(predicate, rows, values)
+        if mask is not None:
+            every = mask if every is None else every & mask
+            evaluated.append(predicate)
+    return every, evaluated
+
+
+def how_many(mask: Any) -> int:
+    """Return for how many rows something is true."""
+    return int(np.count_nonzero(mask))
+
+
 def joint_share(
     predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
 ) -> float:
@@ -66,7 +83,7 @@ def joint_share(
         every = mask if every is None else every & mask
     if every is None:
         return alone
-    return min(1.0, alone * times_as_many(int(every.sum()), alone * sample.size))
+    return min(1.0, alone * times_as_many(how_many(every), alone * sample.size))
 
 
 def times_as_many(seen: float, expected: float) -> float:

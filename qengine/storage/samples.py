@@ -37,7 +37,7 @@ _SEED = 29
 class SampledColumn:
     """One property of a sample's rows.
 
-    ``values``: the different values, ascending. ``codes``: int64[rows], each row's place among them, -1 for null.
+    ``values``: the different values, ascending. ``codes``: int32[rows], each row's place among them, -1 for null.
     ``numbers``: float64[rows] where the values are numbers, NaN for null. ``kind``: the Arrow type.
     """
 
@@ -220,13 +220,13 @@ def _places(size: int, most: int) -> Array:
 
 def _sampled(column: PropertyColumn | None, ids: Array) -> SampledColumn | None:
     if column is None:
-        return SampledColumn([], np.full(len(ids), -1), None, pa.null())
+        return SampledColumn([], np.full(len(ids), -1, np.int32), None, pa.null())
     array = column.take(ids)
     if not is_ordered(array.type):
         return None
     encoded = array.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)
-    rank = np.empty(len(order) + 1, np.int64)
+    rank = np.empty(len(order) + 1, np.int32)
     rank[order.to_numpy()] = np.arange(len(order))
     rank[-1] = -1
     codes = rank[encoded.indices.fill_null(len(order)).to_numpy()]

@@ -32,7 +32,17 @@ SHAPES = (
     "(a), (b)-[r:R]->(c)-[s:S]->(d)",
 )
 GRAPHS = 3
-CONDITIONS = ("", "a.x < 2", "b.x = 1", "a.x = 0 AND c.x > 0", "r.w < 2", "r.w = 0", "s.w > 2", "r.w < 2 AND b.x < 2", "a.x = b.x")
+CONDITIONS = (
+    "",
+    "a.x < 2",
+    "b.x = 1",
+    "a.x = 0 AND c.x > 0",
+    "r.w < 2",
+    "r.w = 0",
+    "s.w > 2",
+    "r.w < 2 AND b.x < 2",
+    "a.x = b.x",
+)
 
 
 def graphs() -> Iterator[Graph]:

@@ -145,7 +145,9 @@ def test_conditions_together_are_expected_about_right(towns: Graph, pattern: str
 
 def test_samples_of_large_labels_and_types_are_a_part() -> None:
     nodes = [{"id": k, "labels": "A" if k % 3 else "B", "properties": {"x": k % 7}} for k in range(9_000)]
-    edges = [{"type": "R", "start": k, "end": (k * 7 + 1) % 9_000, "properties": {"y": k % 5}} for k in range(9_000)] * 3
+    edges = [
+        {"type": "R", "start": k, "end": (k * 7 + 1) % 9_000, "properties": {"y": k % 5}} for k in range(9_000)
+    ] * 3
     graph = Graph.from_records(nodes, edges)
     store = graph._store
     sample = store.node_sample(None)
