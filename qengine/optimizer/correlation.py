@@ -14,7 +14,7 @@ from qengine.catalog.view import CatalogView, Sample
 from qengine.optimizer.peeking import peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.value_shares import RANGE, equal_pairs
-from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
 from qengine.plan.pattern import LabelExpr, certain_label
 from qengine.plan.traverse import free_variables
 
@@ -58,6 +58,8 @@ class Joint:
         alone = 1.0
         for each in self.across:
             alone *= apart(each, nodes, catalog)
+        if alone == 0.0:
+            return 0.0
         from qengine.optimizer.sampled import times_as_many
 
         total = found = 0.0
@@ -109,6 +111,8 @@ class Joint:
 
 def apart(predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -> float:
     """Return how many of the pairs of two nodes' candidates satisfy a condition, if nothing joins them."""
+    if isinstance(predicate, Literal):
+        return float(predicate.value is True)
     names = sorted(free_variables(predicate))
     if len(names) == 2 and all(name in nodes for name in names):
         match predicate:

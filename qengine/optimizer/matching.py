@@ -23,7 +23,7 @@ from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
 
 _COMPARED = 1e6
@@ -33,6 +33,8 @@ _MARGIN = 3.0
 """How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
 
 _FEWEST = 1e-3  # rows that a part is taken to have
+_OUTCOMES = {"<": {"<"}, "<=": {"<", "="}, "=": {"="}, "<>": {"<", ">"}, ">=": {">", "="}, ">": {">"}}
+_TURNED = {"<": ">", ">": "<"}
 _LEAST_SHARE = 1e-9  # of pairs that satisfy a condition
 
 
@@ -292,11 +294,22 @@ def _links(
 
 
 def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
-    """Return the conditions on two nodes by the names of both."""
-    found: dict[frozenset[str], list[Expr]] = {}
+    """Return the conditions on two nodes by the names of both, those that compare the same as one condition.
+
+    What no two values satisfy, as ``a.x = b.x AND a.x > b.x``, is ``false``.
+    """
+    outcomes: dict[tuple[str, str, str, str], set[str]] = {}
     for each in matching.conditions:
-        found.setdefault(frozenset((each.left, each.right)), []).append(as_filter(each))
-    return found
+        sides, found = (each.left, each.left_key, each.right, each.right_key), _OUTCOMES[each.op]
+        if sides[:2] > sides[2:]:
+            sides, found = (*sides[2:], *sides[:2]), {_TURNED.get(outcome, outcome) for outcome in found}
+        outcomes.setdefault(sides, {"<", "=", ">"}).intersection_update(found)
+    found_of: dict[frozenset[str], list[Expr]] = {}
+    for (left, left_key, right, right_key), left_over in outcomes.items():
+        op = next((op for op, each in _OUTCOMES.items() if each == left_over), None)
+        condition = Literal(False) if op is None else as_filter(NamedCondition(op, left, left_key, right, right_key))
+        found_of.setdefault(frozenset((left, right)), []).append(condition)
+    return found_of
 
 
 def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, float]]:

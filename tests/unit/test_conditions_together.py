@@ -133,6 +133,10 @@ def test_what_cannot_be_evaluated_leaves_shares_as_they_are(towns: Graph) -> Non
         ("MATCH (a:P)-[k:K]->(b:P) WHERE k.old = b.country", 1.2),
         ("MATCH (a:P)-[:K]->(b:P), (c:P)-[:K]->(d:P) WHERE a.town = 't1' AND c.town = 't2' AND a.age = c.age", 2.0),
         ("MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.town = b.town AND b.town = c.town", 1.3),
+        ("MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.town = c.town", 1.4),
+        ("MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.country = c.country AND c.country = a.country", 1.4),
+        ("MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.age = c.age AND c.age < a.age", 1.0),  # none
+        ("MATCH (a:P)-[:K]->(b:P) WHERE a.country <= b.country AND b.country <= a.country", 1.1),
         ("MATCH (a:P), (b:P) WHERE a.country = b.rank", 1.1),
         ("MATCH (a:P), (b:P) WHERE a.age = b.age", 1.25),
         ("MATCH (a:P), (b:P) WHERE a.height * 2 < b.height", 1.1),
