@@ -51,7 +51,7 @@ def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
 
 
 def conjunction(predicates: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> tuple[Any, list[Expr]]:
-    """Return for which rows all conditions that can be evaluated are true (None: there are none), and which these are."""
+    """Return for which rows all conditions that can be evaluated are true (None: none), and which these are."""
     every: Any = None
     evaluated = []
     for predicate in predicates:
@@ -89,8 +89,8 @@ def joint_share(
 def times_as_many(seen: float, expected: float) -> float:
     """Return how many times as many there are as expected, where so many were seen in a sample.
 
-    Where none was seen that is 1 / (1 + expected), the mean of a gamma distribution of shape 1 after no arrival; what was
-    seen itself has c times its weight after c of them: few may be chance, but a prior that is far off mustn't decide.
+    Where none was seen that is 1 / (1 + expected), the mean of a gamma distribution of shape 1 after no arrival; what
+    was seen has c times its weight after c of them: few may be chance, but a prior that is far off mustn't decide.
     """
     if expected <= 0.0:
         return 1.0

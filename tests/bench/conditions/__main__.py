@@ -57,6 +57,7 @@ def _planner(graph: Graph, cases: Sequence[Drawn], worst: int) -> None:
         times.append(time.process_time() - begin)
         errors.append((q_error(case.truth, expected), expected, case))
     _told("planner", [error for error, *_ in errors])
+    _told("  of patterns with embeddings", [error for error, _, case in errors if case.truth])
     print(f"  planning: median {1e3 * sorted(times)[len(times) // 2]:.2f} ms")
     by_kind = defaultdict(list)
     for error, _, case in errors:
@@ -80,8 +81,10 @@ def _budget(graph: Graph, cases: Sequence[Drawn], budget: float, worst: int) -> 
             print(f"  BELOW THE COUNT: {found.upper_bound} < {case.truth} {case.text}")
         ratios.append(found.upper_bound / max(1, case.truth))
     _told(f"estimate, {budget:g} ms", [error for error, *_ in errors])
+    _told("  of patterns with embeddings", [error for error, _, case in errors if case.truth])
     print(
-        f"  held {held / len(cases):.1%}, zeros {zeros}; time/budget {_quantiles(times)}; of the processor {_quantiles(busy)}; bound/count {_quantiles(ratios)}"
+        f"  held {held / len(cases):.1%}, zeros {zeros}; time/budget {_quantiles(times)}; "
+        f"of the processor {_quantiles(busy)}; bound/count {_quantiles(ratios)}"
     )
     _list(errors, worst)
 
