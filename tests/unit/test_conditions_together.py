@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine import Graph
 from qengine.binder import bind
+from qengine.estimate import Estimate
 from qengine.estimates import plan_counted
 from qengine.optimizer.intervals import expected_count
 from qengine.optimizer.sampled import holding, joint_share
@@ -164,3 +168,42 @@ def test_samples_of_large_labels_and_types_are_a_part() -> None:
     assert both.size and both is store.relationship_sample("R", "A", None, both=True)
     shuffled = sample.shuffled(4096, 0).column("node", "x"), sample.shuffled(4096, 1).column("node", "x")
     assert abs(shuffled[0].against("=", shuffled[1]).mean() - 1 / 7) < 0.03
+
+
+def test_a_condition_across_a_join_makes_it_no_cheaper() -> None:
+    size, degree = 1_500, 40
+    start = np.repeat(np.arange(size), degree)
+    end = (7 * start + 13 * np.tile(np.arange(degree), size)) % size
+    nodes, edges = pa.table({"id": np.arange(size), "x": np.arange(size)}), pa.table({"start": start, "end": end})
+    graph = Graph.from_arrow([("N", nodes)], [("R", edges)])
+    assert "HashJoin" not in str(graph.explain("MATCH (a)-[:R]->(c)-[:R]->(b) WHERE a.x = b.x RETURN count(*)"))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "MATCH (a:P), (b:P) WHERE a.age = b.age",
+        "MATCH (a:P)-[:K]->(b:P) WHERE a.born < date('1970-01-01') AND 10 / b.age > 0.1",
+        "MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.town = c.town AND a.height < c.height",
+    ],
+)
+def test_estimates_of_what_was_refused_or_only_filtered(towns: Graph, pattern: str) -> None:
+    found = towns.estimate(pattern, method="alley", samples=4_000, seed=1)
+    assert found.hits > 0 and q_error(count(towns, pattern), found.value) < 1.6
+
+
+def test_a_condition_that_fails_somewhere_leaves_the_estimate_careful(towns: Graph) -> None:
+    pattern = "MATCH (a:P)-[:K]->(b:P) WHERE a.rank > 5 AND 10 / (a.rank - 1) > 0"  # fails where the rank is 1
+    assert towns.estimate(pattern, samples=1_000, seed=1).value == pytest.approx(count(towns, pattern), rel=0.2)
+
+
+def test_no_hit_within_a_budget_is_what_the_planner_expects(towns: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = "MATCH (a:P)-[:K]->(b:P)-[:K]->(c:P) WHERE a.town = c.town"
+    missed = Estimate(0.0, 0.0, 1e6, 100, 0, "alley", False, 1e6, 0.001, seed=1)
+    monkeypatch.setattr("qengine.estimate.estimate", lambda *_: missed)
+    found = towns.estimate(pattern, budget_ms=5)
+    assert 0 == found.low < found.value < expected(towns, pattern) and found.high == found.upper_bound == 1e6
+    monkeypatch.setattr("qengine.estimate.estimate", lambda *_: replace(missed, samples=0))
+    alone = towns.estimate(pattern, budget_ms=5)
+    assert alone.method == "statistics" and alone.value == expected(towns, pattern) > found.value
+    assert alone.low < alone.value < alone.high <= 1e6
