@@ -17,6 +17,7 @@ from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
 from qengine.optimizer.given_rows import matched_part
+from qengine.optimizer.intervals import expected_count
 from qengine.options import EstimateOptions, TableOptions
 from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
@@ -56,11 +57,14 @@ class Estimates:
 
     def estimate(self, text: str, params: Mapping[str, Any] | None, options: EstimateOptions) -> Estimate:
         """Estimate the rows of a statement; see ``Graph.estimate``."""
+        begin = time.perf_counter()
         request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
         request.check()
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
-            found = sampling.estimate(counted.physical, self._statements.store, context, request)
+            found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
+            if request.budget_ms is not None and not (found.is_exact or found.hits):
+                found = self._by_statistics(counted, found, request.confidence)
             return replace(found, notices=counted.notices) if counted.notices else found
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
@@ -83,6 +87,19 @@ class Estimates:
                 budget_ms=budget_ms,
             )
             return EstimateTable(found, counted.notices, pattern)
+
+    def _by_statistics(self, counted: Counted, found: Estimate, confidence: float) -> Estimate:
+        """Return what the planner expects, where a budget let no sample hit; less, the more samples there were.
+
+        If a count of c made each of n samples hit with probability c / w, and c were gamma distributed with shape 1
+        and the expected mean m before, it would be m / (1 + n m / w) on average after n misses; w is at most the bound.
+        """
+        expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
+        bound = found.upper_bound
+        value = min(expected / (1.0 + found.samples * expected / max(bound, 1.0)), bound)
+        if found.samples:
+            return replace(found, value=value)
+        return replace(found, value=value, low=min(low, value), high=max(value, min(high, bound)), method="statistics")
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None

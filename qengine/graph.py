@@ -550,10 +550,9 @@ class Graph(Importing, Registering, Appending):
         confidence
             Of the interval, between 0 and 1.
         budget_ms
-            Milliseconds of sampling, and of what is built and counted for it. What has not ended 50 milliseconds
-            later is stopped: where not one batch of samples was drawn by then, the estimate is 0 in an interval from 0
-            to the upper bound, which may be infinite. Planning comes before; it may take as long, and a second in any
-            case. Of an ``Estimator`` of yours one sample is enough.
+            Milliseconds of all: planning, what is built and counted, and sampling. Where no time is left for samples
+            (``method`` then is "statistics"), or none of them hits, the value is what the planner expects. Planning
+            ends after a second in any case. Of an ``Estimator`` of yours one sample is enough.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
             long as that number of Alley's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from qengine._frozen import frozen
@@ -67,6 +67,42 @@ class Incidence:
 
 TriangleSide = tuple[Incidence, Incidence]
 """A pattern's relationship as the kinds that it is of, seen from its two ends."""
+
+
+class SampledColumn(Protocol):
+    """A property of a sample's rows; each answer is an array of truth values, one a row.
+
+    ``codes``: int32, the place of a row's value among all of the sample, ascending, -1 for null. ``numbers``: float64
+    where values are numbers (NaN: null), else None.
+    """
+
+    codes: Any
+    numbers: Any
+
+    @property
+    def missing(self) -> Any:
+        """Which rows have no value."""
+
+    def compare(self, op: str, value: Any) -> Any:
+        """Return for which rows ``row OP value`` is true; None where values can't be compared."""
+
+    def against(self, op: str, other: Any) -> Any:
+        """Return for which rows ``row OP row of another column`` is true; None where values can't be compared."""
+
+    def where(self, holds: Callable[[Any], bool]) -> Any:
+        """Return for which rows a test of the value, which isn't null, is true."""
+
+
+class Sample(Protocol):
+    """Some of the elements that a pattern's node or relationship may be, with their properties; ``size`` rows."""
+
+    size: int
+
+    def column(self, element: str, key: str) -> SampledColumn | None:
+        """Return a property of an element, None where its values can't be compared."""
+
+    def shuffled(self, rows: int, turn: int) -> Sample:
+        """Return so many rows in another order, each turn in another one: beside each other they are independent."""
 
 
 class CatalogView(Protocol):
@@ -156,4 +192,17 @@ class CatalogView(Protocol):
         owners
             A label expression (``plan.pattern.LabelExpr``), or None for all. There is one summary of all nodes that
             satisfy it, or one of each relationship type that does.
+        """
+
+    def node_sample(self, labels: Any) -> Sample | None:
+        """Return a sample of the nodes that satisfy a label expression (``plan.pattern.LabelExpr``, None: all).
+
+        Its only element is "node". None where there is none.
+        """
+
+    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample | None:
+        """Return a sample of a type's relationships between nodes with two labels (None: any).
+
+        Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. None where
+        there is none.
         """

@@ -90,10 +90,12 @@ def run(sampler: Sampler, goal: Goal, first: int = 0) -> Sums:
     sums = Sums()
     begin = time.perf_counter()
     while not sums.samples or not goal.met(sums):
-        batch = goal.next_batch(sums, time.perf_counter() - begin, sampler.batch)
+        least = sampler.batch if goal.deadline is None else sampler.soon
+        batch = goal.next_batch(sums, time.perf_counter() - begin, least)
         try:
             sums += sampler.draw(first + sums.samples, batch)
         except QueryTimeout:
             if not sums.samples or goal.deadline is None or time.perf_counter() < goal.deadline:
                 raise
+            break
     return sums

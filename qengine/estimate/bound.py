@@ -2,27 +2,98 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import inf, prod
+
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
+from qengine.estimate.norms import Norms, Relation, relations
+from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
 __all__ = ["candidate_entries", "multiplicity", "upper_bound"]
 
+_MOST = 1 << 16  # vertices or relationships that are looked up
+_MOST_VERTICES = 7  # of a pattern whose sets are all bounded
+_MOST_ARMS = 4  # relationships of one vertex of which three are taken together
 
-def upper_bound(store: ExecView, search: Search) -> float:
+
+def upper_bound(store: ExecView, search: Search, plan: ResolvedSearch | None = None, most: int = _MOST) -> float:
     """Return a number that the embeddings of ``search``, times its orbits, don't exceed.
 
-    ``store``: a ``GraphStore``. The bound is |C(u)| of levels without a source, times the least of |C(u)| and the
-    sources' largest degrees of the others (after Cai et al., SIGMOD 2019, without sketches).
+    Parameters
+    ----------
+    store
+        A ``GraphStore``.
+    plan
+        What ``search`` was resolved to: its predicates then count, where they admit up to ``most`` vertices or
+        relationships.
+
+    A bound of a part is the number of its relationships; of relationships that share a vertex by Hölder's inequality
+    the product of their degrees' norms; what is bound next multiplies by the greatest degree, or by how many vertices
+    there are. The least over all ways to put a pattern together from such parts is found set by set. Constraints on
+    the order of ids are left out, so that all orbits' embeddings are bounded.
     """
-    bound = float(search.orbits) * multiplicity(store, search)
-    for level in search.levels:
-        if isinstance(level, VertexLevel):
-            candidates = sum(int(end) - int(begin) for begin, end in store.label_ranges(level.labels))
-            degrees = [_largest_degree(store, search, level, source) for source in level.sources]
-            bound *= min([candidates, *degrees])
+    sizes, joined = relations(store, search, plan, most)
+    vertices = sorted(sizes)
+    if len(vertices) > _MOST_VERTICES:
+        found = _in_order(sizes, joined)
+    else:
+        bit = {vertex: 1 << place for place, vertex in enumerate(vertices)}
+        found = _of_sets(
+            [sizes[vertex] for vertex in vertices], [(bit[each.one], bit[each.other], each) for each in joined]
+        )
+    return multiplicity(store, search) * found
+
+
+def _in_order(sizes: dict[int, float], joined: list[Relation]) -> float:
+    """Return the product of each level's choices, in the order of the levels."""
+    bound = 1.0
+    for vertex, size in sizes.items():
+        bound *= min([size, *(each.there.most for each in joined if each.other == vertex and each.one < vertex)])
     return bound
+
+
+def _of_sets(sizes: list[float], joined: list[tuple[int, int, Relation]]) -> float:
+    """Return the least bound of all vertices; ``joined``: relations between two vertices, each a bit."""
+    every = (1 << len(sizes)) - 1
+    parts: dict[int, float] = {}
+    greatest: dict[int, list[tuple[int, float]]] = {}  # by vertex: from where, and how many at most
+
+    def put(part: int, bound: float) -> None:
+        parts[part] = min(parts.get(part, bound), bound)
+
+    around: dict[int, list[tuple[int, Norms]]] = {}
+    for one, other, each in joined:
+        put(one | other, min(each.there.edges, each.back.edges))
+        greatest.setdefault(other, []).append((one, each.there.most))
+        greatest.setdefault(one, []).append((other, each.back.most))
+        around.setdefault(one, []).append((other, each.there))
+        around.setdefault(other, []).append((one, each.back))
+    for center, arms in around.items():
+        for (a, first), (b, second) in combinations(arms, 2):
+            if a != b:
+                put(center | a | b, (first.square * second.square) ** 0.5)
+        for three in combinations(arms[:_MOST_ARMS], 3):
+            if len({arm for arm, _ in three}) == 3:
+                put(center | three[0][0] | three[1][0] | three[2][0], prod(arm.cube for _, arm in three) ** (1 / 3))
+    for place, size in enumerate(sizes):
+        put(1 << place, size)
+    best = {0: 1.0}
+    for part in range(1, every + 1):
+        bound = parts.get(part, inf)
+        for own, size in parts.items():
+            if own & part == own and own != part:
+                bound = min(bound, best[part & ~own] * size)
+        for place in range(len(sizes)):
+            vertex = 1 << place
+            if part & vertex:
+                rest = part ^ vertex
+                steps = [most for origin, most in greatest.get(vertex, ()) if origin & rest]
+                bound = min(bound, best[rest] * min(steps, default=inf))
+        best[part] = bound
+    return best[every]
 
 
 def candidate_entries(store: CatalogView, search: Search) -> int:
@@ -47,18 +118,6 @@ def multiplicity(store: CatalogView, search: Search) -> float:
         if isinstance(level, EdgeLevel):
             product *= _parallel(store, level)
     return product
-
-
-def _largest_degree(store: CatalogView, search: Search, level: VertexLevel, source: Source) -> int:
-    start, end = _ends(search, level, source)
-    total = 0
-    for info in _types(store, source.types):
-        for way in _ways(info, source.direction):
-            if way is Direction.OUT:
-                total += store.edge_statistics(start, info.name, end).max_out
-            else:
-                total += store.edge_statistics(end, info.name, start).max_in
-    return total
 
 
 def _ends(search: Search, level: VertexLevel, source: Source) -> tuple[str | None, str | None]:

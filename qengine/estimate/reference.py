@@ -211,6 +211,7 @@ class ReferenceSampler:
     """
 
     batch = 256
+    soon = 16
 
     def __init__(
         self,

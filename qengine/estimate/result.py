@@ -36,7 +36,9 @@ class Estimate:
     samples, hits
         Samples drawn, and how many were whole embeddings; both 0 where ``is_exact``.
     method
-        "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator.
+        "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator; "statistics" where a
+        budget left no time for samples: ``value`` then is what the planner expects, and the interval how far that
+        usually is off.
     is_exact
         Whether ``value`` was counted.
     upper_bound

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
@@ -22,21 +22,24 @@ from qengine.estimate.device import (
     on_device,
 )
 from qengine.estimate.kernel import count_within
+from qengine.estimate.narrowed import begun_at, few_relationships
+from qengine.estimate.norms import relations
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
-from qengine.estimate.result import Estimate, interval
-from qengine.estimate.sampler import PatternSampler, Sampler
+from qengine.estimate.result import Estimate, Sums, interval
+from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.space import Builder, Space, make_space, on_host
-from qengine.estimate.table import GRACE_MS
-from qengine.estimate.target import Target, known_to_be_empty, target_of
+from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
+from qengine.exec.common.resolve import differs
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import run as run_on_gpu
 from qengine.exec.view import ExecView
-from qengine.plan.physical import PhysicalPlan
+from qengine.plan.physical import EdgeLevel, PhysicalPlan
 
 __all__ = ["estimate"]
 
@@ -47,15 +50,35 @@ _MOST_EXACT_WORK = 1 << 22
 _WORK_PER_SAMPLE = 32
 _WORK_PER_MS = 50_000
 
+_HARD = 1.08
+"""How many times its budget an estimate may take, by what looks at the time."""
+
+_HAUL_PER_MS = 3_000
+"""Ids that a haul's completions may read for each millisecond of the budget."""
+
+_COUNTING_SHARE = 0.3
+"""Of the time that is left, what counting may take before sampling is taken for cheaper."""
+
 _RARE = 8
 """How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
 little of it."""
+
+_NONE = Sums()
+
+_FEW_RELATIONSHIPS, _FEW_PER_MS = 1 << 18, 4_000
+"""Relationships that conditions may leave for lists of them to be made, in all and for each millisecond."""
+
+_targets: PerOperatorCache[Target] = PerOperatorCache()
+_begun_targets: PerOperatorCache[Target | None] = PerOperatorCache()
+"""What is sampled of a plan, so that what was resolved for it is found again."""
 
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
 
 
-def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request) -> Estimate:
+def estimate(
+    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float | None = None
+) -> Estimate:
     """Estimate the only number that ``plan`` (one ``count(*)``) would give.
 
     Parameters
@@ -64,6 +87,9 @@ def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, req
         The ``GraphStore``.
     context
         Parameters and limits; its timeout ends the estimate with an error, ``request.budget_ms`` with what is known.
+    begin
+        When the budget began, by ``time.perf_counter``; None: now. Where nothing was sampled when it ends, the
+        estimate has no samples, the value 0 and the bound that is certain.
 
     Raises
     ------
@@ -72,23 +98,55 @@ def estimate(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, req
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
-    begin = time.perf_counter()
+    begin = time.perf_counter() if begin is None else begin
     request.check()
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
-    target = target_of(plan.root)
     if request.budget_ms is None:
-        return _Estimation(plan, target, store, context, request, begin).run()
-    bound = float("inf")
+        return _estimation(plan, store, context, request, begin).run()
+    target = None
     try:
-        with context.within(request.budget_ms + GRACE_MS):
-            if target.tail is None:
-                bound = upper_bound(store, target.search)
-            return _Estimation(plan, target, store, context, request, begin).run()
+        with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
+            estimation = _estimation(plan, store, context, request, begin)
+            target = estimation.target
+            return estimation.run()
     except QueryTimeout:
         context.check()
+    bound = upper_bound(store, target.search) if target is not None and target.narrows else float("inf")
     name = request.method if isinstance(request.method, str) else request.method.name
     return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
+
+
+def _estimation(
+    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float
+) -> _Estimation:
+    """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
+    masks = Masks(Runtime(store, context))
+    plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
+    target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
+    if request.method != "exact" and not isinstance(request.method, Estimator | DeviceEstimator):
+        most = _FEW_RELATIONSHIPS
+        if request.budget_ms is not None:
+            most = min(most, int(_FEW_PER_MS * request.budget_ms))
+        target = _begun(target, store, masks, most)
+    return _Estimation(plan, target, store, context, request, begin, masks)
+
+
+def _begun(target: Target, store: ExecView, masks: Masks, most: int) -> Target:
+    """Return a target that begins where conditions on relationships leave few of them, if they do."""
+    known = _begun_targets.get(store, target.search, lambda: _find_begun(target, store, masks, most))
+    return target if known is None else known
+
+
+def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tuple[Target | None, bool]:
+    keep = not differs(target.search)
+    few = few_relationships(store, target.search, masks, most)
+    if not few:
+        return None, keep and not any(isinstance(each, EdgeLevel) for each in target.search.levels)
+    sizes, _ = relations(store, target.search, None, 0)
+    first = sizes[0]
+    search = begun_at(target.search, few, first)
+    return replace(target, search=search, few=few), keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +159,7 @@ class _Estimation:
     context: ExecutionContext
     request: Request
     begin: float
+    masks: Masks
     lent: ExitStack = field(default_factory=ExitStack)
 
     def run(self) -> Estimate:
@@ -120,7 +179,8 @@ class _Estimation:
         request = self.request
         build: Builder = DeviceBuilder(self.store, self.lent) if device == "gpu" else on_host
         guided = request.method == "guided"
-        return make_space(self.target, self.store, self.context, request.walks, request.budget_ms, guided, build)
+        limits = request.walks, request.budget_ms
+        return make_space(self.target, self.store, self.context, *limits, guided, build, self.masks)
 
     # -- counting ----------------------------------------------------------------------------------------------
 
@@ -136,10 +196,21 @@ class _Estimation:
         """Return the count by the first of some ways that takes little work; ``times``: as much as that so often."""
         work = _exact_work(self.request, times)
         for target, space in ways:
-            found = count_within(space.plan, self.context, work)
+            try:
+                with self._some_time(_COUNTING_SHARE):
+                    found = count_within(space.plan, self.context, work)
+            except QueryTimeout:
+                self.context.check()
+                found = None
             if found is not None:
                 return _exactly(found * target.search.orbits, self.begin)
         return None
+
+    def _some_time(self, share: float) -> AbstractContextManager[None]:
+        """Limit a block to a share of what is left of the budget, if there is one."""
+        if self.request.budget_ms is None:
+            return nullcontext()
+        return self.context.within(share * (self.request.budget_ms - 1e3 * (time.perf_counter() - self.begin)))
 
     # -- sampling ----------------------------------------------------------------------------------------------
 
@@ -174,7 +245,8 @@ class _Estimation:
                 return found
             if not self.request.inheritance:
                 samplers["trawling"] = sampling.trawling(ways)
-        return sampling.drawn(*choose(samplers, tried, goal))
+        sampler, goal, first = choose(samplers, tried, goal)
+        return sampling.drawn(sampler, goal, first, tried.get(sampler.name, _NONE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +290,10 @@ class _Sampling:
     def trawling(self, ways: list[tuple[Target, Space]]) -> Sampler:
         """Return the sampler that trawls the best of some ways."""
         context = self.of.context
-        found = trawler(ways, context, self.seed)
+        budget = self.of.request.budget_ms
+        found = trawler(
+            ways, context, self.seed, MOST_WORK if budget is None else min(MOST_WORK, int(_HAUL_PER_MS * budget))
+        )
         if self.device != "gpu":
             return found
         place = self.of.lent.enter_context(on_device(found.space, self.of.store, context, self.of.request.walks))
@@ -235,9 +310,18 @@ class _Sampling:
         masks = Masks(Runtime(self.of.store, context))
         return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)
 
-    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0) -> Estimate:
-        """Draw samples from number ``first`` on until the goal is met, and return what they say."""
-        sums = run(sampler, goal, first)
+    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0, pilot: Sums = _NONE) -> Estimate:
+        """Draw samples from number ``first`` on until the goal is met, and return what they say.
+
+        ``pilot``: what is taken instead where no time is left for any.
+        """
+        try:
+            sums = run(sampler, goal, first)
+        except QueryTimeout:
+            self.of.context.check()
+            if not pilot.samples:
+                raise
+            sums = pilot
         low, high = interval(sums, self.of.request.confidence)
         bound = self.space.bound
         value = min(sums.mean, bound)

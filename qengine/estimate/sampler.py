@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -21,18 +23,18 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     integer_column,
 )
-from qengine.exec.common.pipeline import continue_from
+from qengine.exec.common.pipeline import continuing
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["LEAST_DEPTH", "PatternSampler", "Sampler", "TrawlingSampler"]
+__all__ = ["LEAST_DEPTH", "MOST_WORK", "PatternSampler", "Sampler", "TrawlingSampler"]
 
 
 LEAST_DEPTH = 3
 """A shorter prefix is never trawled from (gSWORD §5)."""
 
-_MOST_WORK = 1 << 20
+MOST_WORK = 1 << 20
 """Ids that counting the completions of one haul may read: some tenths of a millisecond to a few."""
 
 
@@ -44,6 +46,10 @@ class Sampler(Protocol):
 
     name: str
     batch: int
+
+    @property
+    def soon(self) -> int:
+        """How many samples are worth a call where time is short."""
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``; the same for every number of threads."""
@@ -69,6 +75,11 @@ class PatternSampler(_Samples):
     _store: ExecView
     name: str
     batch: int = 4_096
+
+    @property
+    def soon(self) -> int:
+        """Running a tail takes as long as a few hundred samples do."""
+        return 16 if self.target.tail is None else 512
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
@@ -107,7 +118,7 @@ class PatternSampler(_Samples):
         n = len(found.rows)
         times = np.zeros(n, np.float64)
         if n:
-            for batch in continue_from(self.target.tail, self._batch(found.rows), self._store, self.context):
+            for batch in self._tail(self._batch(found.rows)):
                 rows = _integers(batch.columns[SAMPLE])
                 weight = self.target.weight
                 counts = None if weight is None else _integers(batch.columns[weight])
@@ -115,6 +126,11 @@ class PatternSampler(_Samples):
         weights = found.weights * times
         hits = int(np.count_nonzero(weights))
         return Sums(found.sums.samples, hits, float(weights.sum()), float(np.square(weights).sum()), found.sums.work)
+
+    @cached_property
+    def _tail(self) -> Callable[[Batch], Iterator[Batch]]:
+        assert self.target.tail is not None
+        return continuing(self.target.tail, self._store, self.context)
 
     def _batch(self, rows: npt.NDArray[np.int64]) -> Batch:
         columns: dict[str, Column] = {}
@@ -131,14 +147,16 @@ class PatternSampler(_Samples):
 class TrawlingSampler(_Samples):
     """Samples prefixes of a target's search, and counts their completions; without a tail.
 
-    Its samples are hauls of ``HAUL_WALKS`` prefixes each. ``guided``: whether their picks are; the space then has a
-    candidate graph. ``skipped``: hauls of the seed that are never drawn.
+    Its samples are hauls of ``HAUL_WALKS`` prefixes each, whose completions read up to ``most_work`` ids. ``guided``:
+    whether their picks are; the space then has a candidate graph. ``skipped``: hauls of the seed that are never drawn.
     """
 
     guided: bool
     skipped: int = 0
+    most_work: int = MOST_WORK
     name = "trawling"
     batch = 16
+    soon = 2
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of hauls ``[first, first + samples)``, orbits included.
@@ -158,7 +176,7 @@ class TrawlingSampler(_Samples):
             self.context,
             SampleRange(self.seed, first, hauls),
             least=LEAST_DEPTH,
-            most_work=_MOST_WORK,
+            most_work=self.most_work,
             guide=self.space.guide if self.guided else None,
             prefixes=prefixes,
         )

@@ -8,9 +8,11 @@ from typing import Protocol
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
+from qengine.estimate.narrowed import narrowed
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -25,12 +27,19 @@ _ENTRIES_PER_MS = 20_000
 """The same for each millisecond: a fifth of the time at most goes into building."""
 
 _READ_PER_SAMPLE = 80
-_READ_PER_MS = 80_000
+_READ_PER_MS = 160_000
 _LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
 """The same of entries that are read for a sketch, each in some two nanoseconds: guiding pays around hubs."""
 
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
+
+_MOST_KEPT = 1 << 16
+"""Relationships in lists that are kept for later estimates of the same plan."""
+
+_prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
+
+_LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
 
 _SIGNED_VERTICES = 1 << 17
 """Vertices of a graph up to which candidates start from signatures: these are made when first asked for, at half a
@@ -92,16 +101,22 @@ def make_space(
     milliseconds: float | None,
     guided: bool = False,
     build: Builder = on_host,
+    masks: Masks | None = None,
 ) -> Space | None:
     """Return what to sample for a target; None where there certainly is no embedding.
 
-    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it.
+    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it. ``masks``: those that were
+    made before.
     """
     search = target.search
-    resolved = resolve(store, search, Masks(Runtime(store, context)))
+    resolved = resolve(store, search, masks or Masks(Runtime(store, context)))
     if resolved is None:
         return None
-    bound = upper_bound(store, search)
+    whole = resolved
+    known = _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+    if known is None:
+        return None
+    resolved, bound = known
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -114,9 +129,24 @@ def make_space(
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
             return None
-    if target.tail is not None:
+    if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
+
+
+def _prepare(
+    target: Target, store: ExecView, resolved: ResolvedSearch, most: int
+) -> tuple[tuple[ResolvedSearch, float] | None, bool]:
+    """Return a search with lists of few relationships, and its bound; whether to keep that."""
+    bound = upper_bound(store, target.search, resolved, most)
+    keep = resolved.reusable and sum(len(few.start) for few in target.few.values()) <= _MOST_KEPT
+    found = narrowed(resolved, target.search, target.few) if target.few else resolved
+    return None if found is None else (found, bound), keep
+
+
+def _looked_up(milliseconds: float | None) -> int:
+    """Return how many vertices or relationships may be looked up for a bound: a tenth of the time goes into it."""
+    return _MOST_LOOKED_UP if milliseconds is None else min(_MOST_LOOKED_UP, int(_LOOKED_UP_PER_MS * milliseconds))
 
 
 def _entries(samples: int | None, milliseconds: float | None) -> int:
@@ -130,5 +160,5 @@ def _read(samples: int | None, milliseconds: float | None) -> int:
 def _within(samples: int | None, ms: float | None, per_sample: int, per_ms: int, least: int, most: int) -> int:
     wanted = most if samples is None else per_sample * samples
     if ms is not None:
-        wanted = min(wanted, int(per_ms * ms))
+        wanted, least = min(wanted, int(per_ms * ms)), min(least, int(per_ms * ms))
     return max(least, min(most, wanted))

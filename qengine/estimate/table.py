@@ -12,7 +12,7 @@ from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.result import Estimate, Sums, interval
-from qengine.estimate.target import target_of
+from qengine.estimate.target import sound_root, target_of
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.common.runtime import Runtime
@@ -22,13 +22,12 @@ from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 
-__all__ = ["GRACE_MS", "EstimateTable", "estimate_all"]
+__all__ = ["EstimateTable", "estimate_all"]
 
 _MOST_VERTICES = 10
-_FIRST_ROUND = 1024  # samples of each order, where the time is limited
+_FIRST_ROUND = 64  # samples of each order, where the time is limited
 _LARGEST_ROUND = 1 << 24
-GRACE_MS = 50
-"""How long what runs at the end of a budget may go on: a first batch takes a few milliseconds."""
+_HARD = 1.08  # times its budget may an estimate take, by what looks at the time
 
 
 class EstimateTable(Mapping[frozenset[str], Estimate]):
@@ -96,7 +95,7 @@ def estimate_all(
         By the context's limits.
     """
     begin = time.perf_counter()
-    target = target_of(plan.root)
+    target = target_of(sound_root(plan, store, Masks(Runtime(store, context))))
     if target.tail is not None:
         raise Unsupported(
             "The parts of this pattern can't be estimated: it has conditions that only whole rows satisfy.",
@@ -128,7 +127,7 @@ def estimate_all(
         sample()
     else:
         try:
-            with context.within(budget_ms + GRACE_MS):
+            with context.within(_HARD * budget_ms):
                 sample()
         except QueryTimeout:
             context.check()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from qengine.errors import Unsupported
+from qengine.estimate.narrowed import Few
+from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.view import ExecView
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
 from qengine.plan.logical import (
@@ -19,9 +23,20 @@ from qengine.plan.logical import (
     Unit,
     Unwind,
 )
-from qengine.plan.physical import Attach, EdgeLevel, Level, Optional, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    Level,
+    LookUp,
+    Optional,
+    PhysicalPlan,
+    Search,
+    Shortest,
+    VertexLevel,
+    Walk,
+)
 
-__all__ = ["SAMPLE", "Target", "known_to_be_empty", "target_of"]
+__all__ = ["SAMPLE", "Target", "known_to_be_empty", "sound_root", "target_of"]
 
 SAMPLE = "@sample"
 """Column that says to which sample a row of the tail belongs."""
@@ -35,7 +50,8 @@ class Target:
 
     ``search``: without seeds, over ``Unit``; every level is sampled. ``tail``: a plan over ``Argument(columns)``, None
     where nothing follows. ``ones``: columns of ``columns`` that hold 1. ``weight``: the tail's column that says how
-    often a row counts. The count is the expected weight times ``search.orbits``.
+    often a row counts. ``few``: relationships whose conditions leave few of them. The count is the expected weight times
+    ``search.orbits``.
     """
 
     search: Search
@@ -43,15 +59,33 @@ class Target:
     columns: tuple[str, ...]
     ones: tuple[str, ...]
     weight: str | None
+    few: Mapping[str, Few] = field(default_factory=dict)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a sampled embedding counts once at most: what bounds their number bounds the count."""
+        operator = self.tail
+        while isinstance(operator, Filter | Project):
+            operator = operator.input
+        return (operator is None or isinstance(operator, Argument)) and (
+            self.weight is None or self.weight in self.ones
+        )
 
 
 def known_to_be_empty(root: Operator) -> bool:
     """Tell whether the plan of a count counts nothing: its pattern contradicts itself, and is planned as no rows."""
     assert isinstance(root, Aggregate)
     operator = root.input
-    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest):
+    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest | LookUp):
         operator = operator.input
     return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
+
+
+def sound_root(plan: PhysicalPlan, store: ExecView, masks: Masks) -> Operator:
+    """Return the root of a plan whose conditions fail on none of the nodes and relationships that it asks them for."""
+    if plan.careful is None or conditions_hold_out(plan.root, store, masks):
+        return plan.root
+    return plan.careful
 
 
 def target_of(root: Operator) -> Target:
@@ -77,7 +111,7 @@ def target_of(root: Operator) -> Target:
                     ones.append(operator.count)
                 orbits *= operator.orbits
                 operator = merged
-            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest():
+            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest() | LookUp():
                 above.append(operator)
                 operator = operator.input
             case ProcedureCall() | LoadCsv():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from qengine.estimate.choice import relative_cost
 from qengine.estimate.rival import other_orders
-from qengine.estimate.sampler import TrawlingSampler
+from qengine.estimate.sampler import MOST_WORK, TrawlingSampler
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import Target
 from qengine.exec.common.masks import Masks
@@ -25,7 +25,9 @@ _SAMPLES = 64
 """Other orders that are tried, and samples that each order is first looked at by (see rival.py)."""
 
 
-def trawler(ways: list[tuple[Target, Space]], context: ExecutionContext, seed: int) -> TrawlingSampler:
+def trawler(
+    ways: list[tuple[Target, Space]], context: ExecutionContext, seed: int, most_work: int = MOST_WORK
+) -> TrawlingSampler:
     """Return what trawls one of ``ways``, guided or not: with the least variance for its work.
 
     Where none of their pilots hits anything, that is the first way, unguided. The sampler draws other hauls than they.
@@ -36,7 +38,7 @@ def trawler(ways: list[tuple[Target, Space]], context: ExecutionContext, seed: i
         By the context's limits.
     """
     found = [
-        TrawlingSampler(target, space, context, seed, guided=guided, skipped=_PILOT)
+        TrawlingSampler(target, space, context, seed, guided=guided, skipped=_PILOT, most_work=most_work)
         for target, space in ways
         for guided in (False, True)[: 1 if space.candidates is None else 2]
     ]

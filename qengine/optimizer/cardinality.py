@@ -1,7 +1,7 @@
 """Cardinalities from statistics: candidates of a node, how likely a relationship is, how unequal degrees are.
 
 Label pairs, the moments of degrees, and how degrees in two kinds of relationships go together are taken as they are in
-the graph; everything else is assumed independent.
+the graph; how conditions go together is seen in samples; everything else is assumed independent.
 Estimates only order alternatives: they never decide whether a plan is right.
 """
 
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, field
-from itertools import combinations
+from itertools import combinations, product
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
+from qengine.optimizer.correlation import Element, Joint, apart
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.expr import Comparison, Parameter, Property, Variable
+from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, PatternNode, certain_label
+from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
 
@@ -41,6 +43,7 @@ class Cardinality:
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[str, float] = field(default_factory=dict)
+    _shares: dict[str, float] = field(default_factory=dict)
     _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
 
@@ -64,8 +67,7 @@ class Cardinality:
         if edge.name not in self._probability:
             start, end = edge.ends
             edges = float(sum(each.edges for each in self._statistics(edge, True)))
-            if predicates := edge.relationship.predicates:
-                edges *= selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
+            edges *= self._admitted(edge)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
@@ -106,11 +108,70 @@ class Cardinality:
             found = cached
         return Link(number[start], number[end], *found)
 
-    def equal(self, one: str, other: str, key: str) -> float:
-        """Return how likely two nodes have the same value of a property."""
-        equation = Comparison(("=",), (Property(Variable(one), key), Parameter("")))
-        labels = (self.nodes[name].labels for name in (one, other))
-        return min(selectivity((equation,), self.catalog, "node", each) for each in labels)
+    def joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
+        """Return how many times as many pairs of ends an edge joins as its links say, for what conditions demand.
+
+        ``across``: conditions on several of the edge and its ends.
+        """
+        if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
+            return 1.0
+        joint = self._joint(edge, tuple(across))
+        return joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+
+    def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
+        types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
+        predicates = edge.relationship.predicates
+        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
+
+    def _admitted(self, edge: PatternEdge) -> float:
+        """Return the share of its relationships that an edge's own conditions admit."""
+        predicates = edge.relationship.predicates
+        if not predicates:
+            return 1.0
+        if edge.name not in self._shares:
+            found = selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
+            self._shares[edge.name] = found
+        return self._shares[edge.name]
+
+    def apart(self, predicate: Expr, edges: Sequence[PatternEdge]) -> float:
+        """Return how likely two nodes that no edge joins satisfy a condition on both.
+
+        Where a third node is joined with both, and one property is compared, its values are alike along two edges.
+        """
+        nodes = {name: self.element(name) for name in free_variables(predicate) if name in self.nodes}
+        alone = apart(predicate, nodes, self.catalog)
+        match predicate:
+            case Comparison(ops=("=",), args=(Property(key=one), Property(key=other))) if (
+                one == other and len(nodes) == 2
+            ):
+                return self._over_two(tuple(nodes), one, alone, edges)
+        return alone
+
+    def _over_two(self, pair: tuple[str, ...], key: str, alone: float, edges: Sequence[PatternEdge]) -> float:
+        """Return how likely a property is equal at both ends of two edges, if each hands it on or draws it anew."""
+        first, last = ([edge for edge in edges if name in edge.ends] for name in pair)
+        for one, other in product(first, last):
+            middle = set(one.ends) & set(other.ends) - set(pair)
+            if not middle:
+                continue
+            kept = 1.0
+            for edge in (one, other):
+                left, right = (Property(Variable(name), key) for name in edge.ends)
+                equal = self._joint(edge).conditional(
+                    Comparison(("=",), (left, right)), {name: self.element(name) for name in edge.ends}, self.catalog
+                )
+                kept *= max(0.0, (equal - alone) / max(1.0 - alone, 1e-9))
+            return alone + kept * (1.0 - alone)
+        return alone
+
+    def element(self, name: str) -> Element:
+        """Return what the conditions on a node are, and how many nodes satisfy them."""
+        node = self.nodes[name]
+        return Element(node.labels, node.predicates, self.candidates(name) / max(self.labelled(name), 1.0))
+
+    def _by_type(self, edge: PatternEdge) -> list[tuple[RelationshipTypeInfo, EdgeStatistics]]:
+        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        return [(info, self._known(source, info.name, target)) for info in edge.types]
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""

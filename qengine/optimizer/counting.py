@@ -7,7 +7,7 @@ from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import rewritten
+from qengine.optimizer.rules import rewritten_both_ways
 from qengine.plan.expr import AggregateCall, Variable
 from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Sort
 from qengine.plan.physical import PhysicalPlan
@@ -28,8 +28,12 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     root = logical.root
     counted = rewrite_plan(_counted(root) if isinstance(root, Aggregate) else _rows(root), _searched)
     aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
-    searched = rewrite_plan(rewritten(aggregate), _as_one_search)
-    return PhysicalPlan(lower(searched, Demand(frozenset((_COUNT,))), catalog).root, (_COUNT,))
+
+    def lowered(root: Operator) -> Operator:
+        return lower(rewrite_plan(root, _as_one_search), Demand(frozenset((_COUNT,))), catalog).root
+
+    late, early = rewritten_both_ways(aggregate)
+    return PhysicalPlan(lowered(early), (_COUNT,), careful=None if early is late else lowered(late))
 
 
 def _as_one_search(operator: Operator) -> Operator:

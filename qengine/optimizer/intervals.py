@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 
 from qengine._frozen import frozen
-from qengine.optimizer.rows import constant_count
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.rows import constant_count, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
@@ -29,7 +31,7 @@ from qengine.plan.physical import (
     Walk,
 )
 
-__all__ = ["Interval", "embeddings_of", "row_intervals"]
+__all__ = ["Interval", "embeddings_of", "expected_count", "row_intervals"]
 
 _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
@@ -62,10 +64,22 @@ def embeddings_of(search: Search) -> Interval | None:
     return _around(search.rows, _of_levels(search))
 
 
+def expected_count(root: Operator, catalog: CatalogView, confidence: float) -> tuple[float, float, float]:
+    """Return what the plan of a count is expected to count, and an interval of that confidence."""
+    assert isinstance(root, logical.Aggregate)
+    value, rows = rows_counted(root, catalog)
+    variance = _Intervals(rows, {}, counted=True)(root.input)
+    around = _around(value, variance, NormalDist().inv_cdf(0.5 + confidence / 2))
+    return value, around.low if around.low >= 1.0 else 0.0, around.high
+
+
 class _Intervals:
-    def __init__(self, expected: Mapping[int, float], found: dict[int, Interval]) -> None:
+    """``counted``: whether rows that a search counts are rows."""
+
+    def __init__(self, expected: Mapping[int, float], found: dict[int, Interval], counted: bool = False) -> None:
         self.expected = expected
         self.found = found
+        self.counted = counted
 
     def __call__(self, operator: Operator, outer: float = 0.0) -> float:
         """Find the interval of an operator and those below it; return the variance of its rows' logarithm.
@@ -99,7 +113,7 @@ class _Intervals:
             case LookUp():
                 return below if operator.unique else below + _CONDITION
             case Search():
-                return below + _of_search(operator)
+                return below + (_of_levels(operator) if self.counted else _of_search(operator))
             case Walk() | Shortest() | Reach() | Repeat():
                 return below + _WALK
             case logical.Aggregate(keys=()):
@@ -111,8 +125,8 @@ class _Intervals:
         return below
 
 
-def _around(rows: float, variance: float) -> Interval:
-    factor = math.exp(min(_NINE_TENTHS * math.sqrt(variance), 500.0))
+def _around(rows: float, variance: float, deviations: float = _NINE_TENTHS) -> Interval:
+    factor = math.exp(min(deviations * math.sqrt(variance), 500.0))
     return Interval(rows / factor, max(rows, 1.0 if variance and rows else 0.0) * factor)
 
 

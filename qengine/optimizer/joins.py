@@ -196,14 +196,17 @@ def _named(names: Sequence[str], mask: int) -> tuple[str, ...]:
 def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], join: Join) -> float:
     """Return what joining costs beside the two searches, and turn over fewer rows than that where rows are counted."""
     number = {name: place for place, name in enumerate(names)}
-    sizes = []
-    for side in (join.probe, join.build):
-        rows = model.rows(mask_of(number[name] for name in side.names))
+    sizes, masks = [], [mask_of(number[name] for name in side.names) for side in (join.probe, join.build)]
+    for side, mask in zip((join.probe, join.build), masks, strict=True):
+        rows = model.rows(mask)
         if matching.counted:
             wanted = _side_matching(matching, join, side).wanted
             rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
         sizes.append(rows)
     pairs = model.rows(model.all)
+    for part, share in model.problem.apart:  # conditions across both sides are checked on the pairs
+        if not any(part & mask == part for mask in masks):
+            pairs /= share
     if matching.counted:
         shared = 1.0
         for name in join.keys:

@@ -21,8 +21,9 @@ from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.search_levels import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
+from qengine.plan.expr import Expr, Literal
 from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
 
 _COMPARED = 1e6
@@ -32,6 +33,9 @@ _MARGIN = 3.0
 """How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
 
 _FEWEST = 1e-3  # rows that a part is taken to have
+_OUTCOMES = {"<": {"<"}, "<=": {"<", "="}, "=": {"="}, "<>": {"<", ">"}, ">=": {">", "="}, ">": {">"}}
+_TURNED = {"<": ">", ">": "<"}
+_LEAST_SHARE = 1e-9  # of pairs that satisfy a condition
 
 
 @frozen
@@ -252,7 +256,7 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     filtered = {number[name] for name in names if nodes[name].predicates}
     filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    links = [_link(edge, matching, number, cardinality) for edge in edges]
+    links = _links(edges, matching, number, cardinality)
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -268,16 +272,55 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         sorts=sorts,
         meetings=meetings,
         together=together,
+        apart=_apart(matching, number, cardinality) if matching.conditions else (),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
 
 
-def _link(edge: PatternEdge, matching: Matching, number: dict[str, int], cardinality: Cardinality) -> Link:
-    """Return an edge as the cost model wants it, less likely where a property of its ends must be equal."""
-    link = cardinality.link(edge, number)
-    equal = [each for each in matching.conditions if each.op == "=" and {each.left, each.right} == set(edge.ends)]
-    share = prod(cardinality.equal(each.left, each.right, each.left_key) for each in equal)
-    return link.narrowed(share) if equal else link
+def _links(
+    edges: Sequence[PatternEdge], matching: Matching, number: dict[str, int], cardinality: Cardinality
+) -> list[Link]:
+    """Return the edges as the cost model wants them, as likely as conditions on ends, relationship and both make it.
+
+    A condition on two nodes is the first edge's that joins them.
+    """
+    across = _across(matching)
+    links = []
+    for edge in edges:
+        factor = cardinality.joined(edge, across.pop(frozenset(edge.ends), ()))
+        link = cardinality.link(edge, number)
+        links.append(link if factor == 1.0 else link.narrowed(factor))
+    return links
+
+
+def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
+    """Return the conditions on two nodes by the names of both, those that compare the same as one condition.
+
+    What no two values satisfy, as ``a.x = b.x AND a.x > b.x``, is ``false``.
+    """
+    outcomes: dict[tuple[str, str, str, str], set[str]] = {}
+    for each in matching.conditions:
+        sides, found = (each.left, each.left_key, each.right, each.right_key), _OUTCOMES[each.op]
+        if sides[:2] > sides[2:]:
+            sides, found = (*sides[2:], *sides[:2]), {_TURNED.get(outcome, outcome) for outcome in found}
+        outcomes.setdefault(sides, {"<", "=", ">"}).intersection_update(found)
+    found_of: dict[frozenset[str], list[Expr]] = {}
+    for (left, left_key, right, right_key), left_over in outcomes.items():
+        op = next((op for op, each in _OUTCOMES.items() if each == left_over), None)
+        condition = Literal(False) if op is None else as_filter(NamedCondition(op, left, left_key, right, right_key))
+        found_of.setdefault(frozenset((left, right)), []).append(condition)
+    return found_of
+
+
+def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, float]]:
+    """Return the pairs of nodes that have conditions and no edge, and which share of them satisfies these."""
+    joined = {frozenset(edge.ends) for edge in matching.edges}
+    found = []
+    for pair, conditions in _across(matching).items():
+        if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
+            share = prod(cardinality.apart(each, matching.edges) for each in conditions)
+            found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
+    return found
 
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:

@@ -139,6 +139,7 @@ class _Given:
     def __init__(self, problem: Problem) -> None:
         count = len(problem.candidates)
         kinds: dict[object, int] = {}
+        known = (*problem.known, *problem.apart)
         numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
         self._arrays: tuple[array[Any], ...] = (
             array("d", problem.candidates),
@@ -154,8 +155,8 @@ class _Given:
             _words(problem.entangled or [0] * count, count),
             array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
             array("d", [odds for _, odds in problem.triangles]),
-            _words([part for part, _ in problem.known], count),
-            array("d", [factor for _, factor in problem.known]),
+            _words([part for part, _ in known], count),
+            array("d", [factor for _, factor in known]),
             _words([mask_of(problem.filtered)], count),
             _words([problem.bound], count),
             _words([problem.wanted], count),
@@ -168,7 +169,7 @@ class _Given:
             len(problem.different),
             len(problem.less),
             len(problem.triangles),
-            len(problem.known),
+            len(known),
             problem.counted,
             _width(count),
         )

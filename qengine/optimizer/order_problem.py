@@ -62,7 +62,8 @@ class Problem:
     ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
     emit; with ``counted`` the others are only counted, else all are enumerated. ``triangles``: three vertices linked
     pairwise, and by how much the odds of each link grow with the other two. ``known``: sets of vertices, the largest
-    first, and how many times more embeddings they have than degrees say. ``sorts``: of each link the sort of
+    first, and how many times more embeddings they have than degrees say. ``apart``: the same of pairs without a link,
+    for what conditions on both demand. ``sorts``: of each link the sort of
     relationships that it is at either end, numbered from 0 at each vertex; none where each vertex has one.
     ``meetings``: a vertex and two of its sorts. ``together``: of each how many times likelier the vertex has one of the
     first where it has one of the second.
@@ -80,6 +81,7 @@ class Problem:
     counted: bool = True
     triangles: Sequence[tuple[tuple[int, int, int], float]] = ()
     known: Sequence[tuple[int, float]] = ()
+    apart: Sequence[tuple[int, float]] = ()
     sorts: Sequence[tuple[int, int]] = ()
     meetings: Sequence[tuple[int, int, int]] = ()
     together: Sequence[float] = ()

@@ -1,12 +1,13 @@
 """How many rows each operator of a physical plan is expected to emit: what EXPLAIN shows beside what PROFILE counts.
 
-Searches bring the estimate of their order along; the rest is the usual guesswork on top of it: a condition keeps half
-of the rows, grouping and DISTINCT leave a root of them. Nothing is decided by these numbers.
+Searches bring the estimate of their order along; filters keep what ``filters`` says; the rest is the usual guesswork on
+top of it: grouping and DISTINCT leave a root of the rows. Nothing is decided by these numbers.
 """
 
 from __future__ import annotations
 
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.filters import filter_share
 from qengine.optimizer.labels import vertex_count
 from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
@@ -14,9 +15,8 @@ from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Repeat, Search, Shortest, Walk
 
-__all__ = ["constant_count", "estimated_rows"]
+__all__ = ["constant_count", "estimated_rows", "rows_counted"]
 
-_FILTERED_SHARE = 0.5  # by a filter
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ITEMS = 10.0  # of a list of unknown length
 _HOPS = 8  # of a walk without upper bound
@@ -30,10 +30,20 @@ def estimated_rows(root: Operator, catalog: CatalogView) -> dict[int, float]:
     return found
 
 
+def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
+    """Return what the plan of a count, one ``count(*)`` without keys, is expected to count, and the rows below it."""
+    assert isinstance(root, logical.Aggregate)
+    found: dict[int, float] = {}
+    return _Estimate(catalog, found, counted=True)(root.input, 1.0), found
+
+
 class _Estimate:
-    def __init__(self, catalog: CatalogView, found: dict[int, float]) -> None:
+    """``counted``: whether rows that a search counts are rows."""
+
+    def __init__(self, catalog: CatalogView, found: dict[int, float], counted: bool = False) -> None:
         self.catalog = catalog
         self.found = found
+        self.counted = counted
 
     def __call__(self, operator: Operator, times: float) -> float:
         """Estimate an operator that is run ``times`` times in all, and those below it."""
@@ -61,7 +71,7 @@ class _Estimate:
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
             case LookUp():
                 return rows * operator.rows
-            case Search(count=count, exists=exists, emit=()) if count is not None or exists:
+            case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
                 return rows * (1.0 if operator.rows is None else operator.rows)
@@ -73,7 +83,7 @@ class _Estimate:
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
-                return rows * _FILTERED_SHARE
+                return rows * filter_share(operator, self.catalog)
             case logical.Aggregate(keys=keys):
                 return min(rows, float(rows**_GROUPS)) if keys else times
             case logical.Distinct():

@@ -8,8 +8,10 @@ from dataclasses import field
 from qengine._frozen import frozen, record
 from qengine.optimizer.difference import Coincidence, Differences
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import PatternNode
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Source, VertexLevel
+from qengine.types import NODE
 
 
 @frozen
@@ -21,6 +23,12 @@ class NamedCondition:
     left_key: str
     right: str
     right_key: str
+
+
+def as_filter(condition: NamedCondition) -> Expr:
+    """Return a condition that is checked on rows instead of inside a search."""
+    sides = ((condition.left, condition.left_key), (condition.right, condition.right_key))
+    return Comparison((condition.op,), tuple(Property(Variable(name, type=NODE), key) for name, key in sides))
 
 
 @record

@@ -1,7 +1,7 @@
 """How many of the nodes or relationships satisfy conditions on themselves, by summaries of their properties' values.
 
-Conditions on one property are put together: a least and a greatest value make one range. Different properties are
-assumed independent (Selinger et al. 1979).
+Conditions on one property are put together: a least and a greatest value make one range. How different properties go
+together, and what summaries can't tell, as arithmetic on values, is seen in a sample of the elements.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.peeking import Assumption, peeked
-from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, nulls, with_text
+from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.traverse import conjuncts, preorder
@@ -40,8 +40,8 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     """
     peeks = peeked()
     if peeks is None:
-        return _Share(catalog, entity, owners).of_all(predicates)
-    share = _Share(catalog, entity, owners, peeks.values).of_all(predicates)
+        return _Share(catalog, entity, owners).together(predicates)
+    share = _Share(catalog, entity, owners, peeks.values).together(predicates)
     if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
         peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
     return share
@@ -50,7 +50,7 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
 def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:
     """Tell whether an estimate comes out about the same for other values of the parameters that it has looked at."""
     share = _Share(catalog, assumption.entity, assumption.owners, values)
-    return assumption.admits(share.of_all(assumption.predicates))
+    return assumption.admits(share.together(assumption.predicates))
 
 
 @record
@@ -61,6 +61,32 @@ class _Share:
     entity: str
     owners: LabelExpr | None
     values: Mapping[str, Any] = field(default_factory=dict)
+    guessed: bool = False
+
+    def together(self, predicates: Sequence[Expr]) -> float:
+        """Return the share that satisfies a conjunction, whose parts need not be independent."""
+        self.guessed = False
+        alone = self.of_all(predicates)
+        keys = {part.key for each in predicates for part in preorder(each) if isinstance(part, Property)}
+        if (len(keys) < 2 and not self.guessed) or alone == 0.0:
+            return alone
+        if self.entity == "node":
+            sample, element = self.catalog.node_sample(self.owners), "node"
+        else:
+            types = [name for name in self.catalog.relationship_types if _admits(self.owners, name)]
+            if len(types) != 1:
+                return alone
+            sample, element = self.catalog.relationship_sample(types[0], None, None, both=False), "relationship"
+        if sample is None or not sample.size:
+            return alone
+        from qengine.optimizer.sampled import joint_share
+
+        return joint_share(predicates, sample, element, alone, self.values)
+
+    def guess(self, share: float) -> float:
+        """Return a share of which nothing is known."""
+        self.guessed = True
+        return share
 
     def of_all(self, predicates: Iterable[Expr]) -> float:
         """Return the share that satisfies a conjunction."""
@@ -108,12 +134,12 @@ class _Share:
             ) if isinstance(text := self.value(other), str):
                 return self.known(key, lambda found: with_text(found, name, text), _EQUALITY)
             case Call(name="IN" | "STARTS WITH" | "CONTAINS" | "ENDS WITH" | "=~"):
-                return _EQUALITY
+                return self.guess(_EQUALITY)
             case Comparison(ops=("=",)):
-                return _EQUALITY
+                return self.guess(_EQUALITY)
             case Comparison(ops=ops) if "=" not in ops and "<>" not in ops:
-                return RANGE
-        return _OTHER
+                return self.guess(RANGE)
+        return self.guess(_OTHER)
 
     def of_any(self, predicates: Sequence[Expr]) -> float:
         """Return the share that satisfies one of several conditions at least."""
@@ -126,7 +152,7 @@ class _Share:
         """Return the share whose property is equal, or is not equal, to what ``other`` gives."""
         value = self.value(other)
         if value is None:
-            return _EQUALITY if wanted else _OTHER
+            return self.guess(_EQUALITY if wanted else _OTHER)
         if wanted:
             return self.known(key, lambda found: equal(found, value), _EQUALITY)
         return self.known(key, lambda found: max(0.0, 1.0 - nulls(found) - equal(found, value)), 1.0 - _EQUALITY)
@@ -135,7 +161,7 @@ class _Share:
         """Return the share whose property is in a list."""
         values = self.items(items)
         if None in values:
-            return _EQUALITY
+            return self.guess(_EQUALITY)
         return self.known(key, lambda found: min(1.0, sum(equal(found, value) for value in values)), _EQUALITY)
 
     def nulls_of(self, predicate: Expr) -> float:
@@ -166,9 +192,9 @@ class _Share:
         found = []
         for op, left, right in zip(predicate.ops, predicate.args, predicate.args[1:], strict=False):
             match left, right:
-                case Property(subject=Variable(), key=key), Literal() | Parameter():
+                case Property(subject=Variable(), key=key), Literal() | Parameter() | Call():
                     found.append((key, op, self.value(right)))
-                case Literal() | Parameter(), Property(subject=Variable(), key=key):
+                case Literal() | Parameter() | Call(), Property(subject=Variable(), key=key):
                     found.append((key, _TURNED[op], self.value(left)))
                 case _:
                     return None
@@ -183,6 +209,8 @@ class _Share:
 
     def value(self, expr: Expr) -> Any:
         """Return a constant, ``UNKNOWN`` for a parameter whose value isn't known, None for anything else."""
-        if isinstance(expr, Parameter):
-            return self.values.get(expr.name, UNKNOWN)
-        return expr.value if isinstance(expr, Literal) else None
+        return known_value(expr, self.values)
+
+
+def _admits(owners: LabelExpr | None, type: str) -> bool:
+    return owners is None or owners.admits(frozenset((type,)))

@@ -7,12 +7,16 @@ Common values are known by themselves; the others are spread over an equi-depth 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
+from qengine.errors import QengineError
+from qengine.plan.expr import Call, Expr, Literal, Parameter
 
-__all__ = ["RANGE", "UNKNOWN", "ValueRange", "equal", "nulls", "with_text"]
+__all__ = ["RANGE", "UNKNOWN", "ValueRange", "equal", "equal_pairs", "known_value", "nulls", "with_text"]
 
 UNKNOWN = object()
 """A value that is known only when the query runs: it is taken for one of the values, each as likely."""
@@ -21,6 +25,9 @@ RANGE = 0.3
 """The share on one side of a bound that isn't known."""
 
 _LAST = chr(0x10FFFF)
+
+_TEMPORAL = {"date": "Date", "localdatetime": "LocalDateTime", "datetime": "DateTime", "localtime": "LocalTime"}
+"""Functions that make an ordered value of a text, and the classes of these in ``qengine.temporal.values``."""
 
 
 @record
@@ -65,13 +72,35 @@ class ValueRange:
         return self.high is None or bool(value < self.high[0] or (self.high[1] and value == self.high[0]))
 
 
+def known_value(expr: Expr, values: Mapping[str, Any]) -> Any:
+    """Return a constant, ``UNKNOWN`` for a parameter whose value isn't known, None for anything else.
+
+    ``values``: of parameters that are known. A date or a time by its text is a constant.
+    """
+    if isinstance(expr, Parameter):
+        return values.get(expr.name, UNKNOWN)
+    if isinstance(expr, Call) and expr.name in _TEMPORAL and len(expr.args) == 1:
+        text = known_value(expr.args[0], values)
+        return _temporal(expr.name, text) if isinstance(text, str) else UNKNOWN if text is UNKNOWN else None
+    return expr.value if isinstance(expr, Literal) else None
+
+
+@lru_cache(256)
+def _temporal(name: str, text: str) -> Any:
+    """Return a temporal value by its text, None where it has none."""
+    from qengine.temporal import values
+
+    try:
+        return getattr(values, _TEMPORAL[name])(text)
+    except QengineError:
+        return None
+
+
 def _comparable(one: Any, other: Any) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return type(one) is type(other)
     numbers = (int, float)
-    return (isinstance(one, str) and isinstance(other, str)) or (
-        isinstance(one, numbers) and isinstance(other, numbers)
-    )
+    if isinstance(one, numbers) and isinstance(other, numbers):
+        return isinstance(one, bool) == isinstance(other, bool)
+    return type(one) is type(other) and (isinstance(one, str) or type(one).__name__ in _TEMPORAL.values())
 
 
 def nulls(found: ValueSummary) -> float:
@@ -93,6 +122,40 @@ def equal(found: ValueSummary, value: Any) -> float:
             return share * present
     rest = 1.0 - sum(share for _, share in found.common)
     return present * rest / max(1, found.distinct - len(found.common)) if found.bounds else 0.0
+
+
+def equal_pairs(one: ValueSummary, other: ValueSummary) -> float | None:
+    """Return which share of the pairs of two elements have the same value; None where that can't be told.
+
+    Common values are matched with each other; what is not common is spread evenly over the values that both can have.
+    """
+    if one.distinct is None or other.distinct is None:
+        return None
+    if not one.distinct or not other.distinct:
+        return 0.0
+    if not _comparable(one.minimum, other.minimum):
+        return 0.0
+    ours, theirs = dict(one.common), dict(other.common)
+    share: float = sum(part * theirs[value] for value, part in ours.items() if value in theirs)
+    for rest, common, known in ((other, ours, theirs), (one, theirs, ours)):
+        left = 1.0 - sum(known.values())
+        each = left / max(1, (rest.distinct or 0) - len(known)) if rest.bounds else 0.0
+        within = (part for value, part in common.items() if value not in known)
+        share += each * sum(within)
+    if one.bounds and other.bounds:
+        uncommon = max(one.distinct - len(ours), other.distinct - len(theirs), 1)
+        share += (1.0 - sum(ours.values())) * (1.0 - sum(theirs.values())) * _overlap(one, other) / uncommon
+    return float(max(0.0, min(1.0, share)) * (1.0 - nulls(one)) * (1.0 - nulls(other)))
+
+
+def _overlap(one: ValueSummary, other: ValueSummary) -> float:
+    """Return the share of one's uncommon values, times the other's, that lie where both have some, as one of either."""
+    low, high = max(one.minimum, other.minimum), min(one.maximum, other.maximum)
+    if low > high:
+        return 0.0
+    parts = (_below(each, high, True) - _below(each, low, False) for each in (one, other))
+    shares = [max(0.0, part) for part in parts]
+    return shares[0] * shares[1] / max(*shares, 1e-9)
 
 
 def with_text(found: ValueSummary, test: str, text: str) -> float:
@@ -134,8 +197,18 @@ def _between(low: Any, high: Any, value: Any) -> float:
     if isinstance(value, str):
         same = next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
         low, high, value = (_number(text[same:]) for text in (low, high, value))
+    elif not isinstance(value, int | float):
+        low, high, value = map(_moment, (low, high, value))
     distance = high - low
     return min(1.0, max(0.0, (value - low) / distance)) if distance > 0 and distance < float("inf") else 0.5
+
+
+def _moment(value: Any) -> float:
+    """Return a temporal value's place in its order."""
+    for name in ("days", "utc", "nanoseconds"):
+        if hasattr(value, name):
+            return float(getattr(value, name))
+    return 0.0
 
 
 def _number(text: str) -> float:

@@ -22,6 +22,7 @@ from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
 from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
+from qengine.storage.samples import Samples
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
 from qengine.storage.wedges import WedgeSummary, sample_wedges
@@ -81,6 +82,7 @@ class Statistics:
         self._antiparallel: dict[str, bool] = {}
         self._mutual: dict[str, float] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
+        self.samples = Samples(store)
 
     def gather(self) -> None:
         """Count relationships between labels and summarize the values of properties, by label and by type.

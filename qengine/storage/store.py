@@ -20,6 +20,7 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
 from qengine.storage.numbers import Identity, Numbers
+from qengine.storage.samples import Sample
 from qengine.storage.schema import Schema
 from qengine.storage.signatures import Signatures
 from qengine.storage.statistics import Statistics
@@ -229,6 +230,14 @@ class GraphStore:
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)
+
+    def node_sample(self, labels: LabelExpr | None) -> Sample:
+        """Return some of the nodes that satisfy a label expression, with their properties."""
+        return self.statistics.samples.nodes(labels)
+
+    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample:
+        """Return some of a type's relationships between two labels, with the properties of all three elements."""
+        return self.statistics.samples.relationships(type, source, target, both)
 
     @property
     def node_numbers(self) -> Numbers:

@@ -79,6 +79,14 @@ class WrittenCatalog:
         """Return None: nothing is known of the values."""
         return None
 
+    def node_sample(self, labels: LabelExpr | None) -> None:
+        """Return None: there are no nodes."""
+        return None
+
+    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> None:
+        """Return None: there are no relationships."""
+        return None
+
     def _properties(self, entity: str) -> Mapping[str, Type]:
         return self.node_properties if entity == "node" else self.relationship_properties
 

@@ -184,7 +184,14 @@ RECURSIVE = [
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do
     | {"optimizer.lower.subquery", "optimizer.lower.tail"},
-    {"storage.joint_degrees", "storage.mixed_triangles", "storage.schema", "storage.statistics", "storage.store"},
+    {
+        "storage.joint_degrees",
+        "storage.mixed_triangles",
+        "storage.samples",
+        "storage.schema",
+        "storage.statistics",
+        "storage.store",
+    },
     {
         f"temporal.{name}"
         for name in ("build", "durations", "fields", "native", "parse", "properties", "values", "zones")

@@ -308,8 +308,8 @@ UNBOUNDED = [
 @pytest.mark.parametrize("text", UNBOUNDED)
 def test_a_budget_ends_what_takes_forever(graph: Graph, text: str, method: str) -> None:
     found = graph.estimate(text, method=method, budget_ms=5, seed=1)
-    assert (found.value, found.low, found.samples, found.is_exact) == (0, 0, 0, False)
-    assert found.high == found.upper_bound > 0
+    assert (found.method, found.samples, found.is_exact) == ("statistics", 0, False)
+    assert 0 <= found.low <= found.value <= found.high <= found.upper_bound and found.high > 0
     assert "0 hits of 0 samples" in str(found) and found.to_dict()["samples"] == 0
 
 
@@ -321,7 +321,7 @@ def test_a_timeout_below_the_budget_is_an_error(graph: Graph) -> None:
 def test_a_budget_bounds_exact_counting(graph: Graph) -> None:
     clique = "MATCH " + ", ".join(f"(v{i})-[:E]->(v{j})" for i in range(9) for j in range(i))
     found = graph.estimate(clique, method="exact", budget_ms=5)
-    assert not found.is_exact and found.low == 0 < found.high < float("inf")
+    assert not found.is_exact and 0 <= found.low <= found.value <= found.high < float("inf")
 
 
 def test_a_budget_bounds_planning(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

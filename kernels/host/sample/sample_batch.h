@@ -19,7 +19,7 @@ namespace qe {
 
 constexpr double kEvenShare = 0.5;  // nothing is dealt where walks of equal weight that say as much fill that of the places
 
-constexpr uint64_t kPlacesALook = 1 << 18;  // some milliseconds
+constexpr uint64_t kPlacesALook = 1 << 14;  // some tenths of a millisecond: budgets may be one
 
 // Work of a level for one sample, of one more source, and of validating one candidate against one source.
 constexpr int32_t kLevelWork = 8, kSourceWork = 8, kMemberWork = 5;

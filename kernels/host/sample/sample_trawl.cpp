@@ -182,14 +182,21 @@ Status trawl(const MatchPlan& plan, Control* control, const TrawlTask& task, Sam
   return status != kOk ? status : static_cast<Status>(stop.load());
 }
 
+constexpr int64_t kWorkALook = 1 << 13;  // ids read between two looks whether to stop
+
 // Adds up the completions of each vertex of the first level; false: that takes more than `work`.
 bool count_within(const MatchPlan& plan, Control* control, int64_t work, double* total) {
   Completion completion(plan, 1, control);
   const PlanLevel& level = plan.levels[0];
   const SampleStep step = {sample_bounds(plan, level, nullptr), -1, fixed_places(plan, level), {0, 0}};
   *total = 0;
+  int64_t look = work;
   for (uint64_t k = 0; k < step.n; ++k) {
     if ((work -= static_cast<int64_t>(kBindCost)) < 0) return false;
+    if (work < look) {
+      look = work - kWorkALook;
+      if (const Status status = stopped(control); status != kOk) throw Halt{status};
+    }
     int64_t root = fixed_place(plan, level, k).vertex;
     uint64_t found = 0;
     if (!completion.count(&root, &work, &found)) return false;

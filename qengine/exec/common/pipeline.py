@@ -40,7 +40,7 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["batches", "continue_from", "run"]
+__all__ = ["batches", "continuing", "run"]
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -136,20 +136,21 @@ def batches(
         context.end_spilling()
 
 
-def continue_from(
-    operator: logical.Operator, rows: Batch, store: ExecView, context: ExecutionContext
-) -> Iterator[Batch]:
-    """Run a plan whose leaf is an ``Argument`` over given rows.
+def continuing(
+    operator: logical.Operator, store: ExecView, context: ExecutionContext
+) -> Callable[[Batch], Iterator[Batch]]:
+    """Return what runs a plan whose leaf is an ``Argument`` over given rows, any number of times.
 
-    Yields
-    ------
-    Batch
-        Rows of the operator's columns.
+    It yields rows of the operator's columns.
     """
     stage = _Builder(Runtime(store, context))(operator)
-    for batch in stage(rows):
-        context.check()
-        yield batch
+
+    def run(rows: Batch) -> Iterator[Batch]:
+        for batch in stage(rows):
+            context.check()
+            yield batch
+
+    return run
 
 
 class _Builder:

@@ -34,7 +34,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
 
-__all__ = ["ResolvedSearch", "resolve"]
+__all__ = ["ResolvedSearch", "differs", "resolve"]
 
 _WITHIN = int(SourceFlag.WITHIN)
 
@@ -84,13 +84,13 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSea
 
     def find() -> tuple[ResolvedSearch | None, bool]:
         resolved = _Resolver(store, search, masks).run()
-        keep = not _differs(search) and (resolved is None or resolved.held <= _HELD)
+        keep = not differs(search) and (resolved is None or resolved.held <= _HELD)
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
     return _resolved.get(store, search, find)
 
 
-def _differs(search: Search) -> bool:
+def differs(search: Search) -> bool:
     """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
     parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
     return any(isinstance(part, Parameter | Subquery | UserCall) or _is_function(part) for part in parts)

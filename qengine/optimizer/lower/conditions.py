@@ -8,12 +8,12 @@ from dataclasses import field
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
-from qengine.optimizer.search_levels import NamedCondition
+from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
-from qengine.types import BOOLEAN, NODE, Kind
+from qengine.types import BOOLEAN, Kind
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 
@@ -54,12 +54,6 @@ class PostFilters:
             self.general.append(as_filter(each))
 
 
-def as_filter(condition: NamedCondition) -> Expr:
-    """Return a condition that is checked on rows instead of inside a search."""
-    sides = ((condition.left, condition.left_key), (condition.right, condition.right_key))
-    return Comparison((condition.op,), tuple(Property(Variable(name, type=NODE), key) for name, key in sides))
-
-
 def split_predicates(
     graph: QueryGraph, catalog: CatalogView, columns: Collection[str]
 ) -> tuple[list[Expr], PostFilters]:
@@ -76,7 +70,7 @@ def split_predicates(
                 filters.inequalities.append((one, other))
             case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
                 _kind(left, nodes, catalog) in _NUMBERS and _kind(right, nodes, catalog) in _NUMBERS
-            ) or (op == "=" and _is_along(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
+            ) or (op == "=" and _within_search(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
                 filters.conditions.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
                 one,
@@ -101,13 +95,15 @@ def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind 
     return None if found is None else found.kind
 
 
-def _is_along(left: Property, right: Property, graph: QueryGraph) -> bool:
-    """Tell whether one property of a relationship's two ends is compared.
+def _within_search(left: Property, right: Property, graph: QueryGraph) -> bool:
+    """Tell whether one property is compared of a relationship's two ends, or of any nodes where a search is asked for.
 
     Of other nodes it is rather compared on rows: their pairs may come from an elimination, which takes no conditions.
     """
     if left.key != right.key or not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
         return False
+    if graph.hints.strategy == "search":
+        return True
     ends = {left.subject.name, right.subject.name}
     return any({each.start, each.end} == ends and each.hops is None for each in graph.relationships)
 

@@ -22,7 +22,7 @@ from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
-from qengine.optimizer.lower.conditions import PostFilters, as_filter, split_predicates
+from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.reach import reaching_by
@@ -30,7 +30,7 @@ from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
 from qengine.optimizer.lower.walks import Repeated, WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
-from qengine.optimizer.search_levels import NamedCondition, SearchSpec, build_levels
+from qengine.optimizer.search_levels import NamedCondition, SearchSpec, as_filter, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.access import equality

@@ -86,7 +86,12 @@ def test_sampling_stops_at_what_is_asked(world: Graph) -> None:
     assert close.relative_error <= 0.01
     rough = world.estimate(query, method="alley", rel_error=0.1, seed=1)
     assert rough.samples < close.samples
-    assert world.estimate(query, method="alley", budget_ms=1e-6, seed=1).hits > 0  # what little it has is spent before
+
+
+def test_where_no_time_is_left_for_samples_statistics_answer(world: Graph) -> None:
+    found = world.estimate(QUERIES[0], method="alley", budget_ms=1e-6)
+    assert (found.method, found.samples, found.is_exact) == ("statistics", 0, False)
+    assert 0 <= found.low < found.value < found.high <= found.upper_bound
 
 
 def test_no_hit_is_no_certain_zero() -> None:

@@ -118,8 +118,16 @@ def test_a_budget_holds_for_each_sample(world: Graph, monkeypatch: pytest.Monkey
         def perf_counter(self) -> float:
             return self.now
 
+        def monotonic(self) -> float:
+            return self.now
+
     clock = Clock()
-    for module in ("qengine.estimate.run", "qengine.estimate.anytime", "qengine.estimate.reference"):
+    for module in (
+        "qengine.estimates",
+        "qengine.estimate.run",
+        "qengine.estimate.anytime",
+        "qengine.estimate.reference",
+    ):
         monkeypatch.setattr(f"{module}.time", clock)
 
     class Slow(FirstOfAll):

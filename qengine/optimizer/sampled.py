@@ -1,0 +1,209 @@
+"""Conditions evaluated on a sample of nodes or relationships: for which of its rows they are true.
+
+What is evaluated are comparisons, chained or not, of properties, constants and arithmetic on both, tests of texts, IN,
+IS NULL, and what AND, OR and NOT make of these, by the rules of three-valued logic.
+"""
+
+from __future__ import annotations
+
+import operator as op
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from qengine.catalog.view import Sample, SampledColumn
+from qengine.optimizer.value_shares import UNKNOWN, known_value
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
+from qengine.plan.traverse import free_variables
+
+__all__ = ["Rows", "conjunction", "holding", "how_many", "joint_share", "times_as_many"]
+
+Rows = Mapping[str, tuple[Sample, str]]
+"""Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
+
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
+_COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
+}  # fmt: skip
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "+": op.add, "-": op.sub, "*": op.mul, "/": np.divide, "neg": op.neg, "abs": np.abs,
+}  # fmt: skip
+
+
+class _NotEvaluated(Exception):
+    """A condition is of another kind, or has a parameter that isn't known."""
+
+
+def holding(predicate: Expr, rows: Rows, values: Mapping[str, Any]) -> Any:
+    """Return for which rows a condition is true, None where that can't be evaluated.
+
+    ``values``: of parameters that are known. The result is an array of truth values, one a row.
+    """
+    try:
+        return _Evaluation(rows, values).told(predicate)
+    except _NotEvaluated:
+        return None
+
+
+def conjunction(predicates: Sequence[Expr], rows: Rows, values: Mapping[str, Any]) -> tuple[Any, list[Expr]]:
+    """Return for which rows all conditions that can be evaluated are true (None: none), and which these are."""
+    every: Any = None
+    evaluated = []
+    for predicate in predicates:
+        mask = holding(predicate, rows, values)
+        if mask is not None:
+            every = mask if every is None else every & mask
+            evaluated.append(predicate)
+    return every, evaluated
+
+
+def how_many(mask: Any) -> int:
+    """Return for how many rows something is true."""
+    return int(np.count_nonzero(mask))
+
+
+def joint_share(
+    predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
+) -> float:
+    """Return the share of a sample's elements that satisfy conditions, each on one of them.
+
+    ``alone``: the share if they were independent, which it is where the conditions can't be evaluated.
+    """
+    every: Any = None
+    for predicate in predicates:
+        names = free_variables(predicate)
+        mask = holding(predicate, dict.fromkeys(names, (sample, element)), values)
+        if mask is None:
+            return alone
+        every = mask if every is None else every & mask
+    if every is None:
+        return alone
+    return min(1.0, alone * times_as_many(how_many(every), alone * sample.size))
+
+
+def times_as_many(seen: float, expected: float) -> float:
+    """Return how many times as many there are as expected, where so many were seen in a sample.
+
+    Where none was seen that is 1 / (1 + expected), the mean of a gamma distribution of shape 1 after no arrival; what
+    was seen has c times its weight after c of them: few may be chance, but a prior that is far off mustn't decide.
+    """
+    if expected <= 0.0:
+        return 1.0
+    return (seen * seen / expected + 1.0 / (1.0 + expected)) / (seen + 1.0)
+
+
+class _Evaluation:
+    def __init__(self, rows: Rows, values: Mapping[str, Any]) -> None:
+        self.rows = rows
+        self.values = values
+
+    def told(self, expr: Expr, true: bool = True) -> Any:
+        """Return of which rows a condition is true, or of which it is false: of the others it is null."""
+        match expr:
+            case Comparison(ops=ops, args=args):
+                sides = zip(ops, args, args[1:], strict=False)
+                each = [self.compared(name if true else _OPPOSITE[name], *pair) for name, *pair in sides]
+                return reduce(op.and_ if true else op.or_, each)
+            case Logical(op="AND" | "OR" as name, args=args):
+                return reduce(op.and_ if (name == "AND") == true else op.or_, [self.told(arg, true) for arg in args])
+            case Call(name="NOT", args=(arg,)):
+                return self.told(arg, not true)
+            case Call(name="IS NULL" | "IS NOT NULL" as name, args=(Property() as arg,)):
+                missing = self.column(arg).missing
+                return missing if (name == "IS NULL") == true else ~missing
+            case Property():
+                return _known(self.column(expr).compare("=", true))
+            case Call(args=(Property() as arg, other)):
+                column = self.column(arg)
+                found = self.among(column, other) if expr.name == "IN" else self.text(expr.name, column, other)
+                return found if true else ~found & ~column.missing
+        raise _NotEvaluated
+
+    def compared(self, name: str, left: Expr, right: Expr) -> Any:
+        one, other = self.operand(left), self.operand(right)
+        if _is_column(one) and not isinstance(other, np.ndarray):
+            return _known(one.against(name, other) if _is_column(other) else one.compare(name, other))
+        if _is_column(other) and not isinstance(one, np.ndarray):
+            return _known(other.compare(_TURNED[name], one))
+        left_numbers, right_numbers = _numbers(one), _numbers(other)
+        found = _COMPARED[name](left_numbers, right_numbers)
+        if name == "<>":
+            found = found & ~np.isnan(left_numbers) & ~np.isnan(right_numbers)
+        return _known(found if isinstance(found, np.ndarray) else None)
+
+    def among(self, column: SampledColumn, items: Expr) -> Any:
+        if not isinstance(items, ListOf):
+            raise _NotEvaluated
+        found = np.zeros(len(column.codes), np.bool_)
+        for item in items.items:
+            same = column.compare("=", self.constant(item))
+            found = found if same is None else found | same
+        return found
+
+    def text(self, name: str, column: SampledColumn, other: Expr) -> Any:
+        text = self.constant(other)
+        if name not in _TESTS or not isinstance(text, str):
+            raise _NotEvaluated
+        holds = _tester(name, text)
+        return column.where(lambda value: isinstance(value, str) and holds(value))
+
+    def operand(self, expr: Expr) -> Any:
+        """Return a column, an array of numbers, or a constant."""
+        if isinstance(expr, Property):
+            return self.column(expr)
+        if isinstance(expr, Call) and expr.name in _ARITHMETIC:
+            with np.errstate(all="ignore"):
+                return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+        return self.constant(expr)
+
+    def column(self, expr: Property) -> SampledColumn:
+        if isinstance(expr.subject, Variable) and expr.subject.name in self.rows:
+            sample, element = self.rows[expr.subject.name]
+            column = sample.column(element, expr.key)
+            if column is not None:
+                return column
+        raise _NotEvaluated
+
+    def constant(self, expr: Expr) -> Any:
+        value = known_value(expr, self.values)
+        if value is None or value is UNKNOWN:
+            raise _NotEvaluated
+        return value
+
+
+def _known(found: Any) -> Any:
+    if found is None:
+        raise _NotEvaluated
+    return found
+
+
+def _is_column(value: Any) -> bool:
+    return hasattr(value, "codes")
+
+
+def _numbers(value: Any) -> Any:
+    if _is_column(value):
+        value = value.numbers
+    if isinstance(value, bool) or not isinstance(value, int | float | np.ndarray):
+        raise _NotEvaluated
+    return value
+
+
+def _tester(name: str, text: str) -> Callable[[str], bool]:
+    match name:
+        case "STARTS WITH":
+            return lambda value: value.startswith(text)
+        case "ENDS WITH":
+            return lambda value: value.endswith(text)
+        case "CONTAINS":
+            return lambda value: text in value
+    try:
+        pattern = re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        raise _NotEvaluated from None
+    return lambda value: pattern.fullmatch(value) is not None

@@ -1,0 +1,253 @@
+"""Samples of nodes and relationships with their properties: what conditions admit together, and along a relationship.
+
+They are drawn when first asked for, at places that are always the same, and kept; a column of a sample is read when a
+condition first asks for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from qengine._lru import LruCache
+from qengine.plan.pattern import LabelExpr, LabelIs
+from qengine.storage.arrays import Array
+from qengine.storage.columns import PropertyColumn, is_ordered
+from qengine.temporal.arrow import to_values
+
+if TYPE_CHECKING:
+    from qengine.storage.store import GraphStore
+
+__all__ = ["Sample", "SampledColumn", "Samples"]
+
+_ROWS = 4096
+_DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept
+_MOST = 256  # samples that are kept
+_SEED = 29
+
+
+@dataclass(eq=False)
+class SampledColumn:
+    """One property of a sample's rows.
+
+    ``values``: the different values, ascending. ``codes``: int32[rows], each row's place among them, -1 for null.
+    ``numbers``: float64[rows] where the values are numbers, NaN for null. ``kind``: the Arrow type.
+    """
+
+    values: list[Any]
+    codes: Array
+    numbers: Array | None
+    kind: Any
+
+    @cached_property
+    def missing(self) -> Array:
+        """Which rows have no value: bool[rows]."""
+        return self.codes < 0
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether each row has a value."""
+        return not self.missing.any()
+
+    def compare(self, op: str, value: Any) -> Array | None:
+        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
+        if not self.values:
+            return np.zeros(len(self.codes), np.bool_)
+        whole = type(value) is int and type(self.values[0]) is int  # floats may not hold all of these
+        if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
+            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
+        if type(value) is not type(self.values[0]):
+            return None
+        low, high = bisect_left(self.values, value), bisect_right(self.values, value)
+        match op:
+            case "<" | ">=":
+                found = self.codes < low
+            case "<=" | ">":
+                found = self.codes < high
+            case _ if low == high:
+                found = np.zeros(len(self.codes), np.bool_)
+            case _:
+                found = self.codes == low
+        return self.present(~found if op in (">", ">=", "<>") else found)
+
+    def against(self, op: str, other: SampledColumn) -> Array | None:
+        """Return of which rows ``row OP row of other`` is true; None where that can't be told."""
+        if self.numbers is not None and other.numbers is not None:
+            found: Array = _compared(op, self.numbers, other.numbers)
+        elif self.values is other.values:
+            found = _compared(op, self.codes, other.codes)
+        elif self.kind != other.kind:
+            return None
+        elif op in ("=", "<>"):
+            found = _compared(op, self.keys, other.keys)
+        else:
+            places = np.array([bisect_left(self.values, each) for each in other.values] or [0], np.int64)
+            same = np.array([at < len(self.values) and self.values[at] == each
+                             for at, each in zip(places.tolist(), other.values, strict=False)] or [False])  # fmt: skip
+            theirs = 2 * places[other.codes] - ~same[other.codes]  # between two of ours where it is none of them
+            found = _compared(op, 2 * self.codes, theirs)
+        return self.present(other.present(found))
+
+    @cached_property
+    def keys(self) -> Array:
+        """A number for each row that is equal where values are."""
+        return np.array([hash(each) for each in self.values] or [0], np.int64)[self.codes]
+
+    def present(self, found: Array) -> Array:
+        """Return which of the rows found have a value."""
+        return found if self.complete else found & ~self.missing
+
+    def where(self, holds: Callable[[Any], bool]) -> Array:
+        """Return for which rows a test of the value is true."""
+        known = np.array([holds(each) for each in self.values] or [False], np.bool_)
+        return self.present(known[self.codes])
+
+    def at(self, rows: Array) -> SampledColumn:
+        """Return the column of some rows."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return SampledColumn(self.values, self.codes[rows], numbers, self.kind)
+
+
+class Sample:
+    """Nodes, or relationships with their ends; ``size``: how many rows there are, perhaps all that exist."""
+
+    def __init__(self, elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]], size: int) -> None:
+        """``elements``: for each of "node", or "start", "relationship" and "end", its ids and how columns are found."""
+        self.size = size
+        self._elements = elements
+        self._columns: dict[tuple[str, str], SampledColumn | None] = {}
+        self._shuffled: dict[tuple[int, int], Sample] = {}
+
+    def column(self, element: str, key: str) -> SampledColumn | None:
+        """Return a property of an element, None where its values can't be compared."""
+        known = element, key
+        if known not in self._columns:
+            ids, find = self._elements[element]
+            self._columns[known] = _sampled(find(key), ids)
+        return self._columns[known]
+
+    def shuffled(self, rows: int, turn: int) -> Sample:
+        """Return so many rows in another order, each turn in another one: beside each other they are independent."""
+        found = self._shuffled.get((rows, turn))
+        if found is None:
+            found = self._shuffled[rows, turn] = _Shuffled(self, rows, turn)
+        return found
+
+
+class _Shuffled(Sample):
+    def __init__(self, sample: Sample, rows: int, turn: int) -> None:
+        super().__init__({}, rows)
+        self._sample = sample
+        places = np.resize(np.arange(sample.size), rows) if sample.size else np.zeros(0, np.int64)
+        self._places = np.random.default_rng(_SEED + turn).permutation(places)
+
+    def column(self, element: str, key: str) -> SampledColumn | None:
+        known = element, key
+        if known not in self._columns:
+            found = self._sample.column(element, key)
+            self._columns[known] = None if found is None else found.at(self._places)
+        return self._columns[known]
+
+
+class Samples:
+    """The samples of one graph, by label, and by type with the labels of both ends."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self._known: LruCache[Sample] = LruCache(_MOST)
+
+    def nodes(self, labels: LabelExpr | None) -> Sample:
+        """Return a sample of the nodes that satisfy a label expression."""
+        return self._known.get(("node", labels), lambda: self._nodes(labels))
+
+    def relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+        """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
+
+        ``both``: of either direction; "start" then is the end with label ``source``.
+        """
+        return self._known.get((type, source, target, both), lambda: self._relationships(type, source, target, both))
+
+    def _nodes(self, labels: LabelExpr | None) -> Sample:
+        ranges = self._store.label_ranges(labels).astype(np.int64)
+        ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+        places = _places(int(ends[-1]) if len(ends) else 0, _ROWS)
+        at = np.searchsorted(ends, places, side="right")
+        ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
+        return Sample({"node": (ids, self._store.node_property)}, len(ids))
+
+    def _relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+        store = self._store
+        index = store.type_index(type)
+        assert index is not None
+        local = _places(store.types[index].count, _DRAWN)
+        start, end = store.endpoints(store.types[index].base + local)
+        if both:
+            local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
+        kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
+        kept = kept[_places(len(kept), _ROWS)]
+        return Sample(
+            {
+                "start": (start[kept].astype(np.int64), store.node_property),
+                "relationship": (local[kept], lambda key: store.relationship_property(index, key)),
+                "end": (end[kept].astype(np.int64), store.node_property),
+            },
+            len(kept),
+        )
+
+    def _labelled(self, ids: Array, label: str | None) -> Array:
+        if label is None:
+            return np.ones(len(ids), np.bool_)
+        inside = np.zeros(len(ids), np.bool_)
+        for low, high in self._store.label_ranges(LabelIs(label)).tolist():
+            inside |= (ids >= low) & (ids < high)
+        return inside
+
+
+def _places(size: int, most: int) -> Array:
+    """Return places below ``size``, ascending: all, or one in each of ``most`` equally long parts."""
+    if size <= most:
+        return np.arange(size)
+    begins = np.arange(most + 1, dtype=np.int64) * size // most
+    return begins[:-1] + (np.random.default_rng(_SEED).random(most) * np.diff(begins)).astype(np.int64)
+
+
+def _sampled(column: PropertyColumn | None, ids: Array) -> SampledColumn | None:
+    if column is None:
+        return SampledColumn([], np.full(len(ids), -1, np.int32), None, pa.null())
+    array = column.take(ids)
+    if not is_ordered(array.type):
+        return None
+    encoded = array.dictionary_encode()
+    order = pc.array_sort_indices(encoded.dictionary)
+    rank = np.empty(len(order) + 1, np.int32)
+    rank[order.to_numpy()] = np.arange(len(order))
+    rank[-1] = -1
+    codes = rank[encoded.indices.fill_null(len(order)).to_numpy()]
+    numbers = None
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        numbers = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+    return SampledColumn(to_values(encoded.dictionary.take(order)), codes, numbers, array.type)
+
+
+def _compared(op: str, left: Any, right: Any) -> Array:
+    match op:
+        case "=":
+            found = left == right
+        case "<>":
+            found = left != right
+        case "<":
+            found = left < right
+        case "<=":
+            found = left <= right
+        case ">":
+            found = left > right
+        case _:
+            found = left >= right
+    return np.asarray(found)

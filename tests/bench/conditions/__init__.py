@@ -1,0 +1,1 @@
+"""How far estimates are off where patterns have conditions on properties: patterns from seeds, with their counts."""

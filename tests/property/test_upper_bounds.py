@@ -1,0 +1,97 @@
+"""Upper bounds are never below the count, with conditions on nodes and relationships and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from qengine import Graph
+from qengine.estimate.bound import upper_bound
+from qengine.estimate.target import known_to_be_empty, target_of
+from qengine.estimates import plan_counted
+from qengine.exec.common.masks import Masks
+from qengine.exec.common.resolve import resolve
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
+from qengine.plan.levels import without_order
+
+SHAPES = (
+    "(a)-[r:R]->(b)",
+    "(a)-[r:R]-(b)",
+    "(a)-[r:R]->(b)-[s:S]->(c)",
+    "(a)-[r:R]->(b)<-[s:R]-(c)",
+    "(a)-[r:R]->(b)-[s:S]-(c)-[:R]->(a)",
+    "(a)-[r]->(b)-[s]->(c)-[:R]->(d)",
+    "(b)<-[r:R]-(a)-[s:R]->(c), (a)-[:R]->(d)",
+    "(a:A)-[r:R|S]->(b:B), (a)-[s:S]->(c)",
+    "(a)-[r:U]-(b)-[s:U]-(c)-[:U]-(a)",
+    "(a)-[r:U]-(b)-[s:R]->(c)",
+    "(a)-[r:R]->(b), (a)-[s:R]->(b), (b)-[:S]->(c)",
+    "(a), (b)-[r:R]->(c)-[s:S]->(d)",
+)
+GRAPHS = 3
+CONDITIONS = (
+    "",
+    "a.x < 2",
+    "b.x = 1",
+    "a.x = 0 AND c.x > 0",
+    "r.w < 2",
+    "r.w = 0",
+    "s.w > 2",
+    "r.w < 2 AND b.x < 2",
+    "a.x = b.x",
+)
+
+
+def graphs() -> Iterator[Graph]:
+    for seed in range(GRAPHS):
+        source = Random(seed)
+        size = source.choice((6, 14, 30))
+        nodes = [
+            {"id": k, "labels": source.choice((["A"], ["B"], ["A", "B"], [])), "properties": {"x": source.randrange(4)}}
+            for k in range(size)
+        ]
+        skew = [int(size * source.random() ** 2) for _ in range(400)]
+        edges = [
+            {
+                "type": kind,
+                "start": source.choice(skew),
+                "end": source.choice(skew),
+                "properties": {"w": source.randrange(5)},
+            }
+            for kind in ("R", "S", "U")
+            for _ in range(source.randrange(2 * size))
+        ]
+        yield Graph.from_records(nodes, edges, undirected=["U"])
+
+
+@pytest.fixture(scope="module", params=range(GRAPHS))
+def graph(request: pytest.FixtureRequest) -> Graph:
+    return list(graphs())[request.param]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_upper_bounds_hold(graph: Graph, shape: str) -> None:
+    store = graph._store
+    context = ExecutionContext()
+    for condition in CONDITIONS:
+        if ("c." in condition and "(c)" not in shape) or ("s." in condition and "[s" not in shape):
+            continue
+        text = f"MATCH {shape}" + (f" WHERE {condition}" if condition else "")
+        count = graph.estimate(text, method="exact").value
+        root = plan_counted(store, text).physical.root
+        if known_to_be_empty(root):
+            assert count == 0
+            continue
+        target = target_of(root)
+        if not target.narrows:
+            continue
+        for search in (target.search, without_order(target.search)):
+            plan = resolve(store, search, Masks(Runtime(store, context)))
+            by_statistics = upper_bound(store, search)
+            looked_up = count if plan is None else upper_bound(store, search, plan)
+            assert count <= looked_up * (1 + 1e-9) and count <= by_statistics * (1 + 1e-9), (text, count)
+            assert looked_up <= by_statistics * (1 + 1e-6)
+        assert count <= graph.estimate(text, budget_ms=50, seed=1).upper_bound * (1 + 1e-9)
