@@ -26,7 +26,7 @@ EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
-_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
+_FORMATS = ("table", "vertical", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine --demo                               open a shell on a graph of the world's countries
   qengine mygraph -c "MATCH (n) RETURN count(*)"

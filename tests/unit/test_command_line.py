@@ -35,6 +35,7 @@ QUERY = "UNWIND [[1, 'a'], [2, null]] AS row RETURN row[0] AS number, row[1] AS 
     [
         ("csv", "number,text\n1,a\n2,\n"),
         ("jsonl", '{"number": 1, "text": "a"}\n{"number": 2, "text": null}\n'),
+        ("vertical", "── 1 ──\nnumber: 1\n  text: a\n── 2 ──\nnumber: 2\n  text: null\n"),
         ("markdown", "| number | text |\n|---|---|\n| 1 | a |\n| 2 | null |\n"),
         (
             "table",
