@@ -35,7 +35,7 @@ class _Warning(Protocol):
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], kinds: Sequence[str] = ()) -> str:
     """Return a table; ``kinds``: the columns' types, below their names."""
-    below = [f'<br><small style="color:{_DIM};font-weight:normal">{in_markup(kind)}</small>' for kind in kinds]
+    below = [f'<br/><small style="color:{_DIM};font-weight:normal">{in_markup(kind)}</small>' for kind in kinds]
     names = zip(columns, below or [""] * len(columns), strict=True)
     head = "".join(f"<th>{in_markup(name)}{kind}</th>" for name, kind in names)
     body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in rows)
@@ -54,7 +54,7 @@ def pages(columns: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence
         for first in range(0, len(rows), _PAGE):
             part = rows[first : first + _PAGE]
             name = f"rows {first + 1:,} to {first + len(part):,}"
-            is_open = " open" if first == 0 else ""
+            is_open = ' open=""' if first == 0 else ""
             parts.append(f"<details{is_open}><summary>{name}</summary>{table(columns, part, kinds)}</details>")
         shown = "".join(parts)
     found = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"

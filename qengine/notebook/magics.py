@@ -132,7 +132,8 @@ class Cypher:
 
     def complete(self, context: Any) -> Mapping[str, Any]:
         """Return what may stand at the cursor of a cell with a query: IPython's interface of matchers."""
-        text = context.full_text[: context.cursor_position]
+        lines = context.full_text.split("\n")[: context.cursor_line + 1]
+        text = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
         query = self._query_before(text)
         if query is None:
             return {"completions": [], "suppress": False}

@@ -29,8 +29,8 @@ def degrees_svg(graph: Graph, type: str | None = None, *, label: str | None = No
     label
         Of the nodes; None: all.
     direction
-        "out", "in" or "both": which relationships of a node count. Loops count twice under "both" only where the
-        query ``COUNT { (n)-[r]-() }`` counts them so.
+        "out", "in" or "both": which relationships of a node count, as
+        ``COUNT { (n)-[]-() }`` counts them.
 
     Returns
     -------
