@@ -186,6 +186,9 @@ class Result:
     ...         result.cancel()  # where the task is cancelled meanwhile; else nothing is left to stop
     """
 
+    shows_plan: ClassVar[bool] = False
+    """Whether it is the result of EXPLAIN or PROFILE, which is looked at as a plan."""
+
     def __init__(
         self,
         columns: tuple[str, ...],

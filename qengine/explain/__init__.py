@@ -165,6 +165,8 @@ class Explanation:
 class PlanResult(Result):
     """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
 
+    shows_plan = True
+
     def __str__(self) -> str:
         rows, _ = self.preview()
         if len(rows) != 1:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import ClassVar, Protocol
 
 from qengine import _html
-from qengine.notebook.page import picture, table
-
-if TYPE_CHECKING:
-    from qengine.result import Result
+from qengine.notebook.page import Shown, table
 
 __all__ = ["bundles", "show"]
 
 
-def bundles(result: Result) -> Iterator[dict[str, str]]:
-    """Yield what a notebook shows of a result: for each output its forms by MIME type."""
-    from qengine.explain import PlanResult
+class _Drawn(Shown, Protocol):
+    """A ``Result`` that may be drawn."""
 
-    drawn = result.to_svg() if isinstance(result, PlanResult) else picture(result)
-    if isinstance(result, PlanResult):
+    shows_plan: ClassVar[bool]
+
+    def to_svg(self) -> str | None:
+        """Return the picture."""
+
+
+def bundles(result: _Drawn) -> Iterator[dict[str, str]]:
+    """Yield what a notebook shows of a result: for each output its forms by MIME type."""
+    drawn = result.to_svg()
+    if result.shows_plan:
         yield {"text/plain": str(result), "image/svg+xml": drawn or ""}
         if notes := _html.warnings(result.notices):
             yield {"text/plain": "", "text/html": notes}
@@ -30,7 +34,7 @@ def bundles(result: Result) -> Iterator[dict[str, str]]:
         yield {"text/plain": str(result), "text/html": table(result)}
 
 
-def show(result: Result) -> None:
+def show(result: _Drawn) -> None:
     """Show a result as the outputs of a cell; in a terminal as its table."""
     from IPython.core.getipython import get_ipython
     from IPython.display import display

@@ -191,13 +191,9 @@ def load(shell: Any) -> None:
     """Add the magics to a shell."""
     cypher = Cypher(shell)
     shell.register_magic_function(cypher.magic, "line_cell", _NAME)
-
-    @context_matcher(identifier=_MATCHER)
-    def matcher(context: Any) -> Mapping[str, Any]:
-        return cypher.complete(context)
-
     _forget_matcher(shell)
-    shell.Completer.custom_matchers.append(matcher)
+    matcher = context_matcher(identifier=_MATCHER)
+    shell.Completer.custom_matchers.append(matcher(lambda context: cypher.complete(context)))
 
 
 def unload(shell: Any) -> None:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from qengine import _html
+from qengine.errors import Notice
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from qengine.result import Result
-
-__all__ = ["html", "picture", "table"]
+__all__ = ["Shown", "html", "picture", "table"]
 
 _ROWS = 200  # that are shown, in pages
 _MOST_ROWS = 2000  # of which a picture is made
 
 
-def table(result: Result) -> str:
+class Shown(Protocol):
+    """What a page needs of a ``Result``."""
+
+    stats: Any
+    plan: Any
+    notices: tuple[Notice, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Their types, as far as they are known."""
+
+    def preview(self, rows: int) -> tuple[Sequence[Sequence[Any]], bool]:
+        """Return the next rows without consuming them, and whether there are more."""
+
+
+def table(result: Shown) -> str:
     """Return the next rows, without consuming them, and the warnings."""
     rows, more = result.preview(_ROWS)
     shown = _html.pages(result.columns, rows, kinds(result, rows), more) if result.columns else ""
@@ -25,7 +41,7 @@ def table(result: Result) -> str:
     return shown + (f"<p>{changes}</p>" if changes is not None else "") + _html.warnings(result.notices)
 
 
-def picture(result: Result) -> str | None:
+def picture(result: Shown) -> str | None:
     """Return the graph of what the next rows hold, without consuming them; None where they hold no relationship."""
     from qengine.types import Node, Path, Relationship
 
@@ -40,13 +56,13 @@ def picture(result: Result) -> str | None:
     return values_svg(elements, undirected)
 
 
-def html(result: Result) -> str:
+def html(result: Shown) -> str:
     """Return all of it as one piece of HTML."""
     drawn = picture(result)
     return (f'<div style="overflow-x:auto">{drawn}</div>' if drawn else "") + table(result)
 
 
-def kinds(result: Result, rows: Sequence[Sequence[Any]]) -> list[str]:
+def kinds(result: Shown, rows: Sequence[Sequence[Any]]) -> list[str]:
     """Return the columns' types: as known before the query runs, else of the values in the rows."""
     from qengine.exec.scalar.values import kind_of
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 from qengine._printable import in_markup
-
-if TYPE_CHECKING:
-    from qengine.graph import Graph
 
 __all__ = ["degrees_svg"]
 
@@ -17,7 +15,14 @@ _TEXT, _LINE, _DOT = "#1f2430", "#d5dae1", "#4c8eda"
 _ARROWS = {"out": ("-", "->"), "in": ("<-", "-"), "both": ("-", "-")}
 
 
-def degrees_svg(graph: Graph, type: str | None = None, *, label: str | None = None, direction: str = "both") -> str:
+class _Queried(Protocol):
+    """What may be asked: a graph or a transaction."""
+
+    def query(self, text: str, /) -> Iterable[Sequence[Any]]:
+        """Return the rows of a query."""
+
+
+def degrees_svg(graph: _Queried, type: str | None = None, *, label: str | None = None, direction: str = "both") -> str:
     """Return the distribution of degrees: for each degree how many nodes have it.
 
     Parameters

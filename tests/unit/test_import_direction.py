@@ -139,6 +139,8 @@ def test_every_stage_is_known() -> None:
         "statements",
         "result",
         "explain",
+        "pictures",
+        "notebook",
         "cli",
         "testing",
         "__main__",
