@@ -1,4 +1,4 @@
-"""Fills in the navigation: ``folder/*.md`` stands for a folder's pages by name, ``folder/`` for those of its folders, too.
+"""Fills in the navigation: ``folder/*.md`` stands for a folder's pages, ``folder/`` for those of its folders, too.
 
 A folder without pages is left out, so that parts of the documentation can be written apart.
 """
@@ -36,10 +36,11 @@ def _of(entry: str, pages: Path) -> str | list[Any]:
         names = sorted((pages / entry).parent.glob("*.md"), key=lambda path: (path.name != _INDEX, path.name))
         return [path.relative_to(pages).as_posix() for path in names]
     if entry.endswith("/"):
-        folder = pages / entry
-        below: list[Any] = [*_of(f"{entry}*.md", pages)]
-        for each in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if each.is_dir() and (inside := _of(f"{entry}{each.name}/", pages)):
-                below.append({each.name.replace("-", " ").capitalize(): inside})
-        return below
+        folders = [each.name for each in sorted((pages / entry).glob("*/"))]
+        below = ((name, _of(f"{entry}{name}/", pages)) for name in folders)
+        return [*_of(f"{entry}*.md", pages), *({_title(name): inside} for name, inside in below if inside)]
     return entry
+
+
+def _title(folder: str) -> str:
+    return folder.replace("-", " ").capitalize()

@@ -111,7 +111,9 @@ def test_the_navigation_holds_every_page() -> None:
     for path in PAGES.rglob("*.md"):
         name = name_of(path)
         folder = name.rpartition("/")[0]
-        assert name in entries or f"{folder}/*.md" in entries or any(name.startswith(e) for e in entries if e[-1] == "/")
+        assert (
+            name in entries or f"{folder}/*.md" in entries or any(name.startswith(e) for e in entries if e[-1] == "/")
+        )
 
 
 def test_every_public_name_is_in_the_reference() -> None:

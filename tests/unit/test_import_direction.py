@@ -139,6 +139,7 @@ def test_every_stage_is_known() -> None:
         "statements",
         "result",
         "explain",
+        "learning",
         "pictures",
         "notebook",
         "cli",
