@@ -1,7 +1,7 @@
 """The documentation's pages: their code runs and prints what they say, their links lead somewhere.
 
 Blocks of ``python`` run in the order of the page, in one namespace; a block of ``text`` behind one is what it prints.
-Blocks of ``cypher`` run on the page's ``graph``, else on the example graph, and a ``text`` behind is the table. Blocks of
+Blocks of ``cypher`` run on the page's ``graph``, else on the example graph, and a ``text`` behind is the table. Those of
 ``console`` hold commands behind ``$``, with what they print below; those of ``qengine`` run. Blocks of ``ipython`` are
 cells of a notebook. What can't run here (installing, other products) is ``sh``, ``py`` and the like.
 """
@@ -12,13 +12,14 @@ import contextlib
 import io
 import re
 import shlex
+import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tomllib
 
 import qengine
 from qengine.cli.main import main
@@ -84,6 +85,10 @@ def test_code_does_what_the_page_says(
         found = printed(language, code, names, name_of(path))
         if expected is not None:
             assert found.rstrip() == expected.rstrip(), code
+    if "IPython" in sys.modules:
+        from IPython.core.interactiveshell import InteractiveShell
+
+        InteractiveShell.clear_instance()
 
 
 @pytest.mark.parametrize("path", OURS, ids=name_of)
