@@ -1,4 +1,4 @@
-"""Mini-batches for graph neural networks: sampled neighbourhoods of some nodes, where a pattern says who is a neighbour."""
+"""Mini-batches for graph neural networks: sampled neighbourhoods, where a pattern says who is a neighbour."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Batch:
     """A sampled neighbourhood.
 
     ``nodes``: int64 of shape ``(n,)``, the engine's ``id(n)`` of its nodes, each once, the seeds first.
-    ``edges``: int64 of shape ``(2, m)``, the sampled pairs by their places in ``nodes``: from a neighbour (row 0) to the
-    node whose neighbour it is (row 1), the direction in which messages are passed, as PyTorch Geometric's
+    ``edges``: int64 of shape ``(2, m)``, the sampled pairs by their places in ``nodes``: from a neighbour (row 0) to
+    the node whose neighbour it is (row 1), the direction in which messages are passed, as PyTorch Geometric's
     ``edge_index``. ``seeds``: how many of the nodes are seeds.
     """
 
@@ -33,10 +33,10 @@ class Batch:
 class NeighbourSampler:
     """Samples neighbourhoods hop by hop, as GraphSAGE does (Hamilton et al., NeurIPS 2017), without replacement.
 
-    The pattern is matched once, when the sampler is made; changes of the graph afterwards aren't seen. Samples are drawn
-    on the CPU.
+    The pattern is matched once, when the sampler is made; changes of the graph afterwards aren't seen. Samples are
+    drawn on the CPU.
 
-    >>> sampler = NeighbourSampler(graph, "MATCH (n:Country)-[:borders]-(m)", fanout=(5, 5))  # doctest: +SKIP
+    >>> sampler = NeighbourSampler(graph, "MATCH (n:Paper)-[:CITES]-(m)", fanout=(5, 5))  # doctest: +SKIP
     >>> for batch in sampler.batches(seeds, size=512):  # doctest: +SKIP
     ...     data = Data(x=features[batch.nodes], edge_index=torch.from_numpy(batch.edges))
     """

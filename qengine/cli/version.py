@@ -1,4 +1,4 @@
-"""What ``qengine --version`` tells: the version, the native library's build, vector instructions, the GPU, libraries."""
+"""What ``qengine --version`` tells: the version, the native library's build, vector instructions, the GPU."""
 
 from __future__ import annotations
 

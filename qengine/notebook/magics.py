@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
@@ -193,7 +194,7 @@ def load(shell: Any) -> None:
     shell.register_magic_function(cypher.magic, "line_cell", _NAME)
     _forget_matcher(shell)
     matcher = context_matcher(identifier=_MATCHER)
-    shell.Completer.custom_matchers.append(matcher(lambda context: cypher.complete(context)))
+    shell.Completer.custom_matchers.append(matcher(partial(cypher.complete)))
 
 
 def unload(shell: Any) -> None:

@@ -1,7 +1,7 @@
 """The documentation's pages: their code runs and prints what they say, their links lead somewhere.
 
 Blocks of ``python`` run in the order of the page, in one namespace; a block of ``text`` behind one is what it prints.
-Blocks of ``cypher`` run on the page's ``graph``, else on the example graph, and a ``text`` behind is the table. Those of
+Those of ``cypher`` run on the page's ``graph``, else on the example graph, and a ``text`` behind is the table. Those of
 ``console`` hold commands behind ``$``, with what they print below; those of ``qengine`` run. Blocks of ``ipython`` are
 cells of a notebook. What can't run here (installing, other products) is ``sh``, ``py`` and the like.
 """
