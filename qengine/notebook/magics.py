@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
@@ -193,8 +192,11 @@ def load(shell: Any) -> None:
     cypher = Cypher(shell)
     shell.register_magic_function(cypher.magic, "line_cell", _NAME)
     _forget_matcher(shell)
-    matcher = context_matcher(identifier=_MATCHER)
-    shell.Completer.custom_matchers.append(matcher(partial(cypher.complete)))
+
+    def complete(context: Any) -> Mapping[str, Any]:  # a function, as a matcher gets attributes, which methods don't
+        return cypher.complete(context)
+
+    shell.Completer.custom_matchers.append(context_matcher(identifier=_MATCHER)(complete))
 
 
 def unload(shell: Any) -> None:
