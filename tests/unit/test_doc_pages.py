@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -134,3 +136,23 @@ def test_the_changelog_begins_with_this_version() -> None:
     assert project["version"] == qengine.__version__
     versions = re.findall(r"^## \[?(\d[\w.]*|Unreleased)", text, re.MULTILINE)
     assert versions and set(versions[:2]) & {"Unreleased", qengine.__version__}
+
+
+def test_the_navigation_takes_whole_folders_and_leaves_empty_ones_out(tmp_path: Path) -> None:
+    for name in ("language/index.md", "language/a.md", "language/path-modes/trail.md", "concepts/x.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "language" / "empty").mkdir()
+    hooks = runpy.run_path(str(CHECKOUT / "docs" / "hooks.py"))
+    nav = [
+        "index.md",
+        {"Language": "language/"},
+        {"Concepts": ["concepts/*.md"]},
+        {"None": ["no/*.md"]},
+        {"Nor": "no/"},
+    ]
+    assert hooks["on_config"](SimpleNamespace(nav=nav, docs_dir=tmp_path)).nav == [
+        "index.md",
+        {"Language": ["language/index.md", "language/a.md", {"Path modes": ["language/path-modes/trail.md"]}]},
+        {"Concepts": ["concepts/x.md"]},
+    ]
