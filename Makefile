@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 KERNELS = $(wildcard kernels/host/*/*.cpp kernels/host/*/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
-.PHONY: run test test-nets test-all check bench clean
+.PHONY: run test test-nets test-all check docs bench clean
 .DELETE_ON_ERROR:
 
 ## run: set up, then ask questions of the example graph (a tour of it when there is no terminal)
@@ -24,12 +24,17 @@ test-nets: set-up-nets
 test-all: set-up-nets
 	$(PYTEST) --slow
 
-## check: style, types, and that the wheel holds what it must and answers far from here
+## check: style, types, the documentation, and that the wheel holds what it must and answers far from here
 check: set-up-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(MAKE) --no-print-directory docs
 	$(BIN)/python -m pytest --slow tests/packaging
+
+## docs: the documentation as a site in build/site; broken links and warnings are errors
+docs: set-up-dev
+	cd docs && NO_MKDOCS_2_WARNING=1 ../$(BIN)/mkdocs build --strict --quiet
 
 ## bench: the benchmark table (see tests/bench/README.md)
 bench: set-up-bench

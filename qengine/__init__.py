@@ -120,6 +120,20 @@ def example(name: str = "world") -> Graph:
     return Graph.from_csv(asset("examples", name))
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Let IPython have ``%cypher`` and ``%%cypher``: what ``%load_ext qengine`` calls; see ``qengine.notebook``."""
+    from qengine.notebook.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take them away again: what ``%unload_ext qengine`` calls."""
+    from qengine.notebook.magics import unload
+
+    unload(shell)
+
+
 def __getattr__(name: str) -> Any:
     """Load the temporal values and points when first asked for."""
     if name == _SPATIAL:

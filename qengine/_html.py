@@ -7,7 +7,10 @@ from typing import Any, Protocol
 
 from qengine._printable import in_markup
 
-__all__ = ["Code", "cell", "entity", "table", "warnings"]
+__all__ = ["Code", "cell", "entity", "pages", "table", "warnings"]
+
+_PAGE = 20  # rows
+_DIM = "#5b6472"
 
 _MOST_PROPERTIES = 3  # of an entity that are shown; all of them are its tooltip
 
@@ -30,12 +33,32 @@ class _Warning(Protocol):
     def hint(self) -> str | None: ...
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> str:
-    """Return a table; ``notes`` stand above it, as HTML."""
-    head = "".join(f"<th>{in_markup(name)}</th>" for name in columns)
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], kinds: Sequence[str] = ()) -> str:
+    """Return a table; ``kinds``: the columns' types, below their names."""
+    below = [f'<br/><small style="color:{_DIM};font-weight:normal">{in_markup(kind)}</small>' for kind in kinds]
+    names = zip(columns, below or [""] * len(columns), strict=True)
+    head = "".join(f"<th>{in_markup(name)}{kind}</th>" for name, kind in names)
     body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in rows)
-    caption = f"<caption>{'<br>'.join(notes)}</caption>" if notes else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def pages(columns: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str], more: bool) -> str:
+    """Return a table in pages, of which the first is open: they need no script, so they work wherever HTML is shown.
+
+    ``more``: whether there are rows beyond these.
+    """
+    if len(rows) <= _PAGE:
+        shown = table(columns, rows, kinds)
+    else:
+        parts = []
+        for first in range(0, len(rows), _PAGE):
+            part = rows[first : first + _PAGE]
+            name = f"rows {first + 1:,} to {first + len(part):,}"
+            is_open = ' open=""' if first == 0 else ""
+            parts.append(f"<details{is_open}><summary>{name}</summary>{table(columns, part, kinds)}</details>")
+        shown = "".join(parts)
+    found = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    return shown + f'<p style="color:{_DIM}"><small>{f"the first {found}" if more else found}</small></p>'
 
 
 def cell(value: Any, inside: bool = False) -> str:

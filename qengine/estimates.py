@@ -124,7 +124,8 @@ class Estimates:
             with limited_by(context):
                 yield counted
         except QengineError as error:
-            raise error.at(counted.text) from None
+            error.at(counted.text)
+            raise
         except KeyboardInterrupt:
             context.interrupt()
             raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None

@@ -187,6 +187,9 @@ class Result(GraphForms):
     ...         result.cancel()  # where the task is cancelled meanwhile; else nothing is left to stop
     """
 
+    shows_plan: ClassVar[bool] = False
+    """Whether it is the result of EXPLAIN or PROFILE, which is looked at as a plan."""
+
     def __init__(
         self,
         columns: tuple[str, ...],
@@ -222,6 +225,12 @@ class Result(GraphForms):
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return self._columns
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The columns' types as far as they are known before the query runs, by name; "ANY" where they aren't."""
+        known = self._types()
+        return {name: str(known[name]) if name in known else "ANY" for name in self._columns}
 
     # ------------------------------------------------------------ rows
 
@@ -433,12 +442,25 @@ class Result(GraphForms):
                 break
         return found[:rows], len(found) > rows
 
-    def _repr_html_(self) -> str:
-        from qengine import _html
+    def to_svg(self) -> str | None:
+        """Return a picture of the nodes, relationships and paths in the next rows, without consuming them.
 
-        rows, more = self.preview()
-        table = _html.table(self._columns, rows, [f"first {len(rows)} rows"] if more else [])
-        return table + _html.warnings(self.notices)
+        An SVG document of up to 2,000 elements; None where the rows hold no relationship.
+        """
+        from qengine.notebook.page import picture
+
+        return picture(self)
+
+    def _repr_html_(self) -> str:
+        """Return the next rows as a table in pages, the picture of what they hold, and the warnings."""
+        from qengine.notebook.page import html
+
+        return html(self)
+
+    def _ipython_display_(self) -> None:
+        from qengine.notebook.display import show
+
+        show(self)
 
     def __str__(self) -> str:
         """Return the next rows as a table that fits the terminal, without consuming them, and the warnings."""

@@ -18,7 +18,7 @@ from qengine.syntax import ast
 
 _REMARKS = {
     "options": ("The options behind CYPHER change nothing.", "Graph.query takes options of its own, as device."),
-    "planner": ("USING changes nothing: the optimizer chooses.", "Say how to match with a hint, as /*+ order(a, b) */."),
+    "planner": ("USING changes nothing: the optimizer chooses.", "Write a hint, as /*+ order(a, b) */."),
     "concurrent": ("CONCURRENT changes nothing: the transactions follow each other.", None),
     "graph": ("USE changes nothing: there is one graph.", "qengine.open(…) and Graph.from_csv(…) give one each."),
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from qengine._printable import escaped_in_json
-from qengine.cli.table import markdown_lines, table_lines
+from qengine.cli.table import markdown_lines, table_lines, vertical_lines
 from qengine.cli.terminal import Screen, Sink, room_of
 from qengine.cli.values import to_json, to_text
 from qengine.errors import QengineError
@@ -42,6 +42,10 @@ def write(result: Result, format: str, out: Sink, before: int = 0) -> int:
 
 def _table(result: Result, out: Sink) -> int:
     return _lines(result, lambda rows: table_lines(result.columns, rows, room_of(out)), out)
+
+
+def _vertical(result: Result, out: Sink) -> int:
+    return _lines(result, lambda rows: vertical_lines(result.columns, rows), out)
 
 
 def _markdown(result: Result, out: Sink) -> int:
@@ -114,6 +118,7 @@ def _arrow(result: Result, out: Sink) -> int:
 
 FORMATS: dict[str, Writer] = {
     "table": _table,
+    "vertical": _vertical,
     "csv": _csv,
     "json": _json,
     "jsonl": _jsonl,

@@ -11,7 +11,6 @@ from logging import NullHandler, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qengine import __version__
 from qengine._nearest import nearest
 from qengine.cli.arguments import GRAPH_HELP, Parser, add_limits, parameter
 from qengine.cli.lean import import_less
@@ -26,7 +25,7 @@ EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = ("calibrate", "estimate", "qerror", "warmup")  # modules beside this one; anything else is a graph
-_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "arrow")
+_FORMATS = ("table", "vertical", "csv", "json", "jsonl", "markdown", "arrow")
 _EPILOG = """examples:
   qengine --demo                               open a shell on a graph of the world's countries
   qengine mygraph -c "MATCH (n) RETURN count(*)"
@@ -74,8 +73,21 @@ def parser() -> Parser:
     add_limits(found)
     found.add_argument("--spill-directory", metavar="DIR", help="where rows beyond the memory limit go meanwhile")
     found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
-    found.add_argument("--version", action="version", version=f"qengine {__version__}")
+    found.add_argument("--version", action=_Version, help="tell the version, the build, the GPU, and leave")
     return found
+
+
+class _Version(argparse.Action):
+    """Prints what is running, which takes a moment to find out."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from qengine.cli.version import version_text
+
+        print(version_text())
+        parser.exit()
 
 
 def command() -> int:

@@ -44,6 +44,16 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], room: int
         yield f"{len(names)} columns ({len(shown) - 1} shown)"
 
 
+def vertical_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield a line for each value, for rows too wide for a table: nothing is cut; a line with a number begins a row."""
+    names = [printable_line(name) for name in columns]
+    widest = max(map(width, names), default=0)
+    for number, row in enumerate(rows, 1):
+        yield f"── {number} ──"
+        for name, value in zip(names, row, strict=True):
+            yield f"{' ' * (widest - width(name))}{name}: {_cell(value)}"
+
+
 def markdown_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a Markdown table."""
     yield "| " + " | ".join(_escaped(printable_line(name)) for name in columns) + " |"

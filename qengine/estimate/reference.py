@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from qengine.errors import SemanticError
+from qengine.errors import ExecutionError, QengineError, SemanticError
 from qengine.estimate.kernel import philox
 from qengine.estimate.result import Sums
 from qengine.exec.view import ExecView, MaskProvider
@@ -208,6 +208,8 @@ class ReferenceSampler:
     ------
     SemanticError
         Where a method of the estimator returns what it must not.
+    ExecutionError
+        ``EstimatorFailed`` where one raises an error, which is its ``__cause__``.
     """
 
     batch = 256
@@ -264,14 +266,16 @@ class ReferenceSampler:
 
 
 def _refined(estimator: Estimator, step: Step) -> Sequence[Place]:
-    found = estimator.refine(step)
+    with _Named(estimator, "refine"):
+        found = estimator.refine(step)
     if not isinstance(found, Sequence | np.ndarray) or isinstance(found, str | bytes):
         raise _wrong(estimator, "refine", found, "a sequence of places", "step.admitted")
     return found
 
 
 def _sampled(estimator: Estimator, step: Step, refined: Sequence[Place], choose: Choose) -> tuple[Place, float]:
-    found = estimator.sample(step, refined, choose)
+    with _Named(estimator, "sample"):
+        found = estimator.sample(step, refined, choose)
     if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Place):
         raise _wrong(estimator, "sample", found, "a place and its probability", "refined[k], 1 / len(refined)")
     probability = found[1]
@@ -282,10 +286,32 @@ def _sampled(estimator: Estimator, step: Step, refined: Sequence[Place], choose:
 
 
 def _validated(estimator: Estimator, step: Step, place: Place) -> bool:
-    found = estimator.validate(step, place)
+    with _Named(estimator, "validate"):
+        found = estimator.validate(step, place)
     if not isinstance(found, bool | np.bool_):
         raise _wrong(estimator, "validate", found, "True or False", "step.admits(place)")
     return bool(found)
+
+
+class _Named:
+    """Says of an error in a method of an estimator whose it is; entered for each place of a sample, so it is light."""
+
+    __slots__ = ("_estimator", "_method")
+
+    def __init__(self, estimator: Estimator, method: str) -> None:
+        self._estimator, self._method = estimator, method
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, QengineError):
+            where = f"{type(self._estimator).__name__}.{self._method}"
+            raise ExecutionError(
+                f"{where} failed: {type(error).__name__}: {error}",
+                code="EstimatorFailed",
+                hint="What it raised is this error's __cause__.",
+            ) from error
 
 
 def _wrong(estimator: Estimator, method: str, found: object, wanted: str, example: str) -> SemanticError:

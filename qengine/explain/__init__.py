@@ -66,6 +66,12 @@ class Explanation:
         return with_values(self._planned, self._values) if self._values else self._planned
 
     @property
+    def undirected_types(self) -> frozenset[str]:
+        """The relationship types without a direction, of the graph that the plan is for."""
+        known = map(self._catalog.relationship_type, self._catalog.relationship_types)
+        return frozenset(each.name for each in known if each is not None and each.undirected)
+
+    @property
     def root(self) -> Operator:
         """The operator that gives the result: of the careful plan if that is what was run."""
         careful = self.plan.careful
@@ -159,14 +165,22 @@ class Explanation:
 class PlanResult(Result):
     """The result of EXPLAIN and PROFILE: one row whose first column is the plan as text."""
 
+    shows_plan = True
+
     def __str__(self) -> str:
         rows, _ = self.preview()
         if len(rows) != 1:
             return super().__str__()
         return "\n".join([rows[0]["plan"], *(f"Warning: {line(notice)}" for notice in self.notices)])
 
-    def _repr_html_(self) -> str:
+    def to_svg(self) -> str:
         """Return the plan's picture; a profile's once the query has run, to its end if it hasn't yet."""
+        self.preview()
+        picture: str = self.plan.to_svg()
+        return picture
+
+    def _repr_html_(self) -> str:
+        """Return the picture of ``to_svg`` with what it means and the warnings."""
         self.preview()
         page: str = self.plan.to_html()
         return page

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import TracebackType
-from typing import Any
 
 from qengine._printable import printable_line
 
 _DELAY = 1.0  # seconds before a bar is worth showing
+_EVERY = 0.1  # seconds between two states of it
+_CELLS = 40
+_CLEAR = "\r\x1b[K"
 
 
 class Progress:
@@ -29,8 +32,7 @@ class Progress:
         self._done = 0.0
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
-        self._bar: Any = None
-        self._row: Any = None
+        self._drawn: float | None = None  # when it was last drawn
 
     def __enter__(self) -> Progress:
         if sys.stderr.isatty():
@@ -46,8 +48,8 @@ class Progress:
             return
         self._timer.cancel()
         self._timer.join()
-        if self._bar is not None:
-            self._bar.stop()
+        if self._drawn is not None:
+            self._write(_CLEAR)
 
     def advance(self, steps: float = 1.0) -> None:
         """Count steps, from any thread."""
@@ -61,15 +63,22 @@ class Progress:
 
     def _show(self, done: float) -> None:
         self._done = done
-        if self._bar is not None:
-            self._bar.update(self._row, completed=done)
+        if self._drawn is not None and time.monotonic() - self._drawn >= _EVERY:
+            self._draw()
 
     def _start(self) -> None:
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress as Bar
-
         with self._lock:
-            self._bar = Bar(console=Console(stderr=True), transient=True)
-            self._row = self._bar.add_task(escape(self._task), total=self._total, completed=self._done)
-            self._bar.start()
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        share = min(1.0, self._done / self._total) if self._total > 0 else 1.0
+        full = round(share * _CELLS)
+        self._write(f"{_CLEAR}{self._task} {'━' * full}{'─' * (_CELLS - full)} {share:4.0%}")
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):  # a terminal that has gone, or lacks the characters, is no reason to stop loading
+            pass

@@ -67,6 +67,26 @@ class Schema:
         entries = ((_html.Code(text), "" if count is None else f"{count:,}") for text, count in self._entries())
         return _html.table(("pattern", "count"), entries)
 
+    def to_text(self, *, counts: bool = False) -> str:
+        """Return the schema as a text for people and for language models that write queries.
+
+        Patterns of nodes with the types of their properties, patterns of relationships, and what there is to know of
+        directions and rules; ``counts``: how many there are of each, too.
+        """
+        lines = [
+            printable_line(text) + (f"  # {count:,}" if counts and count is not None else "")
+            for text, count in self._entries()
+        ]
+        first, last = len(self.nodes), len(lines) - len(self.rules)
+        undirected = ", ".join(printable_line(each.type) for each in self.relationships if each.undirected)
+        parts = [
+            ("Nodes and their properties:", lines[:first]),
+            ("Relationships and their properties:", lines[first:last]),
+            ("Types without a direction, written -[:TYPE]-:", [undirected] if undirected else []),
+            ("Indexes and constraints:", lines[last:]),
+        ]
+        return "\n\n".join("\n".join((title, *found)) for title, found in parts if found) or "an empty graph"
+
     def _entries(self) -> Iterator[tuple[str, int | None]]:
         """Yield a pattern for each label set and each pair of ends, with its count where it is the first of a type.
 

@@ -29,6 +29,7 @@ SHIPPED_TEXTS = ("grammar", "catalog", "kernels/include", "kernels/cuda")
 def run(*command: str | Path, cwd: Path) -> str:
     """Run a command away from this environment's path settings and return its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "QENGINE"))}
+    kept["SOURCE_DATE_EPOCH"] = "1764288000"  # which files in a wheel get as their time
     kept["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), kept["PATH"]])  # the environment's cmake and ninja
     done = subprocess.run(list(map(str, command)), cwd=cwd, env=kept, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
@@ -84,7 +85,8 @@ def test_one_tree_is_built_twice_at_the_same_time(source: Path, tmp_path: Path) 
     targets = [tmp_path / "one", tmp_path / "other"]
     with ThreadPoolExecutor(len(targets)) as pool:
         list(pool.map(lambda target: run(*pip, "--wheel-dir", target, source, cwd=tmp_path), targets))
-    assert [len(list(target.glob("*.whl"))) for target in targets] == [1, 1]
+    one, other = ([each.read_bytes() for each in target.glob("*.whl")] for target in targets)
+    assert len(one) == 1 and one == other, "built again, a wheel has the same bytes"
     assert not (source / "build").exists()
 
 
@@ -125,3 +127,23 @@ def test_an_installed_wheel_answers(installed: Path, tmp_path: Path) -> None:
     assert run(installed / "qengine", "--demo", "-c", query, "--format", "csv", cwd=tmp_path) == "triangles\n175\n"
     where = run(installed / "python", "-c", "import qengine; print(qengine.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(installed.parent)
+
+
+def test_a_strangers_first_minutes_are_those_of_the_quick_start(installed: Path, tmp_path: Path) -> None:
+    page = (CHECKOUT / "docs" / "pages" / "quick-start.md").read_text(encoding="utf-8")
+    script = tmp_path / "quick_start.py"
+    script.write_text(
+        "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)), encoding="utf-8"
+    )
+    out = run(installed / "python", "-X", "utf8", script, cwd=tmp_path)
+    assert "Mary 1831" in out and "Ada Mary Charles" in out and "Date('1852-11-27')" in out
+    assert (tmp_path / "people.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_few_packages_come_with_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
+        text = archive.read(name).decode()
+        assert [each for each in archive.namelist() if each.endswith("licenses/LICENSE")]
+    needed = set(re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", text, re.MULTILINE))
+    assert needed - {"numpy", "pyarrow"} == {"lark", "prompt_toolkit", "tzdata", "wcwidth"}

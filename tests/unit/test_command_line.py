@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ QUERY = "UNWIND [[1, 'a'], [2, null]] AS row RETURN row[0] AS number, row[1] AS 
     [
         ("csv", "number,text\n1,a\n2,\n"),
         ("jsonl", '{"number": 1, "text": "a"}\n{"number": 2, "text": null}\n'),
+        ("vertical", "── 1 ──\nnumber: 1\n  text: a\n── 2 ──\nnumber: 2\n  text: null\n"),
         ("markdown", "| number | text |\n|---|---|\n| 1 | a |\n| 2 | null |\n"),
         (
             "table",
@@ -391,3 +393,12 @@ def test_transactions_in_the_wrong_order(capsys: pytest.CaptureFixture[str], scr
     assert status == 1
     assert f"hint: {hint}" in errors
     assert ("what it did was taken back" in errors) == script.startswith(":begin")
+
+
+def test_the_version_tells_the_build_and_what_it_runs_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main(["--version"])
+    lines = capsys.readouterr().out.splitlines()
+    assert raised.value.code == 0 and lines[0] == f"qengine {qengine.__version__}"
+    assert re.fullmatch(r"build +[0-9a-f]{12} of a (checkout|wheel), vector instructions: .+", lines[1])
+    assert lines[2].startswith("GPU ") and "PyArrow" in lines[4]

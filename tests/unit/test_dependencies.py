@@ -17,6 +17,7 @@ OPTIONAL = {
     "cupy",
     "cuda",
     "matplotlib",
+    "IPython",
 }  # the user's, or an extra's: imported where they are asked for
 
 

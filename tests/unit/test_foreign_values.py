@@ -174,3 +174,10 @@ def test_a_list_that_holds_itself_is_refused(empty: Graph) -> None:
 def test_a_set_finds_what_is_in_it() -> None:
     graph = Graph.from_records([{"id": k, "properties": {"k": k}} for k in range(5)])
     assert graph.query("MATCH (n) WHERE n.k IN $ks RETURN count(*)", {"ks": {1, 3, 9}}).value() == 2
+
+
+@pytest.mark.parametrize("value", [2**63, [1] * 20 + [2**63], {"deep": [-(2**63) - 1]}])
+def test_an_integer_of_more_than_64_bits_is_refused_by_the_name_of_its_parameter(value: object) -> None:
+    with pytest.raises(ExecutionError, match=r"\$n holds an integer of more than 64 bits") as raised:
+        Graph().query("RETURN $n", {"n": value}).fetchall()
+    assert raised.value.code == "IntegerOverflow" and "string or a float" in str(raised.value.hint)

@@ -9,6 +9,7 @@ import pytest
 
 import qengine
 from qengine import Graph, QengineError
+from qengine.notebook.display import bundles
 
 WORLD = Path(__file__).resolve().parents[2] / "examples" / "world"
 
@@ -39,8 +40,40 @@ def test_paths_and_lists_of_nodes_are_short(world: Graph) -> None:
     assert "{one: 'x', none: null}true1.5" in text and len(result.fetchall()) == 1
 
 
-def test_a_table_says_that_there_are_more_rows(world: Graph) -> None:
-    assert "first 20 rows" in shown(world.query("MATCH (c:Country) RETURN c.name")._repr_html_())
+def test_a_table_has_pages_and_says_whether_there_are_more_rows(world: Graph) -> None:
+    html = world.query("MATCH (c:Country) RETURN c.name")._repr_html_()
+    assert html.count("<details") == 10 and html.count('<details open="">') == 1
+    text = shown(html)
+    assert "rows 1 to 20" in text and "rows 181 to 198" in text and text.endswith("198 rows")
+    result = world.query("MATCH (c:City) RETURN c.name")
+    assert shown(result._repr_html_()).endswith("the first 200 rows") and len(result.fetchall()) == 1528
+    assert "<details" not in world.query("UNWIND range(1, 20) AS x RETURN x")._repr_html_()
+
+
+def test_columns_have_their_types(world: Graph) -> None:
+    result = world.query("UNWIND [1, 'a'] AS x MATCH (c:Country {id: 'PE'}) RETURN x, c, c.name AS name, null AS none")
+    assert result.types == {"x": "ANY", "c": "NODE", "name": "STRING", "none": "NULL"}
+    html = result._repr_html_()
+    assert "INTEGER | STRING" in html and "NODE" in html and "STRING</small>" in html
+
+
+def test_a_result_shows_its_graph_as_a_picture_above_the_table(world: Graph) -> None:
+    html = world.query("MATCH p = (:Country {id: 'PT'})-[:borders]-() RETURN p")._repr_html_()
+    ET.fromstring(f"<div>{html}</div>")
+    assert html.index("<svg") < html.index("<table") and "<script" not in html
+
+
+def test_ipython_gets_the_picture_as_an_output_of_its_own(world: Graph) -> None:
+    picture, table = bundles(world.query("MATCH p = (:Country {id: 'PT'})-[:borders]-() RETURN p"))
+    assert picture["image/svg+xml"].startswith("<svg") and "<svg" not in table["text/html"]
+    assert "│ p " in table["text/plain"]
+    (plan,) = bundles(world.query("PROFILE MATCH (c:Country) RETURN count(*)"))
+    assert "<svg" in plan["image/svg+xml"] and "q-error" in plan["text/plain"]
+    plan, warnings = bundles(world.query("EXPLAIN MATCH (c:Contry) RETURN c"))
+    assert "Did you mean" in warnings["text/html"]
+    graph = Graph()
+    (changed,) = bundles(graph.query("CREATE (:A)"))
+    assert "1 node created" in changed["text/html"]
 
 
 def test_graphs_and_schemas_are_tables(world: Graph) -> None:

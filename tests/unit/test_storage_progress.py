@@ -28,11 +28,13 @@ def test_a_long_task_shows_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setattr(progress, "_DELAY", 0.0)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "_EVERY", 0.0)
     with progress.Progress("Reading", 10) as bar:
         bar.advance(4)
         wait_for("Reading", stream)
         bar.reach(9)
         wait_for("90%", stream)
+    assert stream.getvalue().endswith("\r\x1b[K"), "it is gone at the end"
 
 
 def test_a_short_task_and_one_without_a_terminal_show_nothing(monkeypatch):

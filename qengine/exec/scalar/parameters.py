@@ -85,7 +85,7 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if value is None or kind is str or kind is float or kind is bool or isinstance(value, Temporal | Point):
         return value
     if kind is int:
-        return checked(value)
+        return _integer(value, name)
     if isinstance(value, Temporal):
         return value
     if isinstance(value, list | tuple):
@@ -118,6 +118,16 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if isinstance(value, Sequence | Set | ValuesView) and not isinstance(value, _BYTES):
         return [_converted(item, name, given) for item in value]
     raise _refused(value, name)
+
+
+def _integer(value: int, name: str) -> int:
+    """Return an integer that fits 64 bits."""
+    try:
+        return checked(value)
+    except ExecutionError as error:
+        raise ExecutionError(
+            f"${name} holds an integer of more than 64 bits.", code=error.code, hint="Give it as a string or a float."
+        ) from None
 
 
 def _items(items: Sequence[Any], name: str, given: list[Given]) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qengine import Graph, QueryTimeout, SemanticError, Unsupported
+from qengine import ExecutionError, Graph, QueryTimeout, SemanticError, Unsupported
 from qengine.estimate import Estimate, Estimator
 from qengine.estimate.reference import Alley, Choose, Place, Step
 from tests.unit.test_command_line import WORLD
@@ -207,3 +207,13 @@ def test_the_repr_of_an_estimate_has_the_digits_that_say_something() -> None:
         "upper_bound=3463, seconds=0.01235, device='cpu', seed=7)"
     )
     assert "value=123456789," in repr(Estimate(123456789.0, 1.0, math.inf, 0, 0, "exact", True, 1.0, 0.1))
+
+
+def test_an_error_in_an_estimator_names_the_class_and_the_method(world: Graph) -> None:
+    class Broken(FirstOfAll):
+        def refine(self, step: Step) -> Sequence[Place]:
+            raise KeyError("degree")
+
+    with pytest.raises(ExecutionError, match=r"Broken\.refine failed: KeyError: 'degree'") as raised:
+        world.estimate(QUERY, method=Broken(), samples=5, seed=1)
+    assert isinstance(raised.value.__cause__, KeyError) and raised.value.code == "EstimatorFailed"

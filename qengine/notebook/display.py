@@ -1,0 +1,46 @@
+"""Shows results in IPython: pictures as outputs of their own, which exported documents and code hosts show, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
+
+from qengine import _html
+from qengine.notebook.page import Shown, table
+
+__all__ = ["bundles", "show"]
+
+
+class _Drawn(Shown, Protocol):
+    """A ``Result`` that may be drawn."""
+
+    shows_plan: ClassVar[bool]
+
+    def to_svg(self) -> str | None:
+        """Return the picture."""
+
+
+def bundles(result: _Drawn) -> Iterator[dict[str, str]]:
+    """Yield what a notebook shows of a result: for each output its forms by MIME type."""
+    drawn = result.to_svg()
+    if result.shows_plan:
+        yield {"text/plain": str(result), "image/svg+xml": drawn or ""}
+        if notes := _html.warnings(result.notices):
+            yield {"text/plain": "", "text/html": notes}
+        return
+    if drawn:
+        yield {"text/plain": "(a picture)", "image/svg+xml": drawn}
+    if result.columns or result.stats.changes is not None:
+        yield {"text/plain": str(result), "text/html": table(result)}
+
+
+def show(result: _Drawn) -> None:
+    """Show a result as the outputs of a cell; in a terminal as its table."""
+    from IPython.core.getipython import get_ipython
+    from IPython.display import display
+
+    if not hasattr(get_ipython(), "kernel"):
+        print(result)
+        return
+    for bundle in bundles(result):
+        display(bundle, raw=True)
