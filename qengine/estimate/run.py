@@ -124,7 +124,10 @@ def _estimation(
     masks = Masks(Runtime(store, context))
     plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
     target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
-    if request.method != "exact" and not isinstance(request.method, Estimator | DeviceEstimator):
+    own = isinstance(request.method, Estimator | DeviceEstimator)
+    if (
+        request.method != "exact" and not own and _device_for(request, target) == "cpu"
+    ):  # a device has the graph's lists
         most = _FEW_RELATIONSHIPS
         if request.budget_ms is not None:
             most = min(most, int(_FEW_PER_MS * request.budget_ms))

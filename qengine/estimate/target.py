@@ -50,8 +50,8 @@ class Target:
 
     ``search``: without seeds, over ``Unit``; every level is sampled. ``tail``: a plan over ``Argument(columns)``, None
     where nothing follows. ``ones``: columns of ``columns`` that hold 1. ``weight``: the tail's column that says how
-    often a row counts. ``few``: relationships whose conditions leave few of them. The count is the expected weight times
-    ``search.orbits``.
+    often a row counts. ``few``: relationships whose conditions leave few of them. The count is the expected weight
+    times ``search.orbits``.
     """
 
     search: Search

@@ -125,6 +125,14 @@ class Sample:
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are kept; values aside."""
+        columns = [each for each in list(self._columns.values()) if each is not None]
+        found = sum(ids.nbytes for ids, _ in self._elements.values())
+        found += sum(each.codes.nbytes + (0 if each.numbers is None else each.numbers.nbytes) for each in columns)
+        return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
+
     def column(self, element: str, key: str) -> SampledColumn | None:
         """Return a property of an element, None where its values can't be compared."""
         known = element, key
@@ -162,6 +170,11 @@ class Samples:
     def __init__(self, store: GraphStore) -> None:
         self._store = store
         self._known: LruCache[Sample] = LruCache(_MOST)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of all samples that are kept."""
+        return sum(sample.nbytes for _, sample in self._known.items())
 
     def nodes(self, labels: LabelExpr | None) -> Sample:
         """Return a sample of the nodes that satisfy a label expression."""

@@ -385,7 +385,7 @@ class Statistics:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that are kept; what is told of labels, types and properties aside."""
-        return self._together.nbytes
+        return self._together.nbytes + self.samples.nbytes
 
     def known_pairs(self) -> list[tuple[tuple[int, Direction], dict[tuple[int, int], PairCounts]]]:
         """Return what is counted by now between label groups: by type and direction."""

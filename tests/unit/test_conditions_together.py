@@ -159,7 +159,9 @@ def test_samples_of_large_labels_and_types_are_a_part() -> None:
     graph = Graph.from_records(nodes, edges)
     store = graph._store
     sample = store.node_sample(None)
+    before = store.statistics.nbytes
     assert sample.size == 4096 and abs(sample.column("node", "x").compare("=", 3).mean() - 1 / 7) < 0.02
+    assert store.statistics.nbytes >= before + 4096 * 12  # codes and numbers
     between = store.relationship_sample("R", "A", "B", both=False)
     rows = {"a": (between, "start"), "r": (between, "relationship"), "b": (between, "end")}
     assert 0 < between.size <= 4096 and set(rows) == {"a", "r", "b"}
