@@ -182,6 +182,7 @@ RECURSIVE = [
             "labels",
             "patterns",
             "procedures",
+            "quantified",
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
