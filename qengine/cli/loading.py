@@ -1,8 +1,9 @@
-"""Loads whatever a path names: a saved graph, a folder of tables, an edge list, a graph file."""
+"""Loads whatever a path names: a saved graph, a folder of tables, an edge list, a graph file, a script."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qengine.cli.terminal import warn
@@ -10,6 +11,13 @@ from qengine.errors import LoadingWarning, Notice, StorageError
 from qengine.graph import Graph
 
 _FILES = "nodes_<Label>.csv|parquet and rels_<Src>_<TYPE>_<Dst>.csv|parquet"
+_LOADERS: Mapping[str, Callable[[Path], Graph]] = {
+    ".graph": Graph.from_graph_file,
+    ".cypher": Graph.from_cypher,
+    ".cql": Graph.from_cypher,
+    ".graphml": Graph.from_graphml,
+    ".gexf": Graph.from_gexf,
+}
 _TABLES = (".parquet", ".arrow", ".feather", ".json", ".jsonl")
 
 
@@ -44,14 +52,16 @@ def _load(path: str) -> Graph:
     if place.is_dir():
         if (place / "manifest.json").is_file():
             return Graph.open(place)
+        if (place / "copy.cypher").is_file():
+            return Graph.from_kuzu(place)
         if any(place.glob("*.parquet")):
             return Graph.from_parquet(place)
         if any(place.glob("*.csv")):
             return Graph.from_csv(place)
         raise StorageError(f"{path}: the folder holds no graph", hint="Put manifest.json (a saved graph) there, "
                            f"or {_FILES}.")  # fmt: skip
-    if place.suffix == ".graph":
-        return Graph.from_graph_file(place)
+    if place.suffix in _LOADERS:
+        return _LOADERS[place.suffix](place)
     if place.suffix.lower() in _TABLES or place.name.startswith(("nodes_", "rels_")):
         raise StorageError(f"{path}: this is one file of a graph", hint="Give its folder, with manifest.json (a saved "
                            f"graph) or {_FILES}.")  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -144,46 +144,89 @@ def from_jsonl(path: Path, undirected: Iterable[str] = ()) -> GraphStore:
 
 
 def _read(path: Path) -> Records:
-    records = Records(str(path))
-    for number, found in _objects(path):
-        try:
-            kind = found.get("type")
-            if kind == "node":
-                records.node(str(found["id"]), tuple(found.get("labels") or ()), _properties(found))
-            elif kind == "relationship":
-                start, end = str(found["start"]["id"]), str(found["end"]["id"])
-                one_way = found.get("directed", True)
-                records.relationship(found["label"], start, end, _properties(found), undirected=not one_way)
-            else:
-                raise StorageError(f"{kind!r:.40} is neither a node nor a relationship")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise StorageError(f"{path}: object {number} lacks {error}", hint=_HINT) from None
-        except (StorageError, ExecutionError, ValueError) as error:
-            message = error.message if isinstance(error, StorageError | ExecutionError) else error
-            raise StorageError(f"{path}: object {number}: {message}", hint=_HINT) from None
+    records, number = Records(str(path)), 0
+    for block in _blocks(path):
+        if not _add_plain(records, block):
+            for place, found in enumerate(block, number + 1):
+                _add(records, found, f"{path}: object {place}")
+        number += len(block)
     return records
 
 
-def _objects(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the objects of a file with their numbers, from 1."""
+def _add_plain(records: Records, block: Sequence[Any]) -> bool:
+    """Add objects together; tell whether that could be done: they are as they should be, and values mean themselves."""
+    try:
+        nodes = [found for found in block if found["type"] == "node"]
+        links = [found for found in block if found["type"] == "relationship"]
+        if len(nodes) + len(links) < len(block) or any("types" in found for found in block):
+            return False
+        of_nodes, of_links = ([found.get("properties") or {} for found in own] for own in (nodes, links))
+        if any(type(each) is dict or type(each) is list for own in (*of_nodes, *of_links) for each in own.values()):
+            return False
+        keys = [str(found["id"]) for found in nodes]
+        labels = [tuple(found.get("labels") or ()) for found in nodes]
+        starts, ends = ([str(found[end]["id"]) for found in links] for end in ("start", "end"))
+        kinds = [(found["label"], not found.get("directed", True)) for found in links]
+    except (KeyError, TypeError, AttributeError):
+        return False
+    if len(set(labels)) == 1:
+        records.nodes(labels[0], keys, of_nodes)
+    else:
+        for node in zip(labels, keys, of_nodes, strict=True):
+            records.nodes(node[0], node[1:2], node[2:])
+    if len(set(kinds)) == 1:
+        records.relationships(*kinds[0], starts, ends, of_links)
+    else:
+        for kind, start, end, properties in zip(kinds, starts, ends, of_links, strict=True):
+            records.relationships(*kind, [start], [end], [properties])
+    return True
+
+
+def _add(records: Records, found: Any, place: str) -> None:
+    """Add what an object holds.
+
+    Raises
+    ------
+    StorageError
+        For an object of another form.
+    """
+    try:
+        kind = found.get("type")
+        if kind == "node":
+            records.node(str(found["id"]), tuple(found.get("labels") or ()), _properties(found))
+        elif kind == "relationship":
+            start, end = str(found["start"]["id"]), str(found["end"]["id"])
+            one_way = found.get("directed", True)
+            records.relationship(found["label"], start, end, _properties(found), undirected=not one_way)
+        else:
+            raise StorageError(f"{kind!r:.40} is neither a node nor a relationship")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise StorageError(f"{place} lacks {error}", hint=_HINT) from None
+    except (StorageError, ExecutionError, ValueError) as error:
+        message = error.message if isinstance(error, StorageError | ExecutionError) else error
+        raise StorageError(f"{place}: {message}", hint=_HINT) from None
+
+
+def _blocks(path: Path) -> Iterator[list[Any]]:
+    """Yield the objects of a file, some thousand at a time."""
     number = 0
     with path.open("rb") as file:
         try:
             first = file.read(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")
             file.seek(0)
             if first[:1] == b"[" or first.startswith((b'{"nodes"', b"{\n", b"{\r")):
-                yield from enumerate(_whole(json.loads(file.read().decode("utf-8-sig"))), 1)
+                yield _whole(json.loads(file.read().decode("utf-8-sig")))
                 return
             while lines := file.readlines(1 << 20):
                 text = b",".join(line for line in lines if line.strip()).removeprefix(b"\xef\xbb\xbf")
-                for found in json.loads(b"[" + text + b"]"):
-                    number += 1
-                    yield number, found
+                block = json.loads(b"[" + text + b"]")
+                number += len(block)
+                yield block
         except ValueError as error:
             raise StorageError(f"{path}: after object {number} it is no JSON: {error}", hint=_HINT) from None
 
 
-def _whole(found: Any) -> Iterable[Any]:
+def _whole(found: Any) -> list[Any]:
     """Return the objects of a file that is one array, or one object with nodes and relationships."""
     if isinstance(found, dict) and "nodes" in found:
         nodes, links = found["nodes"], found.get("rels") or found.get("relationships") or ()

@@ -57,6 +57,26 @@ class Records:
         own.keys.append(key)
         own.properties.append(properties)
 
+    def nodes(self, labels: tuple[str, ...], keys: Sequence[Hashable], properties: Sequence[Properties]) -> None:
+        """Add nodes with the same labels."""
+        own = self._nodes.setdefault(labels, _Nodes())
+        own.keys += keys
+        own.properties += properties
+
+    def relationships(
+        self,
+        type: str,
+        undirected: bool,
+        start: Sequence[Hashable],
+        end: Sequence[Hashable],
+        properties: Sequence[Properties],
+    ) -> None:
+        """Add relationships of one type."""
+        own = self._links.setdefault((type, undirected), _Links())
+        own.start += start
+        own.end += end
+        own.properties += properties
+
     def relationship(
         self, type: str, start: Hashable, end: Hashable, properties: Properties, *, undirected: bool = False
     ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from qengine import Date, Duration, Graph, LoadingWarning, LocalDateTime, Point, StorageError
+from qengine.cli.loading import load
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "formats"
 
@@ -165,3 +166,12 @@ def test_kuzus_export_loads_unmodified(format: str) -> None:
 def test_a_folder_that_is_not_kuzus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"schema.cypher: it can't be read"):
         Graph.from_kuzu(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["networkx.graphml", "networkx.gexf", "kuzu_csv", "movies", "script.cypher"])
+def test_the_command_loads_what_its_path_names(name: str, tmp_path: Path) -> None:
+    path = DATA / name
+    if name == "script.cypher":
+        path = tmp_path / name
+        path.write_text("CREATE (:A)-[:R]->(:B)")
+    assert load(str(path)).relationship_count > 0
