@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import fields
 
 from qengine._frozen import frozen, replace
-from qengine.binder.binding import RELATIONSHIP_TYPE, Binding
-from qengine.binder.labels import bind_labels, is_dynamic
+from qengine.binder.binding import Binding
 from qengine.plan.expr import Call, Expr, ListComprehension, Literal, Quantifier, Subquery, Variable
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables, preorder, substitute
@@ -123,10 +122,15 @@ def _needs_both_ends(
 
 def _undirected(binding: Binding, types: ast.LabelExpression | None) -> bool:
     """Tell whether a relationship may be of a type without a direction."""
-    admitted = None if types is None or is_dynamic(types) else bind_labels(binding, types, (RELATIONSHIP_TYPE,))
     infos = map(binding.catalog.relationship_type, binding.catalog.relationship_types)
-    undirected = (info.name for info in infos if info is not None and info.undirected)
-    return any(admitted is None or admitted.admits(frozenset((name,))) for name in undirected)
+    return any(info is not None and info.undirected and _may_be(types, info.name) for info in infos)
+
+
+def _may_be(types: ast.LabelExpression | None, name: str) -> bool:
+    """Tell whether a type may satisfy a label expression: anything but names and disjunctions of them may hold."""
+    if isinstance(types, ast.LabelDisjunction):
+        return any(_may_be(each, name) for each in types.args)
+    return not isinstance(types, ast.LabelName) or types.name == name
 
 
 def _holds(node: object, test: Callable[[ast.Ast], bool]) -> bool:

@@ -88,3 +88,11 @@ def test_group_variables_are_null_where_an_optional_match_finds_nothing() -> Non
     assert [tuple(row) for row in GRAPH.query("OPTIONAL MATCH (x:None) ((a)-->(b)){2} (y) RETURN a, b")] == [
         (None, None)
     ]
+
+
+def test_a_condition_that_can_fail_is_asked_of_the_ends_that_are_found_alone() -> None:
+    graph = Graph()
+    graph.query("CREATE (:N {x: 1})-[:R]->(:N {x: 2})-[:R]->(:N {x: 3}), (:N {x: 0})")
+    text = "MATCH (a:N) ((u)-->(v)-->(w)){1,2} (b:N) WHERE 6 / b.x > 1 RETURN b.x"
+    for device in ("cpu", "reference"):
+        assert [tuple(row) for row in graph.query(text, device=device)] == [(3,)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import IntArray, NodeColumn, vertex_ids
-from qengine.exec.common.operators.repeat_shortest import Selection, reachable, shortest_walks
+from qengine.exec.common.operators.repeat_shortest import Levels, Selection, shortest_walks
 from qengine.exec.common.operators.stage import Build, Stage, numbered, rows_of
 from qengine.plan import physical
 from qengine.plan.pattern import PathMode, PathSelector
@@ -141,23 +141,23 @@ class _Repeated:
         """Yield the input rows joined with their selected walks, at least ``wanted`` at a time but for the last."""
         operator, runtime = self.operator, self.runtime
         trail = operator.mode is not PathMode.WALK
-        relationships = sum(kind.count for kind in runtime.store.types)
-        selection = Selection(selector, operator.minimum, operator.maximum, trail, relationships)
+        store = runtime.store
+        relationships = sum(kind.count for kind in store.types)
+        selection = Selection(selector, operator.minimum, operator.maximum, trail, relationships, store.vertex_count)
         with runtime.memory.holding("Repeat") as holding:
             for row, start in enumerate(self.starts):
                 target = None if self.targets is None else self.targets[row]
                 if start < 0 or (target is not None and target < 0):
                     continue
-                graph = reachable(start, self._ways_of, operator.maximum)
-                holding.set(_WAY_BYTES * self.ways.kept)
-                ends = {start, *(way.vertices[-1] for ways in graph.values() for way in ways)}  # type: ignore[attr-defined]
-                forbidden = self._forbidden(row)
-                for end in [target] if target is not None else sorted(ends):
+                levels = Levels(start, self._ways_of)
+                forbidden, none = self._forbidden(row), frozenset[int]()
+                ends = [target] if target is not None else sorted(levels.within(operator.maximum))
+                for end in ends:
                     if target is None and not _admits(self.ends, end):
                         continue
-                    found = shortest_walks(start, end, graph, selection, runtime.context.check)
-                    none = frozenset[int]()
+                    found = shortest_walks(levels, end, selection, runtime.context.check)
                     self.found += [_Walk(row, end, each, 0, none, none) for each in found if forbidden.isdisjoint(each)]
+                    holding.set(_WAY_BYTES * (self.ways.kept + sum(map(len, found)) + len(self.found)))
                     if len(self.found) >= wanted:
                         yield from self._joined()
             if self.found:

@@ -1,18 +1,18 @@
 """The shortest walks of a ``Repeat`` between two vertices.
 
-Lengths are tried one after the other. ``exact[k]`` has the vertices from which the end is k repetitions away, if
-relationships may repeat: a walk of length n stays in ``exact[n - i]`` after repetition i, so few are begun in vain.
+Lengths are tried one after the other. A walk of length n is at a vertex of the start's level i after repetition i, and
+n - i repetitions away from the end: so few are begun in vain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 
 from qengine._frozen import frozen
 from qengine.plan.pattern import PathSelector
 
-__all__ = ["Reachable", "Selection", "reachable", "shortest_walks"]
+__all__ = ["Levels", "Selection", "shortest_walks"]
 
 Way = tuple[tuple[int, ...], tuple[int, ...]]
 """One repetition: its relationships, and the vertex behind each."""
@@ -20,88 +20,93 @@ Way = tuple[tuple[int, ...], tuple[int, ...]]
 Walk = tuple[int, ...]
 """The relationships of a walk."""
 
-Reachable = Mapping[int, Sequence[Way]]
-"""The ways from each vertex that is reached from some start."""
-
 
 @frozen
 class Selection:
-    """Which walks are wanted: ``trail``: no relationship comes twice; ``most``: as many repetitions, None for any."""
+    """Which walks are wanted: ``trail``: no relationship comes twice. ``relationships``, ``vertices``: of the graph."""
 
     selector: PathSelector
     minimum: int
     maximum: int | None
     trail: bool
-    relationships: int  # of the graph
+    relationships: int
+    vertices: int
 
 
-def reachable(start: int, ways: Callable[[Sequence[int]], Mapping[int, Sequence[Way]]], most: int | None) -> Reachable:
-    """Return the ways from all vertices that ``most`` repetitions lead to from a start; None for any number."""
-    found: dict[int, Sequence[Way]] = {}
-    level = [start]
-    while level and (most is None or most > 0):
-        known = ways(level)
-        found.update((vertex, known[vertex]) for vertex in level)
-        level = list(dict.fromkeys(way[1][-1] for vertex in level for way in found[vertex]))
-        level = [vertex for vertex in level if vertex not in found]
-        most = None if most is None else most - 1
-    return found
+class Levels:
+    """The vertices that exactly so many repetitions lead to from a start, found level by level when asked for.
+
+    ``ways``: returns the ways from vertices.
+    """
+
+    def __init__(self, start: int, ways: Callable[[Sequence[int]], Mapping[int, Sequence[Way]]]) -> None:
+        self.start = start
+        self.seen = {start}
+        self.closed = False  # no level will have another vertex
+        self.known: dict[int, Sequence[Way]] = {}
+        self._ways = ways
+        self._levels: list[Set[int]] = [{start}]
+
+    def __getitem__(self, number: int) -> Set[int]:
+        while len(self._levels) <= number:
+            new = [vertex for vertex in self._levels[-1] if vertex not in self.known]
+            if new:
+                found = self._ways(new)
+                self.known.update((vertex, found[vertex]) for vertex in new)
+            level = {way[1][-1] for vertex in self._levels[-1] for way in self.known[vertex]}
+            self.closed = self.closed or level <= self.seen
+            self.seen |= level
+            self._levels.append(level)
+        return self._levels[number]
+
+    def within(self, most: int | None) -> Set[int]:
+        """Return all vertices that up to so many repetitions lead to, the start with them; None: any number."""
+        number = 0
+        while not self.closed and (most is None or number < most):
+            number += 1
+            _ = self[number]
+        return self.seen
 
 
-def shortest_walks(
-    start: int, end: int, graph: Reachable, selection: Selection, check: Callable[[], None]
-) -> list[Walk]:
-    """Return the walks from ``start`` to ``end`` that are selected.
+def shortest_walks(levels: Levels, end: int, selection: Selection, check: Callable[[], None]) -> list[Walk]:
+    """Return the walks from the start of ``levels`` to ``end`` that are selected.
 
     Parameters
     ----------
-    graph
-        What ``reachable`` gives for ``start``.
     check
         Raises where the execution must stop.
     """
-    before: dict[int, set[int]] = {}
-    for vertex, ways in graph.items():
-        for way in ways:
-            before.setdefault(way[1][-1], set()).add(vertex)
     selector, minimum = selection.selector, selection.minimum
     # The shortest of all meets no vertex between repetitions twice: what lies between could be cut out.
     simple = minimum <= 1 and selector.count == 1
-    bound = selection.relationships if selection.trail else minimum + selector.count * (len(before) + 1)
-    if simple:
-        bound = min(bound, len(before) + 1)
-    if selection.maximum is not None:
-        bound = min(bound, selection.maximum)
-    exact: list[set[int]] = [{end}]
+    bound = selection.relationships if selection.trail else minimum + selector.count * (selection.vertices + 1)
+    bound = bound if selection.maximum is None else min(bound, selection.maximum)
     found: list[Walk] = []
     left = selector.count
-    for length in range(bound + 1):
+    length = 0
+    while length <= bound and left:
         check()
-        if length:
-            exact.append({one for vertex in exact[-1] for one in before.get(vertex, ())})
-        if not exact[-1]:
+        level = levels[length]
+        if not level or (levels.closed and (end not in levels.seen or (simple and length > len(levels.seen)))):
             break
-        if length < minimum or start not in exact[-1]:
-            continue
-        these = _of_length(start, length, graph, exact, check, trail=selection.trail, simple=simple)
-        more = list(these if selector.groups else islice(these, left))
-        found += more
-        left -= min(1, len(more)) if selector.groups else len(more)
-        if not left:
-            break
+        if length >= minimum and end in level:
+            these = _of_length(levels, end, length, check, trail=selection.trail, simple=simple)
+            more = list(these if selector.groups else islice(these, left))
+            found += more
+            left -= min(1, len(more)) if selector.groups else len(more)
+        length += 1
     return found
 
 
 def _of_length(
-    start: int,
-    length: int,
-    graph: Reachable,
-    exact: Sequence[set[int]],
-    check: Callable[[], None],
-    *,
-    trail: bool,
-    simple: bool,
+    levels: Levels, end: int, length: int, check: Callable[[], None], *, trail: bool, simple: bool
 ) -> Iterator[Walk]:
+    known, start = levels.known, levels.start
+    exact: list[Set[int]] = [{end}]  # by how many repetitions the end is away
+    for away in range(1, length + 1):
+        check()
+        nearer = exact[-1]
+        exact.append({u for u in levels[length - away] if any(way[1][-1] in nearer for way in known[u])})
     waiting: list[tuple[int, int, Walk, frozenset[int]]] = [(start, length, (), frozenset())]
     while waiting:
         check()
@@ -109,11 +114,11 @@ def _of_length(
         if not left:
             yield edges
             continue
-        for taken, vertices in graph.get(vertex, ()):
-            end = vertices[-1]
-            if end not in exact[left - 1] or (simple and (end in met or (end == start and left > 1))):
+        for taken, vertices in known[vertex]:
+            other = vertices[-1]
+            if other not in exact[left - 1] or (simple and (other in met or (other == start and left > 1))):
                 continue
             longer = edges + taken
             if trail and len(set(longer)) < len(longer):
                 continue
-            waiting.append((end, left - 1, longer, met | {end} if simple else met))
+            waiting.append((other, left - 1, longer, met | {other} if simple else met))
