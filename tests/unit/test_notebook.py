@@ -103,3 +103,16 @@ def test_ipython_prints_the_table(world: Graph) -> None:
     result = world.query("MATCH (c:Country {name: 'Peru'}) RETURN c.name")
     result._repr_pretty_(printer, False)
     assert printer.written == str(result) and "│ Peru   │" in printer.written
+
+
+def test_a_schema_is_a_text_for_a_prompt(world: Graph) -> None:
+    nodes, relationships, undirected = world.schema.to_text().split("\n\n")
+    assert "\n(:River {id: STRING, name: STRING, length_km: INTEGER})\n" in nodes + "\n"
+    assert relationships.startswith("Relationships and their properties:\n(:City)-[:located_in]->(:Country)\n")
+    assert undirected.splitlines() == ["Types without a direction, written -[:TYPE]-:", "borders"]
+    assert "(:Country)-[:capital]->(:City)  # 198" in world.schema.to_text(counts=True)
+    assert Graph().schema.to_text() == "an empty graph"
+    ruled = Graph()
+    ruled.query("CREATE CONSTRAINT name FOR (a:A) REQUIRE a.name IS UNIQUE")
+    ruled.query("CREATE (:A {name: 'x'})-[:R]->({k: 1})")
+    assert ruled.schema.to_text().split("\n\n")[-1].startswith("Indexes and constraints:\nCREATE CONSTRAINT")
