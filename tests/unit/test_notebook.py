@@ -67,8 +67,9 @@ def test_ipython_gets_the_picture_as_an_output_of_its_own(world: Graph) -> None:
     picture, table = bundles(world.query("MATCH p = (:Country {id: 'PT'})-[:borders]-() RETURN p"))
     assert picture["image/svg+xml"].startswith("<svg") and "<svg" not in table["text/html"]
     assert "│ p " in table["text/plain"]
-    (plan,) = bundles(world.query("PROFILE MATCH (c:Country) RETURN count(*)"))
+    plan, told = bundles(world.query("PROFILE MATCH (c:Country) RETURN count(*)"))
     assert "<svg" in plan["image/svg+xml"] and "q-error" in plan["text/plain"]
+    assert "Runs on the CPU" in told["text/html"] and "Bars are shares of the time" in told["text/html"]
     plan, warnings = bundles(world.query("EXPLAIN MATCH (c:Contry) RETURN c"))
     assert "Did you mean" in warnings["text/html"]
     graph = Graph()
