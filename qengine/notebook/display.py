@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Protocol
 
-from qengine import _html
+from qengine.explain.page import html
 from qengine.notebook.page import Shown, table
 
 __all__ = ["bundles", "show"]
@@ -25,8 +25,9 @@ def bundles(result: _Drawn) -> Iterator[dict[str, str]]:
     drawn = result.to_svg()
     if result.shows_plan:
         yield {"text/plain": str(result), "image/svg+xml": drawn or ""}
-        if notes := _html.warnings(result.notices):
-            yield {"text/plain": "", "text/html": notes}
+        plan = result.plan
+        told = html("", plan.device, plan.device_reason, result.notices, bool(plan.profile))
+        yield {"text/plain": "", "text/html": told}
         return
     if drawn:
         yield {"text/plain": "(a picture)", "image/svg+xml": drawn}

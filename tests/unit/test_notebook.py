@@ -67,8 +67,9 @@ def test_ipython_gets_the_picture_as_an_output_of_its_own(world: Graph) -> None:
     picture, table = bundles(world.query("MATCH p = (:Country {id: 'PT'})-[:borders]-() RETURN p"))
     assert picture["image/svg+xml"].startswith("<svg") and "<svg" not in table["text/html"]
     assert "│ p " in table["text/plain"]
-    (plan,) = bundles(world.query("PROFILE MATCH (c:Country) RETURN count(*)"))
+    plan, told = bundles(world.query("PROFILE MATCH (c:Country) RETURN count(*)"))
     assert "<svg" in plan["image/svg+xml"] and "q-error" in plan["text/plain"]
+    assert "Runs on the CPU" in told["text/html"] and "Bars are shares of the time" in told["text/html"]
     plan, warnings = bundles(world.query("EXPLAIN MATCH (c:Contry) RETURN c"))
     assert "Did you mean" in warnings["text/html"]
     graph = Graph()
@@ -103,3 +104,16 @@ def test_ipython_prints_the_table(world: Graph) -> None:
     result = world.query("MATCH (c:Country {name: 'Peru'}) RETURN c.name")
     result._repr_pretty_(printer, False)
     assert printer.written == str(result) and "│ Peru   │" in printer.written
+
+
+def test_a_schema_is_a_text_for_a_prompt(world: Graph) -> None:
+    nodes, relationships, undirected = world.schema.to_text().split("\n\n")
+    assert "\n(:River {id: STRING, name: STRING, length_km: INTEGER})\n" in nodes + "\n"
+    assert relationships.startswith("Relationships and their properties:\n(:City)-[:located_in]->(:Country)\n")
+    assert undirected.splitlines() == ["Types without a direction, written -[:TYPE]-:", "borders"]
+    assert "(:Country)-[:capital]->(:City)  # 198" in world.schema.to_text(counts=True)
+    assert Graph().schema.to_text() == "an empty graph"
+    ruled = Graph()
+    ruled.query("CREATE CONSTRAINT name FOR (a:A) REQUIRE a.name IS UNIQUE")
+    ruled.query("CREATE (:A {name: 'x'})-[:R]->({k: 1})")
+    assert ruled.schema.to_text().split("\n\n")[-1].startswith("Indexes and constraints:\nCREATE CONSTRAINT")
