@@ -56,6 +56,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.LoadCsv: load_csv_stage,
     logical.Union: union_stage,
     physical.Search: search_stage,
+    physical.SearchPart: search_stage,
     physical.HashJoin: hash_join_stage,
     physical.LookUp: look_up_stage,
     physical.Eliminate: eliminate_stage,
@@ -123,11 +124,16 @@ def batches(
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
-    stage = build(root)
+    for batch in _pulled(build(root), Batch(1, {}), context):
+        yield batch.select(plan.columns)
+
+
+def _pulled(stage: Stage, rows: Batch, context: ExecutionContext) -> Iterator[Batch]:
+    """Yield what a stage makes of rows, and end what the execution has on disk."""
     try:
-        for batch in stage(Batch(1, {})):
+        for batch in stage(rows):
             context.check()
-            yield batch.select(plan.columns)
+            yield batch
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
     finally:
@@ -137,17 +143,14 @@ def batches(
 def continue_from(
     operator: logical.Operator, rows: Batch, store: ExecView, context: ExecutionContext
 ) -> Iterator[Batch]:
-    """Run a plan whose leaf is an ``Argument`` over given rows.
+    """Run a plan over given rows: its leaf is an ``Argument`` of their columns, or ``Unit`` for one row without columns.
 
-    Yields
-    ------
-    Batch
+    Returns
+    -------
+    iterator of Batch
         Rows of the operator's columns.
     """
-    stage = _Builder(Runtime(store, context))(operator)
-    for batch in stage(rows):
-        context.check()
-        yield batch
+    return _pulled(_Builder(Runtime(store, context))(operator), rows, context)
 
 
 class _Builder:
