@@ -30,8 +30,8 @@ def open(
         graph while the cluster is open; workers that find another version refuse.
     engine
         "processes": worker processes of this machine; a script that opens such a cluster must do so below
-        ``if __name__ == "__main__":``. "ray": actors on the Ray cluster that this process is connected to, or one of this
-        machine (``pip install 'qengine[ray]'``). Or an ``Engine`` of yours.
+        ``if __name__ == "__main__":``. "ray": actors on the Ray cluster that this process is connected to, or one of
+        this machine (``pip install '.[ray]'``). Or an ``Engine`` of yours.
     workers
         How many; by default as many as leave each worker its threads: of this machine's CPUs, or of Ray's.
     threads
@@ -60,7 +60,8 @@ def open(
             from qengine.cluster.on_ray import RayActors
         except ImportError:
             raise Unsupported(
-                "Ray isn't installed.", hint="Install it with: pip install 'qengine[ray]'; or take engine=\"processes\"."
+                "Ray isn't installed.",
+                hint="Install it with: pip install 'qengine[ray]'; or take engine=\"processes\".",
             ) from None
         return Cluster(folder, RayActors(folder, count, each), each)
     raise SemanticError(

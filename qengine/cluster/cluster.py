@@ -40,7 +40,7 @@ _FEWER = 4
 _LEAST_COST = 5e7
 """Nanoseconds of one core that a search must be expected to take to be done in parts."""
 _FINAL = (OutOfMemory, QueryInterrupted, QueryTimeout, StorageError)
-"""Errors of a part that are the query's; after others it runs again in one process, which tells the same as without parts."""
+"""Errors of a part that are the query's; after others it runs again in one process, whose answer or error counts."""
 
 
 class ClusterExplanation(Explanation):
@@ -61,10 +61,11 @@ class ClusterExplanation(Explanation):
 class Cluster:
     """A saved graph, queried by several processes together; ``qengine.cluster.open`` makes one.
 
-    What can be cut into parts of a pattern's first vertices is answered by the workers, everything else by this process,
-    which has the graph mapped, too; ``explain`` says which. Statements that change the graph are refused. Results are
-    those of ``Graph.query``; floats that were summed may differ in their last digits, and rows without ``ORDER BY`` come in
-    another order. One query has the workers at a time, others wait. ``with`` closes it at the end of the block.
+    What can be cut into parts of a pattern's first vertices is answered by the workers, everything else by this
+    process, which has the graph mapped, too; ``explain`` says which. Statements that change the graph are refused.
+    Results are those of ``Graph.query``; floats that were summed may differ in their last digits, and rows without
+    ``ORDER BY`` come in another order. The rows of all parts are held here before the first is returned. One query has
+    the workers at a time, others wait. ``with`` closes it at the end of the block.
 
     Parameters
     ----------
@@ -185,7 +186,9 @@ class Cluster:
             if isinstance(failed, _FINAL):
                 raise planned.at(failed)
             if failed is None:
-                yield from self._merged(planned, how, [each for each in parts if isinstance(each, Batch)], context, stats)
+                yield from self._merged(
+                    planned, how, [each for each in parts if isinstance(each, Batch)], context, stats
+                )
                 return
         except KeyboardInterrupt:
             context.interrupt()
@@ -208,9 +211,8 @@ class Cluster:
         ends = context.control.deadline_ns
         seconds = max(0.0, (ends - time.monotonic_ns()) / 1e9) if ends else None
         spill = None if context.spill_directory is None else str(context.spill_directory)
-        task = Task(
-            how.part(roots), dict(context.parameters), seconds, context.memory_limit, spill, self._threads, self._version
-        )
+        part, given = how.part(roots), dict(context.parameters)
+        task = Task(part, given, seconds, context.memory_limit, spill, self._threads, self._version)
         return pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
 
     def _merged(

@@ -1,14 +1,15 @@
 """Cuts a plan in two: what parts of a search's roots give, each anywhere, and what is done once with all their rows.
 
-A plan is a chain of operators from its leaf upward. The first search that doesn't begin at given rows is done in parts:
-each embedding has one vertex in its first level, so ranges of ids that cover all vertices find each embedding once. What
-treats each row by itself follows there. The first operator that looks at several rows ends it: an aggregate is done in
-two steps (``cluster.partials``), different and first rows are chosen among those of a part and then among all.
+A plan is a chain of operators from its leaf upward. The first search that doesn't begin at given rows is done in
+parts: each embedding has one vertex in its first level, so ranges of ids that cover all vertices find each embedding
+once. What treats each row by itself follows there. The first operator that looks at several rows ends it: an aggregate
+is done in two steps (``cluster.partials``), different and first rows are chosen among those of a part, then among all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 from qengine._frozen import frozen, replace
@@ -52,9 +53,6 @@ __all__ = ["Cut", "cut"]
 _BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Optional, Project, Search, Shortest, Unwind, Walk)
 """Operators of which each row of the result comes of one row of the input."""
 
-_DEARER = 3.0
-"""An elimination is given up for parts of a search where that takes no longer, on all workers, by this factor."""
-
 _NOTHING = Literal(0, type=INTEGER)
 
 
@@ -86,12 +84,12 @@ class Cut:
     def part(self, roots: tuple[int, int]) -> Operator:
         """Return the operators that give the rows of the roots with ids in ``[begin, end)``."""
         search = self.search
-        kept = {name: getattr(search, name) for name in Search.__slots__}
+        kept = {each.name: getattr(search, each.name) for each in fields(search)}
         root = _stacked(self.below, Unit())
         return _stacked(self.above, SearchPart(**{**kept, "input": root}, roots=roots))
 
     def merged(self, columns: tuple[str, ...] | None) -> Operator:
-        """Return the operators over the rows of all parts, an ``Argument`` of these columns; None: there are no rows."""
+        """Return the operators over the rows of all parts, which have these columns; None: there are no rows."""
         leaf = Limit(Unit(), _NOTHING) if columns is None else Argument(columns)
         return _stacked(self.tail, leaf)
 
@@ -119,15 +117,23 @@ def cut(plan: PhysicalPlan, workers: int) -> Cut | str:
         return "its first pattern begins at given nodes"
     if search.exists and not search.emit:
         return "it only asks whether there is a match"
-    if isinstance(first, Eliminate) and (schedule := first.schedule("cpu")) is not None:
-        if search.cost is None or search.cost / workers > _DEARER * schedule.cost:
-            return "it is counted without matching, which takes less in one process"
+    if (instead := _without_rows(root, first)) and (search.cost is None or search.cost / workers > instead):
+        return "it is counted without matching, which takes less in one process"
     above, tail = _split(chain[place + 1 :])
     costs = [each.cost for each in (search, *above) if isinstance(each, Search)]
     known = [each for each in costs if each is not None]
     repeats = any(isinstance(each, HashJoin) or (isinstance(each, Search) and not each.seeds) for each in above)
     return Cut(search, below, above, tail, sum(known) if known else None, repeats)
 
+
+def _without_rows(root: Operator, first: Operator) -> float:
+    """Return what the plan's elimination takes in place of its first search, in nanoseconds; 0 where there is none."""
+    programs = [first] if isinstance(first, Eliminate) else []
+    while not programs and hasattr(root, "input"):
+        if isinstance(root, AggregateByNode):
+            programs = [root.counts, *(each.program for each in (*root.sums, *root.pairs))]
+        root = root.input
+    return sum(0.0 if (found := each.schedule("cpu")) is None else found.cost for each in programs)
 
 
 def _stacked(operators: tuple[Operator, ...], leaf: Operator) -> Operator:

@@ -26,8 +26,8 @@ def deal(
 ) -> list[bytes]:
     """Return the answers to tasks, in their order.
 
-    Tasks are taken from one queue. Those of a worker that dies go back to its front; a task that lags is given to a second
-    worker once one has nothing else to do. The first answer counts, who still works on the task is killed.
+    Tasks are taken from one queue. Those of a worker that dies go back to its front; a task that lags is given to a
+    second worker once one has nothing else to do. The first answer counts, who still works on the task is killed.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Aggregates in two steps: over the rows of a part, and over what the parts gave.
 
-Counts add, sums are summed, the least of the least is the least; an average is a sum and a count. Different values become
-keys of the first step, so that they meet in the second; all else is then by finer groups, which add up just as well.
+Counts add, sums are summed, the least of the least is the least; an average is a sum and a count. Different values
+become keys of the first step, so that they meet in the second; all else is then by finer groups, which add up just as
+well.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from qengine.plan.physical import Search, VertexLevel
 __all__ = ["root_pieces"]
 
 _ROOT = 8.0
-"""A root weighs as so many neighbours, and its neighbours, squared, as so many read: longer lists are read more often."""
+"""What a root weighs, beside the square of its neighbours' number: longer lists are read more often."""
 
 
 def root_pieces(store: ExecView, search: Search, most: int) -> list[tuple[int, int]]:

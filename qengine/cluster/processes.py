@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -35,10 +36,8 @@ class Processes:
     def submit(self, worker: int, task: bytes) -> None:
         """Give an idle worker a task; one that has died or was killed is replaced before."""
         _, connection = self._running.get(worker) or self._started(worker)
-        try:
+        with suppress(OSError):  # it has died since its last answer: ``wait`` finds that out
             connection.send_bytes(task)
-        except OSError:  # it has died since its last answer: ``wait`` finds that out
-            pass
 
     def _started(self, worker: int) -> tuple[SpawnProcess, Connection]:
         context = get_context("spawn")

@@ -30,7 +30,8 @@ Version = tuple[str, int]
 class Task:
     """A part of a query: operators over ``Unit``, parameters, and limits.
 
-    ``seconds``: what is left of the time, None where that isn't limited. ``version``: of the graph that was planned for.
+    ``seconds``: what is left of the time, None where that isn't limited. ``version``: of the graph that was planned
+    for.
     """
 
     root: Operator

@@ -143,7 +143,7 @@ def _pulled(stage: Stage, rows: Batch, context: ExecutionContext) -> Iterator[Ba
 def continue_from(
     operator: logical.Operator, rows: Batch, store: ExecView, context: ExecutionContext
 ) -> Iterator[Batch]:
-    """Run a plan over given rows: its leaf is an ``Argument`` of their columns, or ``Unit`` for one row without columns.
+    """Run a plan over given rows: its leaf is an ``Argument`` of their columns, or ``Unit`` for one without columns.
 
     Returns
     -------

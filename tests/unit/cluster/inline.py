@@ -20,7 +20,9 @@ class Inline:
     def wait(self, seconds):
         given, self._given = self._given, {}
         self.tasks += len(given)
-        return [Event(worker, self._workers[worker].answer(task)) for worker, task in sorted(given.items(), reverse=True)]
+        return [
+            Event(worker, self._workers[worker].answer(task)) for worker, task in sorted(given.items(), reverse=True)
+        ]
 
     def kill(self, worker):
         self._given.pop(worker, None)
