@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from collections.abc import Iterator, Mapping
@@ -157,7 +158,8 @@ class Cluster:
         """Return how a statement is done in parts, or why it isn't."""
         if planned.physical is None or planned.physical.explain is not None:
             return "it asks for a plan"
-        found = cut(planned.physical, self._engine.workers)
+        faster = self._engine.workers * self._threads / len(os.sched_getaffinity(0))
+        found = cut(planned.physical, faster)
         if isinstance(found, Cut) and found.cost is not None and found.cost < self._least_cost:
             return "it is expected to take less than workers are told of it in"
         return found

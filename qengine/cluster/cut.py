@@ -94,10 +94,11 @@ class Cut:
         return _stacked(self.tail, leaf)
 
 
-def cut(plan: PhysicalPlan, workers: int) -> Cut | str:
+def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
     """Return a plan in two, or in a few words why it is run whole.
 
-    Where conditions may fail it is the careful plan that is cut.
+    Where conditions may fail it is the careful plan that is cut. ``faster``: how many times the cores of this process all
+    workers have.
     """
     root = plan.root if plan.careful is None else plan.careful
     if (reason := _refused(root)) is not None:
@@ -117,7 +118,7 @@ def cut(plan: PhysicalPlan, workers: int) -> Cut | str:
         return "its first pattern begins at given nodes"
     if search.exists and not search.emit:
         return "it only asks whether there is a match"
-    if (instead := _without_rows(root, first)) and (search.cost is None or search.cost / workers > instead):
+    if (instead := _without_rows(root, first)) and (search.cost is None or search.cost / faster > instead):
         return "it is counted without matching, which takes less in one process"
     above, tail = _split(chain[place + 1 :])
     costs = [each.cost for each in (search, *above) if isinstance(each, Search)]

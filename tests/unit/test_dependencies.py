@@ -17,6 +17,7 @@ OPTIONAL = {
     "cupy",
     "cuda",
     "matplotlib",
+    "ray",
 }  # the user's, or an extra's: imported where they are asked for
 
 

@@ -140,6 +140,7 @@ def test_every_stage_is_known() -> None:
         "result",
         "explain",
         "cli",
+        "cluster",
         "testing",
         "__main__",
         "estimates",
