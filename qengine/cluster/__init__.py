@@ -61,7 +61,7 @@ def open(
         except ImportError:
             raise Unsupported(
                 "Ray isn't installed.",
-                hint="Install it with: pip install ray; or take engine=\"processes\".",
+                hint='Install it with: pip install ray; or take engine="processes".',
             ) from None
         return Cluster(folder, RayActors(folder, count, each), each)
     raise SemanticError(

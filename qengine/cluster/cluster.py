@@ -40,6 +40,8 @@ _FEWER = 4
 """The same, where each part does some work anew."""
 _LEAST_COST = 5e7
 """Nanoseconds of one core that a search must be expected to take to be done in parts."""
+_LEAST_PART = 1e7
+"""Nanoseconds that a part is expected to take at least: handing one out takes about one in ten of them."""
 _FINAL = (OutOfMemory, QueryInterrupted, QueryTimeout, StorageError)
 """Errors of a part that are the query's; after others it runs again in one process, whose answer or error counts."""
 
@@ -201,7 +203,10 @@ class Cluster:
     def _parts(self, how: Cut, context: ExecutionContext, stats: ResultStats) -> list[Batch | QengineError | None]:
         """Return what the workers found for each part of the roots, in the order of these: rows, none, or an error."""
         workers = self._engine.workers
-        pieces = root_pieces(self._graph._store, how.search, workers * (_FEWER if how.repeats else _PIECES))
+        most = workers * (_FEWER if how.repeats else _PIECES)
+        if how.cost is not None and self._least_cost:
+            most = max(workers, min(most, int(how.cost / _LEAST_PART)))
+        pieces = root_pieces(self._graph._store, how.search, most)
         with self._turn:
             context.check()
             tasks = [self._task(how, roots, context) for roots in pieces]

@@ -132,7 +132,8 @@ def _without_rows(root: Operator, first: Operator) -> float:
     programs = [first] if isinstance(first, Eliminate) else []
     while not programs and hasattr(root, "input"):
         if isinstance(root, AggregateByNode):
-            programs = [root.counts, *(each.program for each in (*root.sums, *root.pairs))]
+            sums, pairs = (each.program for each in root.sums), (each.program for each in root.pairs)
+            programs = [root.counts, *sums, *pairs]
         root = root.input
     return sum(0.0 if (found := each.schedule("cpu")) is None else found.cost for each in programs)
 
