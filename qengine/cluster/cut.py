@@ -97,8 +97,8 @@ class Cut:
 def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
     """Return a plan in two, or in a few words why it is run whole.
 
-    Where conditions may fail it is the careful plan that is cut. ``faster``: how many times the cores of this process all
-    workers have.
+    Where conditions may fail it is the careful plan that is cut. ``faster``: how many times the cores of this process
+    all workers have.
     """
     root = plan.root if plan.careful is None else plan.careful
     if (reason := _refused(root)) is not None:

@@ -1,4 +1,8 @@
-"""Ranges of roots that take about as long as each other, as far as lists' lengths tell."""
+"""Ranges of roots of which none takes long, as far as lists' lengths tell.
+
+What a root takes may be constant, or go by its list's length (where neighbours are only read, or few are admitted), or
+by the square of that. Each range has a small share of all three.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,6 @@ from qengine.plan.physical import Search, VertexLevel
 
 __all__ = ["root_pieces"]
 
-_ROOT = 8.0
-"""What a root weighs, beside the square of its neighbours' number: longer lists are read more often."""
-
 
 def root_pieces(store: ExecView, search: Search, most: int) -> list[tuple[int, int]]:
     """Return up to so many ranges ``[begin, end)`` of ids that cover the roots of a search once, the heaviest first.
@@ -27,10 +28,13 @@ def root_pieces(store: ExecView, search: Search, most: int) -> list[tuple[int, i
     if not ranges:
         return []
     ids = np.concatenate([np.arange(low, high, dtype=np.uint32) for low, high in ranges])
-    weights = np.full(len(ids), _ROOT)
+    lengths = np.zeros(len(ids))
     for index, direction in _first_lists(store, search):
         begins, ends = store.adjacency(index, direction).locate_all(ids)
-        weights += (ends - begins).astype(np.float64) ** 2
+        lengths += ends - begins
+    weights = np.full(len(ids), 1.0 / len(ids))
+    for each in (lengths, lengths**2):
+        weights += each / max(float(each.sum()), 1.0)
     before = np.cumsum(weights)
     cuts = np.searchsorted(before, before[-1] * np.arange(1, most) / most, side="right")
     bounds = np.unique(np.concatenate(([0], cuts, [len(ids)])))

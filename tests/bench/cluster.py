@@ -2,8 +2,8 @@
 
 ``python -m tests.bench.cluster [--scale 16] [--workers 1,2] [--turns 5] [--engine processes]``: an R-MAT graph of
 16 · 2^scale undirected edges is saved and opened; each query runs in one process with as many threads as there are
-workers, then by the workers, of one thread each, turn by turn. By the clock the fastest turn counts, of processors' time
-the mean; efficiencies are the ratios. Answers must agree.
+workers, then by the workers, of one thread each, turn by turn. By the clock the fastest turn counts, of processors'
+time the mean; efficiencies are the ratios. Answers must agree.
 """
 
 from __future__ import annotations
