@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "ClusterExplanation"]
 
-_PIECES = 16
-"""Parts of a query that each worker gets on average: so many that none is left with a long one at the end."""
-_FEWER = 4
+_PIECES = 4
+"""Parts of a query that each worker gets on average: each reads anew what it has in common with others."""
+_FEWER = 2
 """The same, where each part does some work anew."""
 _LEAST_COST = 5e7
 """Nanoseconds of one core that a search must be expected to take to be done in parts."""
