@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate
-from qengine.plan.physical import EdgeLevel, Search, VertexLevel
+from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
 
 __all__ = ["entry_levels", "folded_variables", "ignores_repeats", "variable_of"]
@@ -44,6 +44,8 @@ def entry_levels(search: Search) -> tuple[VertexLevel, VertexLevel | None, EdgeL
     None of other searches. A second vertex may have to differ from the first.
     """
     first, *more = search.levels if search.levels else (None,)
+    if isinstance(search, SearchPart):
+        return None
     if not isinstance(first, VertexLevel) or first.sources or first.conditions or search.orbits > 1 or search.images:
         return None
     if not more:

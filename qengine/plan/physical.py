@@ -165,6 +165,16 @@ class Search(Operator):
     on_gpu: float | None = None
 
 
+@node("input", "levels")
+class SearchPart(Search):
+    """The part of a search without seeds whose first level's vertex has an id in ``roots``, ``[begin, end)``.
+
+    Over ranges that cover all ids once, the parts have each embedding once. Only the CPU runs it.
+    """
+
+    roots: tuple[int, int] = (0, 0)
+
+
 @node("input", "build")
 class HashJoin(Operator):
     """Emits each input row joined with each row of ``build`` that has the same vertices in the columns ``keys``.

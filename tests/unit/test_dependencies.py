@@ -18,6 +18,7 @@ OPTIONAL = {
     "cuda",
     "matplotlib",
     "IPython",
+    "ray",
 }  # the user's, or an extra's: imported where they are asked for
 
 

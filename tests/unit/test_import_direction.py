@@ -144,6 +144,7 @@ def test_every_stage_is_known() -> None:
         "pictures",
         "notebook",
         "cli",
+        "cluster",
         "testing",
         "__main__",
         "estimates",

@@ -57,6 +57,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.LoadCsv: load_csv_stage,
     logical.Union: union_stage,
     physical.Search: search_stage,
+    physical.SearchPart: search_stage,
     physical.HashJoin: hash_join_stage,
     physical.LookUp: look_up_stage,
     physical.Eliminate: eliminate_stage,
@@ -125,11 +126,16 @@ def batches(
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
-    stage = build(root)
+    for batch in _pulled(build(root), Batch(1, {}), context):
+        yield batch.select(plan.columns)
+
+
+def _pulled(stage: Stage, rows: Batch, context: ExecutionContext) -> Iterator[Batch]:
+    """Yield what a stage makes of rows, and end what the execution has on disk."""
     try:
-        for batch in stage(Batch(1, {})):
+        for batch in stage(rows):
             context.check()
-            yield batch.select(plan.columns)
+            yield batch
     except (MemoryError, pa.ArrowCapacityError):
         context.raise_for(Status.OUT_OF_MEMORY)
     finally:
@@ -139,18 +145,13 @@ def batches(
 def continuing(
     operator: logical.Operator, store: ExecView, context: ExecutionContext
 ) -> Callable[[Batch], Iterator[Batch]]:
-    """Return what runs a plan whose leaf is an ``Argument`` over given rows, any number of times.
+    """Return what runs a plan over given rows, any number of times.
 
-    It yields rows of the operator's columns.
+    Its leaf is an ``Argument`` of their columns, or ``Unit`` for one row without columns. It yields rows of the
+    operator's columns.
     """
     stage = _Builder(Runtime(store, context))(operator)
-
-    def run(rows: Batch) -> Iterator[Batch]:
-        for batch in stage(rows):
-            context.check()
-            yield batch
-
-    return run
+    return lambda rows: _pulled(stage, rows, context)
 
 
 class _Builder:

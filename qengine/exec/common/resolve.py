@@ -31,7 +31,7 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
 from qengine.plan.expr import Call, Expr, Parameter, Subquery, UserCall
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, VertexLevel, check_levels
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
 
 __all__ = ["ResolvedSearch", "differs", "resolve"]
@@ -133,6 +133,9 @@ class _Resolver:
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels).tolist()
+        if isinstance(self.search, SearchPart) and level is self.search.levels[0]:
+            begin, end = self.search.roots
+            ranges = [[max(low, begin), min(high, end)] for low, high in ranges if low < end and begin < high]
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
             begin = ranges[0][0]
