@@ -183,7 +183,6 @@ RECURSIVE = [
             "labels",
             "patterns",
             "procedures",
-            "quantified",
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
