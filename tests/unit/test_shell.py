@@ -163,7 +163,7 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":param limit=2", "$limit = 2"),
         (":stats", "(:Country).population"),
         (":hlep", "hint: Did you mean :help?"),
-        (":format nope", "hint: Use one of: table, csv, json, jsonl, markdown, arrow."),
+        (":format nope", "hint: Use one of: table, vertical, csv, json, jsonl, markdown, arrow."),
         (":load /no/such/graph", "Storage error: /no/such/graph: there is no such file or folder"),
         (":explain", "hint: Type :explain MATCH"),
         (":timing maybe", "hint: Say on or off"),
