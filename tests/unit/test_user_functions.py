@@ -311,7 +311,7 @@ def test_an_error_of_a_vectorized_function_names_its_rows() -> None:
     [
         ("() :: INTEGER", "a", "gave a value of type STRING where its signature says an INTEGER"),
         ("() :: INTEGER", None, "gave null where its signature says an INTEGER"),
-        ("() :: INTEGER", 2**70, "doesn't fit"),
+        ("() :: INTEGER", 2**70, "the result holds an integer of more than 64 bits"),
         ("() :: STRING?", object(), "gave no value of the language"),
         ("() :: LIST<INTEGER>", ["a"], "gave a value of type LIST"),
     ],

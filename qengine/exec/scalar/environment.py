@@ -83,7 +83,7 @@ class Environment:
             For what is none, or isn't of this graph.
         """
         given: list[Given] = []
-        self.parameters = {name: from_python(value, name, given) for name, value in parameters.items()}
+        self.parameters = {name: from_python(value, f"${name}", given) for name, value in parameters.items()}
         if self.memory.limit is not None and self.parameters:
             self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))
         if given:

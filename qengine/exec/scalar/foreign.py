@@ -59,7 +59,7 @@ def _same(one: Any, other: Any) -> bool:
 def _foreign(name: str, entity: Node | Relationship) -> ExecutionError:
     kind = "node" if isinstance(entity, Node) else "relationship"
     return ExecutionError(
-        f"${name} holds a {kind} of another graph.",
+        f"{name} holds a {kind} of another graph.",
         code="InvalidArgumentValue",
         hint="Give what a result of this graph has, or a property to find it by.",
     )

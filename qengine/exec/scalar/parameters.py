@@ -59,7 +59,7 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
     value
         What the user gives; see the module.
     name
-        The parameter's name.
+        What it is, for messages: ``$x``.
     given
         Gets the nodes and relationships that the value holds. Their handles have numbers instead of internal ids until
         ``foreign.find_in_graph`` has found them.
@@ -74,7 +74,7 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
         return _converted(value, name, given)
     except RecursionError:
         raise ExecutionError(
-            f"${name} holds lists or maps that are nested too deep, or that hold themselves.",
+            f"{name} holds lists or maps that are nested too deep, or that hold themselves.",
             code="InvalidArgumentValue",
             hint="Give flatter ones.",
         ) from None
@@ -126,7 +126,7 @@ def _integer(value: int, name: str) -> int:
         return checked(value)
     except ExecutionError as error:
         raise ExecutionError(
-            f"${name} holds an integer of more than 64 bits.", code=error.code, hint="Give it as a string or a float."
+            f"{name} holds an integer of more than 64 bits.", code=error.code, hint="Give it as a string or a float."
         ) from None
 
 
@@ -169,7 +169,7 @@ def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, A
     for key in value:
         if not isinstance(key, str):
             raise ExecutionError(
-                f"${name} has the map key {key!r}: keys are strings.",
+                f"{name} has the map key {key!r}: keys are strings.",
                 code="InvalidArgumentType",
                 hint="Make them strings: {str(key): value for key, value in mapping.items()}.",
             )
@@ -213,7 +213,7 @@ def _of_arrow(value: Any, name: str, given: list[Given]) -> Any:
     if _holds(value.type, lambda kind: pa.types.is_struct(kind) or pa.types.is_map(kind)):
         return [_converted(item, name, given) for item in value.to_pylist(maps_as_pydicts="strict")]
     try:
-        return _converted(to_values(normal_array(value, f"${name}")), name, given)
+        return _converted(to_values(normal_array(value, name)), name, given)
     except StorageError:
         raise _refused(value, name) from None
 
@@ -230,7 +230,7 @@ def _refused(value: Any, name: str) -> ExecutionError:
     library = kind.__module__.partition(".")[0]
     shown = f"a {kind.__name__} of {library}" if library in _LIBRARIES else f"a Python {kind.__name__}"
     return ExecutionError(
-        f"${name} holds {shown}, which is no value of the language.",
+        f"{name} holds {shown}, which is no value of the language.",
         code="InvalidArgumentType",
         hint=f"{_instead(value)}{_GIVE}",
     )

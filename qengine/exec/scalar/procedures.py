@@ -138,7 +138,7 @@ class ProcedureCaller:
         if type(value) not in _PLAIN or type(value) is int:
             given: list[Given] = []
             try:
-                value = from_python(value, field.name, given)
+                value = from_python(value, f"`{field.name}`", given)
                 find_in_graph(given, self._reader)
             except ExecutionError as error:
                 raise self._failed(f"gave no value of the language as `{field.name}`", error.hint) from error

@@ -162,7 +162,7 @@ class FunctionCaller:
     def _result(self, value: Any) -> Any:
         field, given = self.function.output, list[Given]()
         try:
-            value = from_python(value, "result", given)
+            value = from_python(value, "the result", given)
             find_in_graph(given, self._reader)
         except ExecutionError as error:
             raise self._failed(f"gave no value of the language: {error.message.rstrip('.')}", error.hint) from error
@@ -241,7 +241,7 @@ class FunctionCaller:
 
         field = self.function.output
         if field.type.kind not in _PLAIN:
-            values = from_python(found, "result", [])
+            values = from_python(found, "the result", [])
             nulls = [False] * len(values) if null is None else null.to_pylist()
             return [None if lost else self._result(value) for value, lost in zip(values, nulls, strict=True)]
         if not _may_be(found.type, field.type.kind):
