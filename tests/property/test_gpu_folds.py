@@ -78,7 +78,7 @@ def test_rows_equal_reference(graph: Graph, query: str, tables: str) -> None:
     ],
 )
 def test_many_rows_are_folded_on_the_device(query: str, note: str, tables: str) -> None:
-    graph, _, _ = random_graph(300, 3_000, np.random.default_rng(2).normal(size=3_000))
+    graph, _, _ = random_graph(150, 1_200, np.random.default_rng(2).normal(size=1_200))
     with pytest.MonkeyPatch.context() as patch:
         shaped(patch, tables)
         noted: list[str] = []
@@ -155,7 +155,7 @@ def test_first_rows_are_found_on_the_device(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(first_rows, name, value)
     noted: list[str] = []
     monkeypatch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
-    graph, _, _ = random_graph(300, 3_000, np.random.default_rng(2).normal(size=3_000))
+    graph, _, _ = random_graph(150, 1_200, np.random.default_rng(2).normal(size=1_200))
     keys = "c.t AS t, k.w AS w, a.id AS x, b.id AS y, c.id AS z"
     query = f"MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) RETURN {keys} ORDER BY t DESC, w, x, y, z"
     for limit in (1, 7, 100):
