@@ -100,6 +100,13 @@ def _group(binding: Binding, path: ast.QuantifiedPath) -> Group | Repeated:
                 element.span,
                 "Quantify the whole pattern alone.",
             )
+    if not any(isinstance(element, ast.RelationshipPattern) for element in path.elements):
+        raise binding.error(
+            "InvalidRelationshipPattern",
+            "A quantified path pattern needs a relationship.",
+            path.span,
+            "Write ((a)-->(b)){1,3}.",
+        )
     return Repeated(path)
 
 

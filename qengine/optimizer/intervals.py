@@ -114,7 +114,9 @@ class _Intervals:
                 return below if operator.unique else below + _CONDITION
             case Search():
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
-            case Walk() | Shortest() | Reach() | Repeat():
+            case Repeat():
+                return below + self(operator.repeated) + _WALK
+            case Walk() | Shortest() | Reach():
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer

@@ -115,7 +115,7 @@ def check_subquery(word: Token, body: ast.Query | ast.UnionQuery, text: str) -> 
 
 
 def updates(body: ast.Query | ast.UnionQuery) -> bool:
-    """Tell whether a query has a clause that updates, in the queries that it calls too."""
+    """Tell whether a query has a clause that updates, or commits what it does, in the queries that it calls too."""
     return any(_first_update(query) is not None for query in _queries(body))
 
 
@@ -177,6 +177,8 @@ def _first_update(query: ast.Query) -> ast.Clause | None:
         if isinstance(clause, (*_UPDATING, ast.SchemaClause)):
             return clause
         if isinstance(clause, ast.CallClause):
+            if clause.transactions is not None:
+                return clause
             for inner in _queries(clause.body.body):
                 if (found := _first_update(inner)) is not None:
                     return found

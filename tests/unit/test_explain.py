@@ -230,3 +230,12 @@ def test_a_prepared_plan_has_the_columns_of_its_result(word: str) -> None:
     prepared = Graph.from_records([{"id": 1}]).prepare(f"{word} MATCH (a) RETURN a")
     result = prepared.run()
     assert prepared.columns == result.columns == tuple(result.fetchall()[0].keys())
+
+
+def test_what_is_repeated_has_its_rows_and_seconds(world: Graph) -> None:
+    result = world.query("PROFILE MATCH (a:Country {name: 'Chad'})(()-[:borders]-()-[:borders]-()){1,2}(b) RETURN b")
+    result.fetchall()
+    (found,) = (each for each in operators(result.plan.to_json()) if each["node"] == "Repeat")
+    assert found["actual_rows"] > 0
+    inside = operators(found["repeated"])
+    assert inside and all(each["actual_rows"] > 0 for each in inside if each["node"] == "Search")

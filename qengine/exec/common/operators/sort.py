@@ -23,7 +23,7 @@ from qengine.exec.spill.merge import SortedRuns
 from qengine.plan import logical
 from qengine.plan.expr import Expr, Variable
 from qengine.plan.fallible import can_fail
-from qengine.plan.traverse import bound_names, free_variables, is_repeatable, substitute
+from qengine.plan.traverse import bound_names, free_variables, is_repeatable, preorder, substitute
 
 __all__ = ["sort_stage"]
 
@@ -171,7 +171,9 @@ def _first_rows(operator: logical.Sort, limit: int | None, build: Build) -> Firs
 def _keys_below(operator: logical.Sort) -> list[Expr] | None:
     """Return the keys by columns below a projection, where rows may be left out before it; None where they may not."""
     below = operator.input
-    if not isinstance(below, logical.Project) or any(bound_names(key.expr) for key in operator.keys):
+    if not isinstance(below, logical.Project):
+        return None
+    if any(bound_names(part) for key in operator.keys for part in preorder(key.expr)):
         return None
     items = dict(below.items)
     if not all(is_repeatable(each) and not can_fail(each) for each in items.values()):
