@@ -251,21 +251,7 @@ class Importing:
     def from_igraph(cls, graph: Any, **naming: Unpack[NamingKeywords]) -> Self:
         """Make a graph of one of igraph: attributes of vertices and edges become properties.
 
-        Parameters
-        ----------
-        graph
-            What igraph has made. Undirected graphs' relationships have no direction.
-        type, label
-            The type of relationships and the label of nodes that have none.
-        types, labels
-            The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
-        key
-            The property that a node's key becomes where it is an integer or a string, None for none.
-
-        Raises
-        ------
-        StorageError
-            For an object of another kind, and attributes that can't be properties.
+        Parameters and errors as for ``from_networkx``.
         """
         from qengine.formats import objects_in
 
@@ -275,21 +261,7 @@ class Importing:
     def from_rustworkx(cls, graph: Any, **naming: Unpack[NamingKeywords]) -> Self:
         """Make a graph of one of rustworkx: ``PyGraph`` or ``PyDiGraph``, dicts as payloads become properties.
 
-        Parameters
-        ----------
-        graph
-            What rustworkx has made. Undirected graphs' relationships have no direction.
-        type, label
-            The type of relationships and the label of nodes that have none.
-        types, labels
-            The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
-        key
-            The property that a node's key becomes where it is an integer or a string, None for none.
-
-        Raises
-        ------
-        StorageError
-            For an object of another kind, and attributes that can't be properties.
+        Parameters and errors as for ``from_networkx``.
         """
         from qengine.formats import objects_in
 

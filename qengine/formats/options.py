@@ -79,28 +79,11 @@ class TableFileOptions:
 
 
 @frozen
-class TextFileOptions:
+class TextFileOptions(TableFileOptions):
     """What ``Graph.from_csv`` was asked for."""
 
-    key: str | None = None
-    undirected: Iterable[str] = ()
-    nodes: Files = None
-    relationships: Files = None
-    id: str | None = None
-    labels: str | None = None
-    start: str | None = None
-    end: str | None = None
-    type: str | None = None
     delimiter: str = ","
     array_delimiter: str = ";"
     quote: str = '"'
     null: str = ""
     types: Mapping[str, str] | None = None
-
-    @property
-    def tables(self) -> TableFileOptions:
-        """What is no matter of text."""
-        return TableFileOptions(
-            self.key, self.undirected, self.nodes, self.relationships, self.id, self.labels, self.start, self.end,
-            self.type,
-        )  # fmt: skip

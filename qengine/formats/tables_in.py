@@ -40,12 +40,15 @@ class _Given:
 def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions) -> GraphStore:
     """Load CSV files, as ``Graph.from_csv`` says."""
     check_form(options)
-    tables = options.tables
-    files = _files(source, "csv", tables)
+    files = _files(source, "csv", options)
     headers = {path: first_record(path, options) for given in files for path in given.paths}
     imported = {path for path, names in headers.items() if any(map(IMPORT_HEADER.fullmatch, names))}
-    if not imported and source is not None and options == TextFileOptions(key=tables.key, undirected=tables.undirected):
-        return plain_csv(source, key=tables.key, undirected=tables.undirected)
+    if (
+        not imported
+        and source is not None
+        and options == TextFileOptions(key=options.key, undirected=options.undirected)
+    ):
+        return plain_csv(source, key=options.key, undirected=options.undirected)
     told: list[LoadingWarning] = []
     builder = Builder()
     for given in _with_headers(files, headers, imported):
@@ -58,8 +61,8 @@ def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions)
         else:
             for path in given.paths:
                 table = read_inferred(path, options, told)
-                _add(builder, _mapped(path, table, given, tables, options.types or {}), given)
-    store = builder.store({*tables.undirected, *_undirected(source)})
+                _add(builder, _mapped(path, table, given, options, options.types or {}), given)
+    store = builder.store({*options.undirected, *_undirected(source)})
     warn_of(told)
     return store
 
