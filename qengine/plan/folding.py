@@ -58,7 +58,7 @@ def entry_levels(search: Search) -> tuple[VertexLevel, VertexLevel | None, EdgeL
         return None
     source = second.sources[0]
     if edge is not None:
-        ways = {(0, 1): edge.direction, (1, 0): edge.direction.reversed}
+        ways = {(0, 1): edge.direction, (1, 0): edge.direction.reversed()}
         if edge.different or edge.types != source.types or ways.get((edge.start, edge.end)) != source.direction:
             return None
     return first, second, edge

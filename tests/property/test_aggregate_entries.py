@@ -240,3 +240,14 @@ def test_many_nodes_are_folded_by_several_threads(threads: int, where: str) -> N
         some = values[of]
         expected.append((g, len(of), int(of.sum()), some.min(), some.max(), len(np.unique(some))))
     assert graph.query(query, threads=threads).fetchall() == expected
+
+
+@pytest.mark.parametrize("order", ["a, b", "b, a"])
+@pytest.mark.parametrize("keys", ["a.id % 3", "b.id % 3", "k.w"])
+def test_relationships_are_folded_from_either_end(order: str, keys: str) -> None:
+    ends = pa.table({"start": [0, 0, 1, 2, 3, 3], "end": [1, 2, 2, 0, 3, 1], "w": [1, 2, 1, 2, 1, 1]})
+    graph = Graph.from_arrow([("P", pa.table({"id": range(4)}))], [("R", "P", "P", ends)], key="id")
+    match = f"/*+ order({order}) */ MATCH (a:P)-[k:R]->(b:P) WHERE k.w > 0"
+    query = f"{match} RETURN {keys} AS g, sum(a.id), min(b.id), count(*)"
+    assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
+    assert sorted(graph.query(query, device="cpu")) == sorted(graph.query(query, device="reference"))
