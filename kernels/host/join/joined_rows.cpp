@@ -24,8 +24,11 @@ class JoinedRows : public RowSink {
   void take(Chunk& chunk) override {
     try {
       states_.with([&](size_t) { return std::make_unique<State>(*this); }, [&](State& state) { join(state, chunk); });
+    } catch (const Halt& halt) {
+      halted_ = halt.status;  // a chunk of others may have many pairs left: they end for the same reason
+      throw;
     } catch (...) {
-      halted_ = true;  // a chunk of others may have many pairs left
+      halted_ = kOutOfMemory;
       throw;
     }
     taken += chunk.n;
@@ -61,7 +64,7 @@ class JoinedRows : public RowSink {
     JoinProbe probe{keys.data(), static_cast<int64_t>(chunk.n), tests.data(), static_cast<int64_t>(tests.size()), plan_.once, 0,
                     0, 0, static_cast<int64_t>(kPairs), state.probing.data(), state.built.data()};
     while (probe.row < probe.n) {
-      if (halted_) throw Halt{kInterrupted};
+      if (const int32_t status = halted_; status != kOk) throw Halt{static_cast<Status>(status)};
       eliminate::check(stopped(plan_.control));
       int64_t found = 0;
       eliminate::check(find_pairs(*plan_.table, probe, plan_.control, &found));
@@ -83,7 +86,7 @@ class JoinedRows : public RowSink {
   std::vector<JoinedTest> tests_;
   Charge charge_;
   States<State> states_;
-  std::atomic<bool> halted_{false};
+  std::atomic<int32_t> halted_{kOk};
 };
 
 }  // namespace
