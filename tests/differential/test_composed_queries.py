@@ -17,6 +17,7 @@ from qengine.syntax.brackets import pair
 from qengine.syntax.classify import classify
 from qengine.syntax.scanner import scan
 from qengine.testing.composed import check, composed_query, derived_query
+from qengine.testing.composed.grammar import all_rules
 from qengine.testing.random_graph import RandomGraph, random_graph
 
 _QUERIES = 20  # of each graph
@@ -102,10 +103,14 @@ def test_every_rule_of_the_grammar_is_derived() -> None:
     terminals = {terminal.name for terminal in lark.terminals if not terminal.name.startswith("$")}
     recorder = _Recorder()
     recording = automaton.Automaton(table, recorder)
+    expansions = {(origin, rule.symbols): rule for origin, rule in all_rules()}
     for seed in range(20_000):
         if len(rules) <= 2 and not terminals:
             break
-        tokens = scan(derived_query(seed, random_graph(seed % 50)).text)
+        wanted = lark.rules[sorted(rules)[seed % len(rules)]]
+        origin = wanted.origin.name
+        towards = origin, expansions[origin, tuple((part.name, part.is_term) for part in wanted.expansion)]
+        tokens = scan(derived_query(seed, random_graph(seed % 50), towards).text)
         recorder.rules = set()
         with suppress(automaton.Refused):  # what can be read in another way, in which it is none of the language
             classified = classify(tokens, pair(tokens, ""))

@@ -39,9 +39,15 @@ _UNSURE = frozenset(
 """Words of texts that may have several results: of unordered rows, lists or equal values of two types."""
 
 
-def derived_query(seed: int | str, graph: RandomGraph) -> RandomQuery:
-    """Return a text derived from the grammar, with names of a graph, the same for the same seed."""
-    derivation = _Derivation(random.Random(f"derived {seed}"), graph)
+def derived_query(seed: int | str, graph: RandomGraph, towards: tuple[str, Rule] | None = None) -> RandomQuery:
+    """Return a text derived from the grammar, with names of a graph, the same for the same seed.
+
+    Parameters
+    ----------
+    towards
+        An expansion with its nonterminal, as of ``all_rules``, that the text holds where that can be.
+    """
+    derivation = _Derivation(random.Random(f"derived {seed}"), graph, towards)
     pieces = derivation.text()
     return RandomQuery(" ".join(pieces), derivation.parameters, lists_ordered=False, sure=_UNSURE.isdisjoint(pieces))
 
@@ -56,7 +62,7 @@ def _callable() -> tuple[Function, ...]:
 class _Derivation:
     """One text: ``names`` are the variables that were declared, the kind of each beside it."""
 
-    def __init__(self, chance: random.Random, graph: RandomGraph) -> None:
+    def __init__(self, chance: random.Random, graph: RandomGraph, towards: tuple[str, Rule] | None) -> None:
         self._chance = chance
         self._graph = graph
         self._names: dict[str, str] = {}
@@ -65,7 +71,7 @@ class _Derivation:
         self._in_with = False
         # How often the grammar alone says what stands somewhere; and a rule that is looked for first.
         self._strange = chance.choice([0.03, 0.03, 0.03, 0.03, 0.4])
-        self._target = chance.choice(all_rules()) if self._strange > 0.1 else None
+        self._target = towards or (chance.choice(all_rules()) if self._strange > 0.1 else None)
         self.parameters: dict[str, Any] = {}
 
     def text(self) -> list[str]:
