@@ -66,6 +66,22 @@ def _property_keys(store: GraphStore, context: ExecutionContext) -> Iterable[Any
     return ((key,) for key in dict.fromkeys((*store.property_keys("node"), *store.property_keys("relationship"))))
 
 
+@_built_in("db.ping() :: (success :: BOOLEAN)")
+def _ping(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
+    """Answer: the graph is there."""
+    return ((True,),)
+
+
+@_built_in("db.awaitIndex(indexName :: STRING, timeOutSeconds = 300 :: INTEGER) :: VOID")
+def _await_index(store: GraphStore, context: ExecutionContext) -> None:
+    """Wait until an index answers; indexes are made when a query first uses them, so that nothing is waited for."""
+
+
+@_built_in("db.awaitIndexes(timeOutSeconds = 300 :: INTEGER) :: VOID")
+def _await_indexes(store: GraphStore, context: ExecutionContext) -> None:
+    """Wait until all indexes answer; they are made when a query first uses them, so that nothing is waited for."""
+
+
 @_built_in("db.schema.visualization() :: (nodes :: LIST<ANY>, relationships :: LIST<ANY>)")
 def _visualization(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """Show each label as a node, and each type between two labels as a relationship, as maps."""

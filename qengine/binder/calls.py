@@ -199,7 +199,7 @@ def _usage(function: Function) -> str:
 
 
 def _shown(symbol: str) -> str:
-    return {"neg": "unary -", "pos": "unary +", "[]": "[…]", "[..]": "[… .. …]"}.get(symbol, symbol)
+    return {"neg": "unary -", "pos": "unary +", "[]": "[…]", "[..]": "[… .. …]", "{}": "SET n[…]"}.get(symbol, symbol)
 
 
 def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:

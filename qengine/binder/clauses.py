@@ -11,8 +11,8 @@ from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.call import bind_reading_call, kept
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import indefinite, item_type, join, may_be
-from qengine.binder.items import alias_of
+from qengine.binder.inference import join
+from qengine.binder.items import alias_of, shadowed
 from qengine.binder.patterns import bind_match
 from qengine.binder.procedures import (
     bind_load_csv,
@@ -29,7 +29,7 @@ from qengine.plan.expr import Variable
 from qengine.plan.logical import Match, Operator, Project, Union, Unwind
 from qengine.plan.updates import Update
 from qengine.syntax import ast
-from qengine.types import Kind, Type
+from qengine.types import Type
 
 _HINTS = {
     "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS and PROCEDURES; Graph.schema has labels, types and properties.",
@@ -196,19 +196,14 @@ def _names(node: Any) -> Iterator[str]:
 
 
 def _bind_unwind(binding: Binding, clause: ast.UnwindClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
-    source = ExpressionBinder(binding, scope, "UNWIND").value(clause.expression)
-    if not may_be(source.type, Kind.LIST):
-        raise binding.error(
-            "InvalidArgumentType",
-            f"UNWIND takes a LIST, not {indefinite(source.type)}.",
-            clause.expression.span,
-            "Write [ … ].",
-        )
+    source, item = ExpressionBinder(binding, scope, "UNWIND").items(clause.expression, "UNWIND")
     if clause.name in scope.symbols:
         raise binding.error(
             "VariableAlreadyBound", f"Variable `{clause.name}` is already defined.", clause.span, "Choose another name."
         )
-    symbol = Symbol(binding.names.fresh(clause.name), item_type(source.type))
+    if scope.shadows(clause.name):
+        raise shadowed(binding, clause.name, clause.span)
+    symbol = Symbol(binding.names.fresh(clause.name), item)
     return Unwind(root, source, symbol.name), scope.with_symbols({clause.name: symbol})
 
 

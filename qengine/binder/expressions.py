@@ -36,6 +36,7 @@ from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
 
 _LAST = 2**63 - 1
+_NO_PROPERTY = (Kind.MAP, Kind.NODE, Kind.RELATIONSHIP, Kind.PATH)
 _WITH_FIELDS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION, Kind.POINT)
 
 
@@ -213,16 +214,27 @@ class ExpressionBinder:
         otherwise = self.value(node.otherwise) if node.otherwise else Literal(None, type=NULL)
         return Case(tuple(whens), otherwise, type=join([*(then.type for _, then in whens), otherwise.type]))
 
-    def _source(self, node: ast.Expression) -> tuple[Expr, Type]:
+    def items(self, node: ast.Expression, clause: str | None = None) -> tuple[Expr, Type]:
+        """Bind what an expression or a clause goes through, and return it with the type of its items.
+
+        A value of a property that is no list, by itself or under another name, counts as a list of itself.
+
+        Raises
+        ------
+        SemanticError
+            Where it can be neither.
+        """
         source = self.value(node)
-        if not may_be(source.type, Kind.LIST):
-            raise self.binding.error(
-                "InvalidArgumentType", f"This must be a LIST, not {indefinite(source.type)}.", node.span
-            )
-        return source, item_type(source.type)
+        if may_be(source.type, Kind.LIST):
+            return source, item_type(source.type)
+        if isinstance(node, ast.PropertyAccess | ast.Variable | ast.Index) and source.type.kind not in _NO_PROPERTY:
+            return source, source.type
+        message = f"{'This must be' if clause is None else f'{clause} takes'} a LIST, not {indefinite(source.type)}."
+        hint = None if clause is None else "Write [ … ]."
+        raise self.binding.error("InvalidArgumentType", message, node.span, hint)
 
     def _list_comprehension(self, node: ast.ListComprehension) -> Expr:
-        source, item = self._source(node.source)
+        source, item = self.items(node.source)
         variable = self.binding.names.fresh(node.variable)
         inner = self.within({node.variable: Symbol(variable, item)}, "a list comprehension")
         condition = inner.condition(node.where) if node.where else None
@@ -242,7 +254,7 @@ class ExpressionBinder:
             raise
 
     def _quantifier(self, node: ast.QuantifierExpression) -> Expr:
-        source, item = self._source(node.source)
+        source, item = self.items(node.source)
         variable = self.binding.names.fresh(node.variable)
         inner = self.within({node.variable: Symbol(variable, item)}, f"{node.quantifier}()")
         where = node.where or ast.Variable(node.variable, span=node.span)
@@ -250,7 +262,7 @@ class ExpressionBinder:
 
     def _reduce(self, node: ast.ReduceExpression) -> Expr:
         initial = self.value(node.initial)
-        source, item = self._source(node.source)
+        source, item = self.items(node.source)
         accumulator = self.binding.names.fresh(node.accumulator)
         variable = self.binding.names.fresh(node.variable)
         symbols = {node.accumulator: Symbol(accumulator, ANY), node.variable: Symbol(variable, item)}

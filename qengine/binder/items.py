@@ -6,6 +6,7 @@ from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.scope import Scope, is_hidden
+from qengine.errors import SemanticError, Span
 from qengine.plan.expr import AggregateCall, Expr, Property, Variable
 from qengine.plan.traverse import preorder
 from qengine.syntax import ast
@@ -77,8 +78,8 @@ def alias_of(item: ast.ReturnItem) -> str:
     return item.expression.name if isinstance(item.expression, ast.Variable) else item.text
 
 
-def check_names(binding: Binding, projection: ast.Projection, items: tuple[Item, ...], with_clause: bool) -> None:
-    """Refuse two columns of one name and, in WITH, an expression without a name."""
+def check_names(binding: Binding, projection: ast.Projection, items: tuple[Item, ...], scope: Scope | None) -> None:
+    """Refuse two columns of one name. ``scope``, of WITH: also what has no name, or hides one round a subquery."""
     seen = {item.alias for item in items[: len(items) - len(projection.items)]}
     for item in projection.items:
         alias = alias_of(item)
@@ -87,7 +88,17 @@ def check_names(binding: Binding, projection: ast.Projection, items: tuple[Item,
                 "ColumnNameConflict", f"Two columns are called `{alias}`.", item.span, "Name one of them with AS."
             )
         seen.add(alias)
-        if with_clause and item.alias is None and not isinstance(item.expression, ast.Variable):
+        if scope is None:
+            continue
+        if scope.shadows(alias) and item.expression != ast.Variable(alias):
+            raise shadowed(binding, alias, item.span)
+        if item.alias is None and not isinstance(item.expression, ast.Variable):
             raise binding.error(
                 "NoExpressionAlias", "An expression in WITH needs a name.", item.span, f"Write {item.text} AS name."
             )
+
+
+def shadowed(binding: Binding, name: str, span: Span) -> SemanticError:
+    """Return the error that a new variable would hide one of the rows round a subquery."""
+    message = f"Variable `{name}` is already defined outside the subquery."
+    return binding.error("VariableAlreadyBound", message, span, "Choose another name.")

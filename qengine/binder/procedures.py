@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from qengine.binder.binding import Binding, did_you_mean
@@ -163,26 +164,28 @@ def _arguments(
     binding: Binding, clause: ast.ProcedureCallClause, procedure: Procedure, scope: Scope
 ) -> tuple[Expr, ...]:
     inputs = procedure.signature.inputs
+    defaults = [Literal(json.loads(each.default), type=each.type) for each in inputs if each.default is not None]
+    needed = len(inputs) - len(defaults)
     if clause.args is None:
-        return tuple(Parameter(each.name, span=clause.name_span) for each in inputs)
-    if len(clause.args) != len(inputs):
+        return (*(Parameter(each.name, span=clause.name_span) for each in inputs[:needed]), *defaults)
+    if not needed <= len(clause.args) <= len(inputs):
         raise binding.error(
             "InvalidNumberOfArguments",
-            f"`{procedure.name}` takes {len(inputs) or 'no'} argument{'s' if len(inputs) != 1 else ''}, "
-            f"not {len(clause.args)}.",
+            f"`{procedure.name}` takes {f'{needed} to ' if defaults else ''}{len(inputs) or 'no'} "
+            f"argument{'s' if len(inputs) != 1 else ''}, not {len(clause.args)}.",
             clause.span,
             f"Write {_form(procedure)}.",
         )
     binder = ExpressionBinder(binding, scope, "CALL")
     args = tuple(map(binder.value, clause.args))
-    for field, arg, node in zip(inputs, args, clause.args, strict=True):
+    for field, arg, node in zip(inputs, args, clause.args, strict=False):
         if not accepts(field.type, arg.type):
             raise binding.error(
                 "InvalidArgumentType",
                 f"`{procedure.name}` takes {indefinite(field.type)} as `{field.name}`, not {indefinite(arg.type)}.",
                 node.span,
             )
-    return args
+    return (*args, *defaults[len(args) - needed :])
 
 
 def _check_new(binding: Binding, name: str, symbols: Mapping[str, Symbol], place: ast.Ast) -> None:

@@ -36,7 +36,7 @@ def bind_with(
         message = "LET can't aggregate: it keeps each row."
         raise binding.error("InvalidAggregation", message, clause.span, "Aggregate in a WITH before it.")
     root, cut = _project(binding, projection, clause.where, root, scope, items, carried)
-    check_names(binding, projection, items, with_clause=True)
+    check_names(binding, projection, items, scope)
     symbols = {item.alias: Symbol(item.name, item.expr.type) for item in items}
     return root, Scope(symbols, outer=scope.outer, cut=cut)
 
@@ -51,7 +51,7 @@ def bind_return(
     if projection.star and not projection.items and not scope.symbols and scope.outer is None:
         raise binding.error("NoVariablesInScope", "RETURN * has nothing to return.", clause.span, "Name a node: (n).")
     items = bind_items(binding, projection, scope, unique=bool(projection.order))
-    check_names(binding, projection, items, with_clause=False)
+    check_names(binding, projection, items, None)
     root, _ = _project(binding, projection, None, root, scope, items, ())
     if any(item.name != item.alias for item in items):
         root = _renamed(root, items)

@@ -104,6 +104,12 @@ class Scope:
             scope = scope.parent
         return False
 
+    def shadows(self, name: str) -> bool:
+        """Tell whether a new variable ``name`` would hide one of the rows round the subquery."""
+        if self.outer is None or self.cut or name in self.symbols:
+            return False
+        return self.outer.scope.find(name) is not None
+
     def visible(self) -> Iterator[str]:
         """Yield all visible names, nearest first."""
         scope: Scope | None = self

@@ -8,11 +8,12 @@ from dataclasses import field
 from qengine._frozen import frozen, record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.call import BindClauses, bind_updating_call
+from qengine.binder.calls import bind_operator
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import indefinite, item_type, may_be
+from qengine.binder.inference import indefinite, may_be
 from qengine.binder.scope import Scope, Symbol
 from qengine.errors import SemanticError, Span
-from qengine.plan.expr import Call, Comparison, Expr, MapOf, PathOf, Property, Variable
+from qengine.plan.expr import Call, Comparison, Expr, Literal, MapOf, PathOf, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.predicates import joined
@@ -33,7 +34,7 @@ from qengine.plan.updates import (
 )
 from qengine.syntax import ast
 from qengine.syntax.checks import updates
-from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind
+from qengine.types import BOOLEAN, NODE, NULL, PATH, RELATIONSHIP, Kind
 
 __all__ = ["UPDATING", "Updates", "is_step"]
 
@@ -150,8 +151,9 @@ class Updates:
             elif (found := _property(item.target)) is not None:
                 subject = self._entity(binder, found[0], "Properties")
                 yield SetProperty(subject, found[1], binder.value(item.value), item.span)
+            elif isinstance(item.target, ast.Index):
+                yield self._computed_key(binder, item.target, binder.value(item.value), item.span)
             else:
-                self._check_static(item.target)
                 subject = self._entity(binder, item.target, "Properties")
                 value = binder.value(item.value)
                 if not may_be(value.type, Kind.MAP, Kind.NODE, Kind.RELATIONSHIP):
@@ -165,10 +167,10 @@ class Updates:
         binder = self._binder("REMOVE")
         if isinstance(item, ast.LabelsItem):
             return self._labels(binder, item, remove=True)
-        self._check_static(item.target)
-        found = _property(item.target)
-        assert found is not None
-        return RemoveProperty(self._entity(binder, found[0], "Properties"), found[1], item.span)
+        if (found := _property(item.target)) is not None:
+            return RemoveProperty(self._entity(binder, found[0], "Properties"), found[1], item.span)
+        assert isinstance(item.target, ast.Index)
+        return self._computed_key(binder, item.target, Literal(None, type=NULL), item.span)
 
     def _labels(self, binder: ExpressionBinder, item: ast.LabelsItem, *, remove: bool) -> Step:
         subject = binder.value(item.target)
@@ -187,11 +189,11 @@ class Updates:
         message = f"{what} of {of} can be changed, not those of {indefinite(subject.type)}."
         return self.binding.error("InvalidArgumentType", message, span)
 
-    def _check_static(self, target: ast.Expression) -> None:
-        if isinstance(target, ast.Index) and _property(target) is None:
-            raise self.binding.unsupported(
-                "A property to change must be named in the text.", target.span, "Write n.key, or n += $map."
-            )
+    def _computed_key(self, binder: ExpressionBinder, target: ast.Index, value: Expr, span: Span) -> Step:
+        """Return the step of a property whose key is computed; null takes it away, as in ``n += {key: null}``."""
+        subject = self._entity(binder, target.subject, "Properties")
+        entry = bind_operator(self.binding, "{}", (binder.value(target.index), value), span)
+        return SetProperties(subject, entry, replace=False, span=span)
 
     def _deleted(self, binder: ExpressionBinder, node: ast.Expression) -> Expr:
         if isinstance(node, ast.LabelTest):
@@ -208,11 +210,7 @@ class Updates:
     # ------------------------------------------------------------ FOREACH
 
     def _for_each(self, clause: ast.ForEachClause) -> None:
-        source = self._binder("FOREACH").value(clause.source)
-        if not may_be(source.type, Kind.LIST):
-            raise self.binding.error(
-                "InvalidArgumentType", f"FOREACH takes a LIST, not {indefinite(source.type)}.", clause.source.span
-            )
+        source, item = self._binder("FOREACH").items(clause.source, "FOREACH")
         if clause.variable in self.symbols:
             raise self.binding.error(
                 "VariableAlreadyBound",
@@ -221,7 +219,7 @@ class Updates:
                 "Choose another name.",
             )
         name = self.binding.names.fresh(clause.variable)
-        symbol = Symbol(name, item_type(source.type))
+        symbol = Symbol(name, item)
         inside = Updates.after(self.binding, self.scope.with_symbols({clause.variable: symbol}))
         for each in clause.clauses:
             inside.add(each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from qengine._frozen import frozen
@@ -12,7 +13,7 @@ __all__ = ["NAME", "Field", "fields_of", "invalid_signature"]
 
 NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
 """A name in a signature, as a regular expression."""
-_FIELD = re.compile(rf"\s*({NAME})\s*::\s*(.+?)\s*", re.DOTALL)
+_FIELD = re.compile(rf"\s*({NAME})\s*(?:=\s*([^:]+?)\s*)?::\s*(.+?)\s*", re.DOTALL)
 _LIST = re.compile(r"LIST\s*(?:<(.+)>|\?\s*OF\s+(.+)|OF\s+(.+))", re.DOTALL)
 _SPELLINGS = {
     "BOOL": "BOOLEAN",
@@ -30,32 +31,52 @@ _EXAMPLE = 'Write it like "my.procedure(name :: STRING, count :: INTEGER?) :: (r
 
 @frozen
 class Field:
-    """An argument or an output of a procedure: its name, its type, and whether it may be null."""
+    """An argument or an output of a procedure: its name, its type, and whether it may be null.
+
+    ``default``: what an argument is where it is left out, as JSON; None where it can't be.
+    """
 
     name: str
     type: Type
     nullable: bool = True
+    default: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.name} :: {self.type}{'?' if self.nullable else ''}"
+        default = "" if self.default is None else f" = {self.default}"
+        return f"{self.name}{default} :: {self.type}{'?' if self.nullable else ''}"
 
 
-def fields_of(text: str, whole: str) -> tuple[Field, ...]:
-    """Read arguments or outputs, ``name :: TYPE, …``, of the signature ``whole``; errors as ``parse_signature``."""
+def fields_of(text: str, whole: str, *, defaults: bool = False) -> tuple[Field, ...]:
+    """Read arguments or outputs, ``name :: TYPE, …``, of the signature ``whole``; errors as ``parse_signature``.
+
+    ``defaults``: they may be ``name = value :: TYPE``.
+    """
     if not text.strip():
         return ()
     fields = []
     for part in text.split(","):
         found = _FIELD.fullmatch(part)
-        if found is None:
+        if found is None or (found[2] and not defaults):
             raise invalid_signature(f"{part.strip()!r} in the signature {whole!r} is no `name :: TYPE`.")
-        written = found[2].upper()
+        written = found[3].upper()
         nullable = written.endswith("?")
-        fields.append(Field(found[1].strip("`"), _type(written.removesuffix("?").strip(), whole), nullable))
+        type = _type(written.removesuffix("?").strip(), whole)
+        fields.append(Field(found[1].strip("`"), type, nullable, found[2] and _checked_default(found[2], whole)))
+        if found[2] is None and len(fields) > 1 and fields[-2].default is not None:
+            raise invalid_signature(f"The signature {whole!r} has an argument without default behind one that has one.")
     names = [each.name for each in fields]
     if len(set(names)) < len(names):
         raise invalid_signature(f"The signature {whole!r} has a name twice.")
     return tuple(fields)
+
+
+def _checked_default(text: str, whole: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError:
+        message = f"{text!r} in the signature {whole!r} is no number, string, true, false or null."
+        raise invalid_signature(message) from None
+    return text
 
 
 def _type(text: str, whole: str) -> Type:

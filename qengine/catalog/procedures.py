@@ -131,7 +131,7 @@ def parse_signature(text: str) -> ProcedureSignature:
     """Read a signature as openCypher writes it, such as ``"test.my.proc(in :: INTEGER?) :: (out :: STRING?)"``.
 
     ``?`` behind a type admits null; lists are ``LIST``, ``LIST<T>`` or ``LIST OF T``; ``:: ()`` and ``:: VOID`` have no
-    outputs.
+    outputs. An argument ``name = 300 :: INTEGER`` may be left out; what it is then is written as JSON.
 
     Raises
     ------
@@ -143,4 +143,4 @@ def parse_signature(text: str) -> ProcedureSignature:
         raise invalid_signature(f"{text!r} is no signature of a procedure.")
     name, inputs, outputs, _ = found.groups()
     name = ".".join(part.strip("`") for part in name.split("."))
-    return ProcedureSignature(name, fields_of(inputs, text), fields_of(outputs or "", text))
+    return ProcedureSignature(name, fields_of(inputs, text, defaults=True), fields_of(outputs or "", text))

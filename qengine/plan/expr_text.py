@@ -141,6 +141,8 @@ class ExprText:
             case "[..]":
                 bounds = (self._bound(args[1], 0), self._bound(args[2], _LAST))
                 return f"{self._at(args[0], _POSTFIX)}[{'..'.join(bounds)}]", _POSTFIX
+            case "{}":
+                return f"{{$({self(args[0])}): {self(args[1])}}}", _ATOM
         function = lookup(expr.name)
         return f"{function.name if function else expr.name}({self.joined(args)})", _ATOM
 

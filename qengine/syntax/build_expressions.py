@@ -13,6 +13,7 @@ from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, par
 from qengine.syntax.precedence import climb
 from qengine.syntax.scanner import Token
 from qengine.syntax.schema_types import value_types
+from qengine.syntax.words import NORMAL_FORMS
 
 __all__ = ["ExpressionBuilder", "between", "span_of"]
 
@@ -236,6 +237,9 @@ class ExpressionBuilder:
             # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
+        match arguments:
+            case (_, ast.Variable(name=word) as form) if name.lower() == "normalize" and word.upper() in NORMAL_FORMS:
+                arguments = (arguments[0], ast.Literal(word.upper(), span=form.span))
         return ast.FunctionCall(
             name, arguments, distinct is not None and distinct.type == "DISTINCT", span=span, name_span=callee.span
         )

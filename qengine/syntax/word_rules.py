@@ -5,7 +5,7 @@ from __future__ import annotations
 from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
-from qengine.syntax.words import CLAUSES, KEYWORDS, MATCH_MODES, OPERATOR_WORDS, SCHEMA_WORDS, SHOWN
+from qengine.syntax.words import CLAUSES, KEYWORDS, MATCH_MODES, NORMAL_FORMS, OPERATOR_WORDS, SCHEMA_WORDS, SHOWN
 
 __all__ = ["WordRules"]
 
@@ -299,7 +299,7 @@ class WordRules(ClassifierState):
         at += negated
         if self.kind(at) == "COLON_COLON" or (self.word(at) == "TYPED" and type_end(self.tokens, at + 1) > at + 1):
             return self.type_test(index, at + 1, negated=negated)
-        form = self.word(at) if self.word(at) in ("NFC", "NFD", "NFKC", "NFKD") else ""
+        form = self.word(at) if self.word(at) in NORMAL_FORMS else ""
         at += bool(form)
         if self.context is Context.EXPRESSION and self.word(at) == "NORMALIZED":
             return self.emit_joined("NORMALIZED", f"{'NOT ' if negated else ''}{form or 'NFC'}", index, at)

@@ -6,6 +6,7 @@ __all__ = [
     "CLAUSES",
     "KEYWORDS",
     "MATCH_MODES",
+    "NORMAL_FORMS",
     "OPERATOR_WORDS",
     "PATTERN_PREFIX",
     "SCHEMA_WORDS",
@@ -49,6 +50,9 @@ CLAUSES = word_set(
 
 OPERATOR_WORDS = word_set("AND AS CONTAINS ELSE ENDS IN IS OR STARTS THEN UNION WHEN XOR")
 """Keywords with something on their left."""
+
+NORMAL_FORMS = frozenset(("NFC", "NFD", "NFKC", "NFKD"))
+"""Unicode normal forms, as IS … NORMALIZED and normalize() name them."""
 
 MATCH_MODES = {
     ("DIFFERENT", "NODE"): "DIFFERENT NODES",

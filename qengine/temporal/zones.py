@@ -45,7 +45,7 @@ def parse_offset(text: str) -> int | None:
 
 
 def parse_zone(text: str) -> int | str:
-    """Return an offset in seconds, or the name of a time zone that exists.
+    """Return an offset in seconds, or the name of a time zone that exists; spaces in it stand for underscores.
 
     Raises
     ------
@@ -55,7 +55,8 @@ def parse_zone(text: str) -> int | str:
     offset = parse_offset(text)
     if offset is not None:
         return offset
-    return _zone(text).key or text
+    name = text.replace(" ", "_")
+    return _zone(name).key or name
 
 
 def at_moment(utc: int, zone: int | str) -> DateTime:

@@ -449,9 +449,7 @@ class StepCompiler:
         def do(row: Row) -> None:
             found = items(row)
             if found is not None and type(found) is not list:
-                error = wrong_argument("FOREACH", "a list", found)
-                error.span = step.items.span
-                raise error
+                found = [found]
             if found:
                 steps([{**row, name: item} for item in found])
 

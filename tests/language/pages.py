@@ -89,7 +89,7 @@ def _operators(examples: dict[str, str], graph: str) -> str:
         " `*` `/` `%`, `^`, unary signs, postfix forms.\n"
     )
     spelt = {"neg": "unary -", "pos": "unary +", "[]": "x[i]", "[..]": "x[a..b]", "$all": ":$(…)", "$any": ":$any(…)"}
-    known = [each for each in functions() if each.kind == "operator"]
+    known = [each for each in functions() if each.kind == "operator" and each.name != "{}"]  # a part of SET
     parts += [_entry(each, spelt.get(each.name, each.name), examples[each.name], graph) for each in known]
     return "".join(parts)
 

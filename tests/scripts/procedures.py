@@ -17,12 +17,19 @@ def with_procedures(graph: qengine.Graph) -> qengine.Graph:
     graph.register_procedure("test.words(text :: STRING?) :: (word :: STRING, place :: INTEGER)", _words)
     graph.register_procedure("test.half(number :: FLOAT) :: (half :: FLOAT)", lambda number: [(number / 2,)])
     graph.register_procedure("test.kind(value :: NUMBER?) :: (kind :: STRING)", lambda it: [(type(it).__name__,)])
+    graph.register_procedure(
+        'test.given(value :: ANY?, times = 2 :: INTEGER, end = "!" :: STRING?) :: (text :: STRING)', _given
+    )
     graph.register_procedure("test.nothing(value :: ANY?) :: VOID", lambda value: None)
     graph.register_procedure("test.wrong() :: (number :: INTEGER)", lambda: [{"number": "one"}])
     graph.register_procedure("test.fails() :: (number :: INTEGER)", _fails)
     graph.register_procedure("test.neighbours(of :: NODE) :: (node :: NODE)", _neighbours, reads_graph=True)
     graph.register_procedure("test.count() :: (nodes :: INTEGER)", _count, reads_graph=True)
     return graph
+
+
+def _given(value: Any, times: int, end: str | None) -> list[tuple[str]]:
+    return [(f"{value}" * times + f"{end}",)]
 
 
 def _words(text: str | None) -> Iterator[tuple[str, int]]:

@@ -67,7 +67,8 @@ def test_types(text: str, type: Type) -> None:
 @pytest.mark.parametrize(
     "text",
     ["p", "p()", "p() -> (x :: INTEGER)", "p(x) :: ()", "p(x :: NOTHING) :: ()", "p(x :: INTEGER, x :: FLOAT) :: ()",
-     "p.() :: ()", "1p() :: ()", "p() :: (x INTEGER)", "p() :: () more", "", 5, None],
+     "p.() :: ()", "1p() :: ()", "p() :: (x INTEGER)", "p(x = 1 :: INTEGER, y :: INTEGER) :: ()",
+     "p(x = y :: INTEGER) :: ()", "p() :: (x = 1 :: INTEGER)", "p() :: () more", "", 5, None],
 )  # fmt: skip
 def test_other_texts_are_no_signatures(text: Any) -> None:
     with pytest.raises(qengine.SemanticError) as caught:

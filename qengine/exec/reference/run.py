@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from qengine.catalog.view import CatalogView
-from qengine.errors import ExecutionError, InternalError
+from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import PlainGraph, WalkedGraph
@@ -21,7 +21,7 @@ from qengine.exec.scalar.evaluate import Evaluator, compile, compile_predicate
 from qengine.exec.scalar.lists import range_of
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.scalar.procedures import ProcedureCaller
-from qengine.exec.scalar.values import failing_at, kind_of, number_of_rows
+from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.exec.view import ExecView
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
@@ -214,13 +214,7 @@ class Compiler:
         def rows(outer: Row) -> Rows:
             for row in source(outer):
                 items = value(row)
-                if items is not None and type(items) not in (list, range):
-                    raise ExecutionError(
-                        f"UNWIND needs a list, not a value of type {kind_of(items)}.",
-                        span=operator.expr.span,
-                        code="InvalidArgumentType",
-                    )
-                for item in () if items is None else items:
+                for item in () if items is None else items if type(items) in (list, range) else (items,):
                     self._check()
                     yield {**row, operator.name: item}
 

@@ -8,10 +8,8 @@ from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
-from qengine.exec.scalar.text import number_text, parse_float, parse_integer, scalar_text
+from qengine.exec.scalar.text import TEXTUAL, number_text, parse_float, parse_integer, scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, kind_of, wrong_argument
-from qengine.spatial import Point
-from qengine.temporal import Temporal
 
 __all__ = ["CONVERSIONS"]
 
@@ -56,11 +54,8 @@ def _to_float(value: Any) -> float | None:
 
 @strict
 def _to_string(value: Any) -> str:
-    kind = type(value)
-    if kind in (str, bool, int, float):
+    if type(value) in TEXTUAL:
         return scalar_text(value)
-    if isinstance(value, Temporal | Point):
-        return str(value)
     raise wrong_argument("toString()", "a string, number, boolean, point or temporal value", value, _BAD_VALUE)
 
 

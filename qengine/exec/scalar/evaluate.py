@@ -391,13 +391,11 @@ def _(expr: x.Reduce, env: Environment) -> Evaluator:
 
 
 def _list(expr: x.Expr, env: Environment) -> Callable[[Row], list[Any] | None]:
-    value, span = _compile(expr, env), expr.span
+    value = _compile(expr, env)
 
     def items(row: Row) -> list[Any] | None:
         result = value(row)
-        if result is None or type(result) is list:
-            return result
-        raise _placed(wrong_argument("IN", "a list after it", result), span)
+        return result if result is None or type(result) is list else [result]
 
     return items
 

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from sys import getsizeof
 from typing import Any
 
-from qengine.exec.scalar.text import scalar_text
+from qengine.exec.scalar.text import TEXTUAL, scalar_text
 from qengine.exec.scalar.values import NUMBERS, NodeHandle, PathHandle, RelationshipHandle, no_longer
 from qengine.exec.sizes import ITEM, text_bytes, width
 
 __all__ = ["GROWTH"]
 
-_JOINED = frozenset({int, float, bool})  # what + appends to a string
 _POINTER = 8
 _STRING = 76  # a string beside its characters
 _NORMAL_FORMS = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18}  # characters of one at most, as Unicode tells
@@ -40,9 +39,9 @@ def _joined(a: Any, b: Any) -> int:
         length = (len(a) if kind is list else 1) + (len(b) if other is list else 1)
         no_longer(list, length)
         return _POINTER * (length + 8)
-    if kind is str and other in _JOINED:
+    if kind is str and other in TEXTUAL:
         return _with_text(a, scalar_text(b))
-    return _with_text(b, scalar_text(a)) if other is str and kind in _JOINED else 0
+    return _with_text(b, scalar_text(a)) if other is str and kind in TEXTUAL else 0
 
 
 def _with_text(text: str, other: str) -> int:

@@ -12,14 +12,13 @@ from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.compare import equals, ordered
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
-from qengine.exec.scalar.text import scalar_text
+from qengine.exec.scalar.text import TEXTUAL, scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 from qengine.temporal import Duration, Temporal
 
 __all__ = ["MEMBERSHIP", "OPERATORS"]
 
 _COMPARED = 1024  # items of a list that are compared between two looks at the clock
-_JOINED = NUMBERS | {str, bool}  # what + appends to a string
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -32,11 +31,11 @@ def _add(a: Any, b: Any) -> Any:
         return a + b
     if kind is list or other is list:
         return (a if kind is list else [a]) + (b if other is list else [b])
-    if (kind is str and other in _JOINED) or (other is str and kind in _JOINED):
+    if (kind is str and other in TEXTUAL) or (other is str and kind in TEXTUAL):
         return scalar_text(a) + scalar_text(b)
     moved = temporal.add(a, b)
     if moved is None:
-        raise wrong_argument("+", "numbers, strings, lists or a duration", b if kind in _JOINED else a)
+        raise wrong_argument("+", "numbers, strings, lists or a duration", b if kind in TEXTUAL else a)
     return moved
 
 
@@ -210,6 +209,12 @@ def _slice(items: Any, begin: Any, end: Any) -> Any:
     return items[begin:end]
 
 
+def _entry(key: Any, value: Any) -> dict[str, Any]:
+    if type(key) is not str:
+        raise wrong_argument("[]", "a string as key", key, "MapElementAccessByNonString")
+    return {key: value}
+
+
 def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
@@ -250,6 +255,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "IS NULL": _is_null,
     "IS NOT NULL": _is_not_null,
     "[..]": _slice,
+    "{}": _entry,
     "||": _concatenate,
 }
 

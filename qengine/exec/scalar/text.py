@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
-from qengine.exec.scalar.values import checked
+from qengine.exec.scalar.values import NUMBERS, checked
+from qengine.spatial import Point
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
-__all__ = ["number_text", "parse_float", "parse_integer", "scalar_text"]
+__all__ = ["TEXTUAL", "number_text", "parse_float", "parse_integer", "scalar_text"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -40,13 +43,17 @@ def number_text(number: float) -> str:
     return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"
 
 
-def scalar_text(value: str | bool | float) -> str:
-    """Return a string, boolean or number as ``toString`` gives it."""
+TEXTUAL = NUMBERS | {str, bool, Date, Time, LocalTime, DateTime, LocalDateTime, Duration, Point}
+"""Types of values that have a text: what ``toString`` takes, and ``+`` appends to a string."""
+
+
+def scalar_text(value: Any) -> str:
+    """Return a value of one of ``TEXTUAL`` as ``toString`` gives it."""
     if type(value) is str:
         return value
     if type(value) is bool:
         return "true" if value else "false"
-    return number_text(value)  # type: ignore[arg-type]
+    return number_text(value) if type(value) in NUMBERS else str(value)
 
 
 def parse_float(text: str) -> float | None:

@@ -23,7 +23,6 @@ from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.operators.unwind_range import unwind_range_stage
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding, MemoryAccount
-from qengine.exec.scalar.values import wrong_argument
 from qengine.exec.sizes import size_of
 from qengine.plan import logical
 from qengine.plan.expr import Call, Variable
@@ -155,7 +154,10 @@ def _densest(items: Column) -> Column:
 
 
 def _lists(column: Column, operator: logical.Unwind, holding: Holding, memory: MemoryAccount) -> ListColumn:
-    """Return a column of lists with null as the empty list; many or large items stay Python objects."""
+    """Return a column of lists: null as the empty list, another value as a list of itself.
+
+    Many or large items stay Python objects.
+    """
     if isinstance(column, ListColumn):
         return column
     if isinstance(column, ConstantColumn) and type(column.value) is list:
@@ -169,9 +171,7 @@ def _lists(column: Column, operator: logical.Unwind, holding: Holding, memory: M
             holding.add(8 * len(value))
             items_of_all += value
         elif value is not None:
-            error = wrong_argument("UNWIND", "a list", value)
-            error.span = operator.expr.span
-            raise error
+            items_of_all.append(value)
         offsets[row + 1] = len(items_of_all)
     return ListColumn(offsets, _items(items_of_all, memory))
 

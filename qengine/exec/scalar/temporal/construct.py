@@ -70,6 +70,20 @@ def _constructor(
     return construct
 
 
+def _clock(name: str, convert: Callable[[str, Any], Temporal]) -> Callable[..., Temporal | None]:
+    """Return the function ``name.statement``: the statement's time, in a zone if one is given."""
+
+    def now(env: Environment, *args: Any) -> Temporal | None:
+        if None in args:
+            return None
+        fields = {"timezone": args[0]} if args and type(args[0]) is str else dict(*args)
+        check_names(f"{name}.statement()", fields, frozenset({"timezone"}))
+        zone = zone_of(fields)
+        return convert(name, DateTime.from_utc(env.now) if zone is None else at_moment(env.now, zone))
+
+    return now
+
+
 def _selected(fields: Fields, name: str, part: Callable[[Any], Any]) -> Any:
     """Return a part of the value that a field names, None where it is absent.
 
@@ -225,6 +239,11 @@ CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "time": _constructor("time", parse_time, _build_time, _to_time),
     "localdatetime": _constructor("localdatetime", parse_local_date_time, _build_local_date_time, _to_local_date_time),
     "datetime": _constructor("datetime", parse_date_time, _build_date_time, _to_date_time),
+    "date.statement": _clock("date", _to_date),
+    "localtime.statement": _clock("localtime", _to_local_time),
+    "time.statement": _clock("time", _to_time),
+    "localdatetime.statement": _clock("localdatetime", _to_local_date_time),
+    "datetime.statement": _clock("datetime", _to_date_time),
 }
 """The constructors that may be called without arguments; they take the ``Environment`` first."""
 
