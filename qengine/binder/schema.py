@@ -11,7 +11,7 @@ from qengine.catalog.functions import Function, functions
 from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import INDEXES, SEARCHED, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
-from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Property, Variable
+from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Parameter, Property, Variable
 from qengine.plan.logical import Operator, Project, Unwind
 from qengine.plan.rule_text import rule_statement
 from qengine.plan.updates import AddRule, DropRule, Step
@@ -37,6 +37,7 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
         message, hint = _UNBUILT[clause.kind]
         raise binding.unsupported(message, clause.span, hint)
     rule = None
+    given = None if clause.given is None else Parameter(clause.given.name, span=clause.given.span)
     if clause.kind:
         rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, clause.type)
     if not clause.drops:
@@ -45,8 +46,8 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
             message = f"The {rule.kind} index is kept and listed, and changes nothing: no procedure searches it."
             advice = "CONTAINS, STARTS WITH and =~ search texts without an index." if rule.kind == "FULLTEXT" else None
             binding.notice("NoEffect", rule.name, message, clause.span, advice)
-        return AddRule(rule.named(), clause.lenient, clause.span)
-    return DropRule(clause.name, rule, clause.constraint, clause.lenient, clause.span)
+        return AddRule(rule.named() if given is None else rule, clause.lenient, given, clause.span)
+    return DropRule(clause.name, rule, clause.constraint, clause.lenient, given, clause.span)
 
 
 # ---------------------------------------------------------------- SHOW

@@ -47,12 +47,12 @@ def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
             text = f"{'DetachDelete' if detach else 'Delete'} {expr.joined(subjects)}"
         case ForEach(name=name, items=items):
             text = f"ForEach {name_text(name)} IN {expr(items)}"
-        case AddRule(rule=rule, lenient=lenient):
-            text = f"AddRule {rule_statement(rule)}{', if it is not there' if lenient else ''}"
-        case DropRule(name=name, rule=rule, lenient=lenient):
-            text = (
-                f"DropRule {rule_statement(rule) if rule else name_text(name)}{', if it is there' if lenient else ''}"
-            )
+        case AddRule(rule=rule, lenient=lenient, given=given):
+            named = "" if given is None else f" with the name {expr(given)}"
+            text = f"AddRule {rule_statement(rule)}{named}{', if it is not there' if lenient else ''}"
+        case DropRule(name=name, rule=rule, lenient=lenient, given=given):
+            dropped = rule_statement(rule) if rule else name_text(name) if given is None else expr(given)
+            text = f"DropRule {dropped}{', if it is there' if lenient else ''}"
         case CallSubquery():
             text = _call(step, expr)
         case _:

@@ -175,23 +175,31 @@ class CallSubquery(Step):
     span: Span | None = None
 
 
-@node()
+@node("given")
 class AddRule(Step):
-    """Declares an index or a constraint, which the graph must satisfy; ``lenient``: or leaves one that is there."""
+    """Declares an index or a constraint, which the graph must satisfy; ``lenient``: or leaves one that is there.
+
+    ``given``: what gives its name, where the text doesn't.
+    """
 
     rule: Rule
     lenient: bool
+    given: Expr | None = None
     span: Span | None = None
 
 
-@node()
+@node("given")
 class DropRule(Step):
-    """Takes an index or a ``constraint`` away, by its ``name``, or by what it says; ``lenient``: if it is there."""
+    """Takes an index or a ``constraint`` away, by its ``name``, or by what it says; ``lenient``: if it is there.
+
+    ``given``: what gives the name, where the text doesn't.
+    """
 
     name: str
     rule: Rule | None
     constraint: bool
     lenient: bool
+    given: Expr | None = None
     span: Span | None = None
 
 

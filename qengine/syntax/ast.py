@@ -562,7 +562,7 @@ class SchemaClause(Clause):
 
     ``name``: empty for none. ``lenient``: IF [NOT] EXISTS. ``kind``: "RANGE", "TEXT", …, or "UNIQUENESS", "KEY",
     "PROPERTY_EXISTENCE", "PROPERTY_TYPE"; empty where a name says what to drop. ``entity``: "NODE" or "RELATIONSHIP".
-    ``type``: of a property, as "INTEGER | STRING".
+    ``type``: of a property, as "INTEGER | STRING". ``given``: what gives the name, where the text doesn't.
     """
 
     drops: bool
@@ -574,6 +574,7 @@ class SchemaClause(Clause):
     label: str = ""
     keys: tuple[str, ...] = ()
     type: str = ""
+    given: Parameter | None = None
 
 
 @frozen

@@ -9,7 +9,7 @@ from typing import Any
 
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
-from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
+from qengine.syntax.literals import MAX_INTEGER, parameter_of, parse_float, parse_integer, parse_string
 from qengine.syntax.precedence import climb
 from qengine.syntax.scanner import Token
 from qengine.syntax.schema_types import value_types
@@ -174,11 +174,7 @@ class ExpressionBuilder:
         return ast.Variable(token.value, span=Span(token.start_pos, token.end_pos))
 
     def parameter(self, c: Sequence[Any]) -> ast.Parameter:
-        token = c[0]
-        name = token.value[1:]
-        if name[0] == "`":
-            name = name[1:-1].replace("``", "`")
-        return ast.Parameter(name, span=Span(token.start_pos, token.end_pos))
+        return parameter_of(c[0])
 
     def _literal(self, value: Any, span: Span) -> ast.Literal:
         node = ast.Literal(value, span=span)

@@ -1,13 +1,14 @@
-"""Values of number and string tokens: escapes, bases, and what is too large."""
+"""Values of number, string and parameter tokens: escapes, bases, and what is too large."""
 
 from __future__ import annotations
 
 import re
 
 from qengine.errors import QuerySyntaxError, Span
+from qengine.syntax import ast
 from qengine.syntax.scanner import Token
 
-__all__ = ["MAX_INTEGER", "parse_float", "parse_integer", "parse_string"]
+__all__ = ["MAX_INTEGER", "parameter_of", "parse_float", "parse_integer", "parse_string"]
 
 MAX_INTEGER = 2**63 - 1
 
@@ -127,3 +128,11 @@ def _shown(token: Token) -> str:
 
 def _error(token: Token, text: str, code: str, message: str, hint: str) -> QuerySyntaxError:
     return QuerySyntaxError(message, span=Span(token.start_pos, token.end_pos), text=text, hint=hint, code=code)
+
+
+def parameter_of(token: Token) -> ast.Parameter:
+    """Return the parameter that a token writes."""
+    name = token.value[1:]
+    if name[0] == "`":
+        name = name[1:-1].replace("``", "`")
+    return ast.Parameter(name, span=Span(token.start_pos, token.end_pos))

@@ -6,6 +6,7 @@ import json
 
 from qengine.errors import Span
 from qengine.syntax import ast
+from qengine.syntax.literals import parameter_of
 from qengine.syntax.scanner import scan
 from qengine.syntax.schema_types import property_type
 from qengine.syntax.token_reader import TokenReader
@@ -51,7 +52,7 @@ class _Reader(TokenReader):
             return self._old_index(drops)
         if drops:
             return self._dropped(constraint=False)
-        name, lenient = self._name_and_condition("FOR")
+        name, lenient, given = self._name_and_condition("FOR")
         self.expect_word("FOR")
         variable, entity, labels = self._pattern(labelled=kind != "LOOKUP", several=kind == "FULLTEXT")
         label = labels[0] if labels else ""
@@ -73,16 +74,16 @@ class _Reader(TokenReader):
         self._options()
         type = json.dumps(labels) if len(labels) > 1 else ""
         return self._made(
-            ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, span=self.span)
+            ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, given, span=self.span)
         )
 
     def constraint(self, drops: bool) -> ast.SchemaClause:
         self.hint = "Write DROP CONSTRAINT name." if drops else _CONSTRAINT_HINT
-        name, lenient = "", False
+        name, lenient, given = "", False, None
         if drops and not (self.word() == "ON" and self.kind(1) == "LPAR"):
             return self._dropped(constraint=True)
         if not drops:
-            name, lenient = self._name_and_condition("FOR", "ON")
+            name, lenient, given = self._name_and_condition("FOR", "ON")
         self.expect_word("FOR", "ON")
         variable, entity, (label,) = self._pattern()
         self.expect_word("REQUIRE", "ASSERT")
@@ -94,7 +95,9 @@ class _Reader(TokenReader):
         if len(keys) > 1 and kind.startswith("PROPERTY"):
             self.fail("A constraint of this kind is about one property.")
         self._options()
-        return self._made(ast.SchemaClause(drops, True, name, lenient, kind, entity, label, keys, type, span=self.span))
+        return self._made(
+            ast.SchemaClause(drops, True, name, lenient, kind, entity, label, keys, type, given, span=self.span)
+        )
 
     def _old_index(self, drops: bool) -> ast.SchemaClause:
         """Read ``ON :Label(property, …)``."""
@@ -109,11 +112,11 @@ class _Reader(TokenReader):
         return self._made(found)
 
     def _dropped(self, *, constraint: bool) -> ast.SchemaClause:
-        name = self.name()
+        name, given = self._name()
         lenient = self.take("IF") is not None
         if lenient:
             self.expect_word("EXISTS")
-        return self._made(ast.SchemaClause(True, constraint, name, lenient, span=self.span))
+        return self._made(ast.SchemaClause(True, constraint, name, lenient, given=given, span=self.span))
 
     def _made(self, clause: ast.SchemaClause) -> ast.SchemaClause:
         if self.kind():
@@ -124,17 +127,25 @@ class _Reader(TokenReader):
 
     # ------------------------------------------------------------ parts
 
-    def _name_and_condition(self, *followers: str) -> tuple[str, bool]:
+    def _name(self) -> tuple[str, ast.Parameter | None]:
+        """Read a name, or the parameter that gives it."""
+        if self.kind() != "PARAMETER":
+            return self.name(), None
+        token = self.tokens[self.at]
+        self.at += 1
+        return "", parameter_of(token)
+
+    def _name_and_condition(self, *followers: str) -> tuple[str, bool, ast.Parameter | None]:
         """Read ``[name] [IF NOT EXISTS]``."""
         unnamed = (self.word() in followers and self.kind(1) == "LPAR") or (
             self.word() == "IF" and self.word(1) == "NOT"
         )
-        name = "" if unnamed else self.name()
+        name, given = ("", None) if unnamed else self._name()
         lenient = self.take("IF") is not None
         if lenient:
             self.expect_word("NOT")
             self.expect_word("EXISTS")
-        return name, lenient
+        return name, lenient, given
 
     def _pattern(self, *, labelled: bool = True, several: bool = False) -> tuple[str, str, list[str]]:
         """Read ``(n:Label)`` or ``()-[r:TYPE]-()``; return the variable, what it is, and its labels or types."""

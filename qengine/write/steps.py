@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial, singledispatchmethod
 from typing import Any, TypeAlias
 
+from qengine._frozen import replace
 from qengine.errors import ExecutionError, InternalError, Span
 from qengine.exec.reference.match import Matcher
 from qengine.exec.scalar.entities import label_names
@@ -434,11 +435,30 @@ class StepCompiler:
 
     @step.register
     def _(self, step: up.AddRule) -> _Run:
-        return self._each(lambda row: add_rule(self._overlay, step), step.span)
+        def do(row: Row) -> None:
+            name = self._given_name(step.given, row)
+            add_rule(self._overlay, step if name is None else replace(step, rule=replace(step.rule, name=name)))
+
+        return self._each(do, step.span)
 
     @step.register
     def _(self, step: up.DropRule) -> _Run:
-        return self._each(lambda row: drop_rule(self._overlay, step), step.span)
+        def do(row: Row) -> None:
+            name = self._given_name(step.given, row)
+            drop_rule(self._overlay, step if name is None else replace(step, name=name))
+
+        return self._each(do, step.span)
+
+    def _given_name(self, given: Expr | None, row: Row) -> str | None:
+        """Return the name of an index or a constraint that a parameter gives; None where the text names it."""
+        if given is None:
+            return None
+        name = compile(given, self._env)(row)
+        if type(name) is not str or not name:
+            error = wrong_argument("The name of an index or a constraint", "a string with characters", name)
+            error.span = given.span
+            raise error
+        return name
 
     # ------------------------------------------------------------ nesting
 
