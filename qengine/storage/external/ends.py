@@ -1,0 +1,199 @@
+"""Ends of relationships as ordinals of nodes, found by keys of which memory doesn't hold all.
+
+Where it does, there is one index for each label, as in ``tables``. Else nodes and ends are dealt by a hash of their keys,
+and each part has an index of its own: equal keys are in the same part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.storage.arrays import Array
+from qengine.storage.external.budget import Budget
+from qengine.storage.external.scratch import Scratch, Spool
+from qengine.storage.external.sources import Source
+from qengine.storage.keys import key_array
+from qengine.storage.tables import Finder, KeyTable, as_strings, explained_ends, explained_key
+
+__all__ = ["Ends", "find_ends"]
+
+_TAIL = 8  # bytes at the end of a text that its hash reads
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MOST_PARTS = 256
+
+
+@dataclass
+class Ends:
+    """A table of relationships.
+
+    ``columns``: those with the keys of starts and ends. ``labels``: of the nodes that these are; None for any. ``named``:
+    whether the columns are known by their names.
+    """
+
+    source: Source
+    columns: tuple[str, str]
+    labels: tuple[str | None, str | None]
+    named: bool
+
+    @property
+    def properties(self) -> list[str]:
+        """The names of the other columns."""
+        return [name for name in self.source.schema.names if name not in self.columns]
+
+
+Keyed = tuple[tuple[str, ...], Source, str]
+"""Labels of a table of nodes, the table, and its key column."""
+
+
+def find_ends(
+    nodes: Sequence[Keyed],
+    ends: Sequence[Ends],
+    key: str | None,
+    guessed: bool,
+    budget: Budget,
+    scratch: Scratch,
+    advance: Callable[[float], None],
+) -> list[tuple[Array, Array]]:
+    """Return the ordinals (uint32, in files) of starts and ends of each table's rows.
+
+    Parameters
+    ----------
+    key
+        The key column that the caller has named.
+    guessed
+        As for ``tables.from_tables``.
+    advance
+        Called with how many rows are done.
+
+    Raises
+    ------
+    StorageError
+        For a key that two nodes have, or none.
+    """
+    found = [
+        (scratch.array(one.source.rows, np.uint32), scratch.array(one.source.rows, np.uint32)) for one in ends
+    ]
+    parts = _parts(nodes, budget)
+    if parts == 1:
+        tables = [_whole(labels, source, column, key, budget) for labels, source, column in nodes]
+        first = 0
+        for table in tables:
+            table.first = first
+            first += len(table.keys)
+        finder = Finder(tables, guessed)
+        for one, sides in zip(ends, found, strict=True):
+            for begin, batch in one.source.batches(list(dict.fromkeys(one.columns)), budget.batch):
+                with explained_ends(*one.columns, one.named):
+                    for column, label, side in zip(one.columns, one.labels, sides, strict=True):
+                        place = f"{one.source.place}, column {column}"
+                        keys = key_array(batch.column(column), place, begin)
+                        side[begin : begin + len(keys)] = finder.find(label, keys, place, first_row=begin)
+                advance(batch.num_rows)
+        return found
+    _find_in_parts(nodes, ends, found, parts, (key, guessed), budget, scratch, advance)
+    return found
+
+
+def _parts(nodes: Sequence[Keyed], budget: Budget) -> int:
+    """Return in how many parts keys must be dealt so that those of one part fit."""
+    size = 0
+    for _, source, column in nodes:
+        sample = next((batch for _, batch in source.batches([column], budget.batch)), None)
+        if sample is not None and sample.num_rows:
+            size += int(sample.nbytes / sample.num_rows * source.rows)
+    return min(max(1, -(-size // max(budget.keys, 1))), _MOST_PARTS)
+
+
+def _whole(labels: tuple[str, ...], source: Source, column: str, key: str | None, budget: Budget) -> KeyTable:
+    """Return the keys of a table of nodes."""
+    with explained_key(key, column):
+        place = f"{source.place}, column {column}"
+        parts = [key_array(batch.column(0), place, first) for first, batch in source.batches([column], budget.batch)]
+        keys = pa.concat_arrays(parts) if parts else key_array(source.empty[column], place)
+    return KeyTable(source.place, labels, keys)
+
+
+def _find_in_parts(
+    nodes: Sequence[Keyed],
+    ends: Sequence[Ends],
+    found: Sequence[tuple[Array, Array]],
+    parts: int,
+    named: tuple[str | None, bool],
+    budget: Budget,
+    scratch: Scratch,
+    advance: Callable[[float], None],
+) -> None:
+    key, guessed = named
+    firsts = np.cumsum([0] + [source.rows for _, source, _ in nodes]).tolist()
+    tables = []
+    for labels, source, column in nodes:
+        with explained_key(key, column):
+            tables.append((labels, _dealt(source, column, parts, guessed, budget, scratch)))
+    dealt = []
+    for one in ends:
+        with explained_ends(*one.columns, one.named):
+            dealt.append([_dealt(one.source, column, parts, guessed, budget, scratch)
+                          for column in one.columns])  # fmt: skip
+    for part in range(parts):
+        own = []
+        for (labels, spools), (_, source, _), first in zip(tables, nodes, firsts, strict=False):
+            keys, rows = _columns(spools[part])
+            own.append(KeyTable(source.place, labels, keys, first, rows))
+        finder = Finder(own, False)
+        for one, sides, spooled in zip(ends, found, dealt, strict=True):
+            for column, label, side, spools in zip(one.columns, one.labels, sides, spooled, strict=True):
+                keys, rows = _columns(spools[part])
+                if len(keys):
+                    with explained_ends(*one.columns, one.named):
+                        side[rows] = finder.find(label, keys, f"{one.source.place}, column {column}", rows=rows)
+        advance(sum(one.source.rows for one in ends) / parts)
+
+
+def _dealt(source: Source, column: str, parts: int, texts: bool, budget: Budget, scratch: Scratch) -> list[Spool]:
+    """Return a table's keys with their rows, dealt by a hash of the keys."""
+    empty = key_array(source.empty[column], f"{source.place}, column {column}")
+    kind = pa.string() if texts and pa.types.is_int64(empty.type) else empty.type
+    schema = pa.schema([("key", kind), ("row", pa.int64())])
+    spools = [scratch.spool(schema) for _ in range(parts)]
+    for first, batch in source.batches([column], budget.batch):
+        keys = key_array(batch.column(0), f"{source.place}, column {column}", first)
+        keys = as_strings(keys) if texts and pa.types.is_int64(keys.type) else keys
+        where = (_hashed(keys) % np.uint64(parts)).astype(np.uint16)
+        order = np.argsort(where, kind="stable")
+        ordered = pa.record_batch([keys.take(pa.array(order)), pa.array(order + first)], schema=schema)
+        bounds = np.concatenate(([0], np.cumsum(np.bincount(where, minlength=parts)))).tolist()
+        for spool, begin, end in zip(spools, bounds[:-1], bounds[1:], strict=True):
+            if end > begin:
+                spool.write(ordered.slice(begin, end - begin))
+    return spools
+
+
+def _columns(spool: Spool) -> tuple[Any, Array]:
+    table = spool.read()
+    keys = key_array(table["key"], "keys")
+    return keys, table["row"].to_numpy()
+
+
+def _hashed(keys: Any) -> Array:
+    """Return a hash of each key (uint64): of texts, of their lengths and last bytes."""
+    if pa.types.is_int64(keys.type):
+        words = keys.to_numpy().view(np.uint64)
+    else:
+        width = np.int64 if pa.types.is_large_string(keys.type) else np.int32
+        offsets = np.frombuffer(keys.buffers()[1], width)[keys.offset : keys.offset + len(keys) + 1].astype(np.int64)
+        data = np.frombuffer(keys.buffers()[2] or b"", np.uint8)
+        words = np.diff(offsets).astype(np.uint64)
+        for back in range(1, _TAIL + 1):
+            places = offsets[1:] - back
+            inside = places >= offsets[:-1]
+            byte = np.zeros(len(keys), np.uint64)
+            byte[inside] = data[places[inside]]
+            words = words * np.uint64(257) + byte
+    mixed: Array = (words * _MIX) >> np.uint64(32)
+    return mixed
+
