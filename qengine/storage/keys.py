@@ -14,6 +14,7 @@ from qengine.storage.kernels import NO_VERTEX, look_up
 from qengine.storage.normal import normal_array
 
 _UNKNOWN = np.uint32(NO_VERTEX)
+_SLICE = 1 << 18  # keys that are put into a table at a time
 _SPREAD = 4  # a table by key may have this many places a key
 
 
@@ -43,6 +44,11 @@ def key_array(column: Any, place: str, first_row: int = 0) -> Any:
     if not (pa.types.is_int64(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         raise StorageError(f"{place}: {array.type} can't be a key", hint="Keys are integers or strings.")
     return array
+
+
+def lie_close(low: int, high: int, count: int) -> bool:
+    """Tell whether so many integers between two lie close together."""
+    return high - low < _SPREAD * count + 1024
 
 
 class KeyIndex:
@@ -122,13 +128,15 @@ class KeyIndex:
         if not len(values):
             return
         self._low, high = int(values.min()), int(values.max())
-        if high - self._low >= _SPREAD * len(values) + 1024:
+        if not lie_close(self._low, high, len(values)):
             if pc.count_distinct(self._keys).as_py() < len(values):
                 self._refuse_duplicate(place)
             return
         self._table = np.full(high - self._low + 1, _UNKNOWN)
-        self._table[values - self._low] = self._ordinals
-        if (self._table[values - self._low] != self._ordinals).any():
+        slices = [slice(first, first + _SLICE) for first in range(0, len(values), _SLICE)]
+        for here in slices:
+            self._table[values[here] - self._low] = self._ordinals[here]
+        if any((self._table[values[here] - self._low] != self._ordinals[here]).any() for here in slices):
             self._refuse_duplicate(place)
 
     def _look_up(self, keys: Any) -> Array:

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
-from qengine._frozen import frozen
+from dataclasses import dataclass
 
 __all__ = ["Budget"]
 
-_ENTRY = 64  # bytes that sorting one relationship takes: ends, places, results, and Arrow's and NumPy's copies
-_COPIES = 6  # of a value of a property: as read, cut into pieces, read again, put in order, written
-_LEAST_ENTRIES = 1 << 12
-_MOST_ENTRIES = 1 << 26
-_BATCH = 1 << 16
-_SHARE = 0.5  # of the limit, for what is sorted; the rest is for reading files, and for what nodes' keys take
+_ENTRY = 32  # bytes that sorting one relationship takes: its neighbour, its place, and what the sort keeps beside them
+_COPIES = 3  # of a value of a property: in one array, put in order, and on its way to a file
+_LEAST, _MOST = 1 << 12, 1 << 26  # that are sorted at a time
+_ROW = 512  # bytes that reading and dealing a row takes, at most as a rule
+_LEAST_BATCH, _MOST_BATCH = 1 << 13, 1 << 20
+_SHARE = 0.4  # of the limit, for what is sorted; the rest is for reading files, and for what nodes' keys take
 
 
-@frozen
+@dataclass(frozen=True)
 class Budget:
-    """What may be in memory at a time.
+    """What may be in memory at a time: ``bytes``.
 
-    ``bytes``: the limit. ``batch``: rows that are read at a time. ``entries``: relationships, or nodes, that are sorted at
-    a time; None: as many as the limit allows.
+    Tests give numbers of rows: ``batch`` are read, ``entries`` sorted at a time; 0 for as many as ``bytes`` allow.
     """
 
     bytes: int
-    batch: int = _BATCH
-    entries: int | None = None
+    batch: int = 0
+    entries: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.batch:
+            object.__setattr__(self, "batch", min(max(self.bytes // 4 // _ROW, _LEAST_BATCH), _MOST_BATCH))
 
     def rows(self, width: float) -> int:
         """Return how many rows may be sorted at a time whose properties take ``width`` bytes each."""
-        if self.entries is not None:
+        if self.entries:
             return self.entries
-        fitting = int(self.bytes * _SHARE / (_ENTRY + _COPIES * width))
-        return min(max(fitting, _LEAST_ENTRIES), _MOST_ENTRIES)
+        return min(max(int(self.bytes * _SHARE / (_ENTRY + _COPIES * width)), _LEAST), _MOST)
 
     @property
     def keys(self) -> int:
-        """Bytes of nodes' keys that may be in memory at a time, as Arrow arrays."""
-        return self.bytes // 8
+        """Bytes of nodes' keys, as Arrow arrays, of which an index may be made."""
+        return max(self.bytes // 16, 1)
+
+    @property
+    def dense_keys(self) -> int:
+        """Bytes of nodes' keys that may be in memory where they are integers that lie close together."""
+        return self.bytes // 2
+
+    @property
+    def sought(self) -> int:
+        """How many keys may be looked up at a time."""
+        return max(self.bytes // 128, self.batch)

@@ -144,7 +144,7 @@ def _properties(tables: Sequence[tuple[Source, Sequence[str]]], budget: Budget) 
                 yield _with_all(batch, kinds, names)
 
     rows = sum(source.rows for source, _ in tables)
-    width = sum(source.width * source.rows for source, own in tables if own) / max(rows, 1)
+    width = sum(source.rows * sum(source.widths[key] for key in own) for source, own in tables) / max(rows, 1)
     return Properties(kinds, batches, width)
 
 
@@ -221,7 +221,7 @@ def _append_group(
 ) -> None:
     """Append the properties of the nodes of a group in the order of their ids."""
     kinds = {key: one.kind for key, one in columns.items()}
-    width = max((source.width for _, source in tables), default=0.0)
+    width = max((sum(source.widths.values()) for _, source in tables), default=0.0)
     most = budget.rows(width)
     cuts = np.append(np.arange(group.begin, max(group.end, group.begin + 1), most), group.end)
     schema = pa.schema([("", pa.uint32()), *kinds.items()])

@@ -6,7 +6,7 @@ and each part has an index of its own: equal keys are in the same part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.external.budget import Budget
 from qengine.storage.external.scratch import Scratch, Spool
 from qengine.storage.external.sources import Source
-from qengine.storage.keys import key_array
+from qengine.storage.keys import key_array, lie_close
 from qengine.storage.tables import Finder, KeyTable, as_strings, explained_ends, explained_key
 
 __all__ = ["Ends", "find_ends"]
@@ -78,8 +78,7 @@ def find_ends(
     found = [
         (scratch.array(one.source.rows, np.uint32), scratch.array(one.source.rows, np.uint32)) for one in ends
     ]
-    parts = _parts(nodes, budget)
-    if parts == 1:
+    if _fit(nodes, budget):
         tables = [_whole(labels, source, column, key, budget) for labels, source, column in nodes]
         first = 0
         for table in tables:
@@ -95,26 +94,55 @@ def find_ends(
                         side[begin : begin + len(keys)] = finder.find(label, keys, place, first_row=begin)
                 advance(batch.num_rows)
         return found
-    _find_in_parts(nodes, ends, found, parts, (key, guessed), budget, scratch, advance)
+    _find_in_parts(nodes, ends, found, (key, guessed), budget, scratch, advance)
     return found
 
 
+def _fit(nodes: Sequence[Keyed], budget: Budget) -> bool:
+    """Tell whether all keys may be in memory, in indexes that cost nothing to ask again and again.
+
+    So it is with few keys, and with integers that lie close together in each table.
+    """
+    rows = sum(source.rows for _, source, _ in nodes)
+    if rows <= budget.batch:
+        return True
+    if 8 * rows > budget.dense_keys:
+        return False
+    for _, source, column in nodes:
+        if not pa.types.is_int64(key_array(source.empty[column], source.place).type):
+            return False
+        low, high = 2**63 - 1, -(2**63)
+        for _, batch in source.batches([column], budget.batch):
+            if len(values := key_array(batch.column(0), source.place).to_numpy()):
+                low, high = min(low, int(values.min())), max(high, int(values.max()))
+        if source.rows and not lie_close(low, high, source.rows):
+            return False
+    return True
+
+
 def _parts(nodes: Sequence[Keyed], budget: Budget) -> int:
-    """Return in how many parts keys must be dealt so that those of one part fit."""
+    """Return in how many parts keys must be dealt for an index of each part."""
     size = 0
     for _, source, column in nodes:
         sample = next((batch for _, batch in source.batches([column], budget.batch)), None)
         if sample is not None and sample.num_rows:
             size += int(sample.nbytes / sample.num_rows * source.rows)
-    return min(max(1, -(-size // max(budget.keys, 1))), _MOST_PARTS)
+    return min(max(1, -(-size // budget.keys)), _MOST_PARTS)
 
 
 def _whole(labels: tuple[str, ...], source: Source, column: str, key: str | None, budget: Budget) -> KeyTable:
     """Return the keys of a table of nodes."""
     with explained_key(key, column):
         place = f"{source.place}, column {column}"
-        parts = [key_array(batch.column(0), place, first) for first, batch in source.batches([column], budget.batch)]
-        keys = pa.concat_arrays(parts) if parts else key_array(source.empty[column], place)
+        keys = key_array(source.empty[column], place)
+        if pa.types.is_int64(keys.type):
+            numbers = np.empty(source.rows, np.int64)
+            for first, batch in source.batches([column], budget.batch):
+                numbers[first : first + batch.num_rows] = key_array(batch.column(0), place, first).to_numpy()
+            keys = pa.array(numbers)
+        else:
+            parts = [key_array(each.column(0), place, first) for first, each in source.batches([column], budget.batch)]
+            keys = pa.concat_arrays([keys, *parts])
     return KeyTable(source.place, labels, keys)
 
 
@@ -122,13 +150,13 @@ def _find_in_parts(
     nodes: Sequence[Keyed],
     ends: Sequence[Ends],
     found: Sequence[tuple[Array, Array]],
-    parts: int,
     named: tuple[str | None, bool],
     budget: Budget,
     scratch: Scratch,
     advance: Callable[[float], None],
 ) -> None:
     key, guessed = named
+    parts = _parts(nodes, budget)
     firsts = np.cumsum([0] + [source.rows for _, source, _ in nodes]).tolist()
     tables = []
     for labels, source, column in nodes:
@@ -147,8 +175,7 @@ def _find_in_parts(
         finder = Finder(own, False)
         for one, sides, spooled in zip(ends, found, dealt, strict=True):
             for column, label, side, spools in zip(one.columns, one.labels, sides, spooled, strict=True):
-                keys, rows = _columns(spools[part])
-                if len(keys):
+                for keys, rows in _slices(spools[part], budget.sought):
                     with explained_ends(*one.columns, one.named):
                         side[rows] = finder.find(label, keys, f"{one.source.place}, column {column}", rows=rows)
         advance(sum(one.source.rows for one in ends) / parts)
@@ -174,9 +201,17 @@ def _dealt(source: Source, column: str, parts: int, texts: bool, budget: Budget,
 
 
 def _columns(spool: Spool) -> tuple[Any, Array]:
+    """Return the keys in a file, and their rows."""
     table = spool.read()
-    keys = key_array(table["key"], "keys")
-    return keys, table["row"].to_numpy()
+    return key_array(table["key"], "keys"), table["row"].to_numpy()
+
+
+def _slices(spool: Spool, most: int) -> Iterator[tuple[Any, Array]]:
+    """Yield the keys in a file, and their rows, so many at a time."""
+    table = spool.read()
+    for first in range(0, table.num_rows, most):
+        some = table.slice(first, most)
+        yield key_array(some["key"], "keys"), some["row"].to_numpy()
 
 
 def _hashed(keys: Any) -> Array:

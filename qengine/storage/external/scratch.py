@@ -20,7 +20,7 @@ from qengine.storage.arrays import Array
 
 __all__ = ["Scratch", "Spool", "mapped"]
 
-_WRITE = 1 << 22  # bytes of a buffer before a file
+_WRITE = 1 << 16  # bytes of a buffer before a file
 
 
 class Scratch:

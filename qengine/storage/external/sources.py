@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,15 +31,15 @@ class Source:
         How many it has.
     read
         Called with names of columns and a number of rows; yields record batches of about so many.
-    width
-        Bytes that a row takes, about.
+    widths
+        Bytes that a row takes in each column, about.
     """
 
     place: str
     schema: Any
     rows: int
     read: Callable[[Sequence[str], int], Iterator[Any]]
-    width: float
+    widths: Mapping[str, float]
 
     def __post_init__(self) -> None:
         arrow_table(self.empty, self.place)
@@ -94,19 +94,32 @@ def parquet_source(path: Path) -> Source:
         try:
             with opened() as file:
                 yield from file.iter_batches(rows, columns=list(names), use_threads=False)
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(path, error) from None
 
     try:
         with opened() as file:
             schema, rows, metadata = file.schema_arrow, file.metadata.num_rows, file.metadata
-            size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-            _ = schema.names
+            widths = _widths(metadata, schema)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
-    return Source(str(path), schema, rows, read, max(size / max(rows, 1), 8.0 * len(schema)))
+    return Source(str(path), schema, rows, read, widths)
+
+
+def _widths(metadata: Any, schema: Any) -> dict[str, float]:
+    """Return about how many bytes a row takes in each column: as in the file, and no less than numbers take."""
+    found = dict.fromkeys(schema.names, 0.0)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            column = group.column(place)
+            name = column.path_in_schema.partition(".")[0]
+            found[name] = found.get(name, 0.0) + column.total_uncompressed_size
+    return {name: max(size / max(metadata.num_rows, 1), 8.0) for name, size in found.items()}
 
 
 def _unreadable(path: Path, error: Exception) -> StorageError:
