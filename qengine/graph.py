@@ -259,7 +259,8 @@ class Graph(Importing, Registering, Appending):
             Refuse whatever changes the graph with ``TransactionError``, and never lock the folder.
         verify
             "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
-            it.
+            it first, which reads all of it. "never" takes the files as they are, so that a query reads no more of them
+            than it needs: for folders that nobody else writes to. What is damaged then gives wrong results or a crash.
 
         Raises
         ------
