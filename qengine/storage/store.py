@@ -28,6 +28,7 @@ from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
 _INDEXES = frozenset(("hash", "sorted"))  # with what begins the places of indexes among what is derived
+_SPARED = 32  # times fewer elements are sampled where pages cost
 _LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
 
@@ -85,6 +86,8 @@ class GraphStore:
         The numbers of nodes, and of relationships by type; None where they are the internal ids.
     rules
         Declared indexes, and constraints that the graph satisfies.
+    sparing
+        Whether each page of the arrays that is read costs: then samples are smaller.
     """
 
     def __init__(
@@ -97,7 +100,10 @@ class GraphStore:
         relationship_properties: Sequence[Mapping[str, PropertyColumn]],
         identity: Identity | None = None,
         rules: Rules = NO_RULES,
+        *,
+        sparing: bool = False,
     ) -> None:
+        self.sparing = sparing
         self.groups = tuple(groups)
         self.labels = tuple(labels)
         self.types = tuple(types)
@@ -258,6 +264,10 @@ class GraphStore:
     def next_relationship(self) -> int:
         """The least number that no relationship was ever given."""
         return self.identity.next_relationship
+
+    def fewer(self, rows: int) -> int:
+        """Return how many elements to look at where ``rows`` would be if their pages cost nothing."""
+        return rows // _SPARED if self.sparing else rows
 
     @cached_property
     def statistics(self) -> Statistics:
