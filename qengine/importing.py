@@ -16,6 +16,8 @@ from qengine.formats.options import (
     TextFileOptions,
 )
 from qengine.options import with_options
+from qengine.remote.files import staged
+from qengine.remote.places import place_of
 
 if TYPE_CHECKING:
     from qengine.formats.objects_in import Naming
@@ -41,6 +43,7 @@ class Importing:
 
     @classmethod
     @with_options(TableFileOptions)
+    @staged
     def from_parquet(
         cls, source: Source | Sequence[Source] | None = None, **options: Unpack[TableFileKeywords]
     ) -> Self:
@@ -76,6 +79,7 @@ class Importing:
 
     @classmethod
     @with_options(TextFileOptions)
+    @staged
     def from_csv(cls, source: Source | Sequence[Source] | None = None, **options: Unpack[TextFileKeywords]) -> Self:
         """Load a folder of CSV files with header lines, or the files given.
 
@@ -125,6 +129,7 @@ class Importing:
 
     @classmethod
     @with_options(TableFileOptions)
+    @staged
     def from_jsonl(cls, source: Source | None = None, **options: Unpack[TableFileKeywords]) -> Self:
         """Load JSON lines: a file that APOC or ``export`` has written, or rows of tables, an object each.
 
@@ -154,6 +159,7 @@ class Importing:
     # ------------------------------------------------------------ scripts
 
     @classmethod
+    @staged
     def from_cypher(cls, source: Source, *, undirected: Iterable[str] = ()) -> Self:
         """Make a graph by running a script of statements, which ``;`` separates, on an empty one.
 
@@ -186,6 +192,7 @@ class Importing:
     # ------------------------------------------------------------ XML
 
     @classmethod
+    @staged
     def from_graphml(
         cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
     ) -> Self:
@@ -210,6 +217,7 @@ class Importing:
         return cls._loaded(from_graphml(_file(source), XmlOptions(type, label, undirected)))
 
     @classmethod
+    @staged
     def from_gexf(
         cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
     ) -> Self:
@@ -357,6 +365,7 @@ class Importing:
         return cls._loaded(from_pyg(data, Naming(type, label, key=key)))
 
     @classmethod
+    @staged
     def from_kuzu(cls, source: Source) -> Self:
         """Load the folder that Kùzu's ``EXPORT DATABASE`` has written, as Parquet or CSV.
 
@@ -398,7 +407,8 @@ class Importing:
         Parameters
         ----------
         path
-            The file, which is replaced, or a folder that is empty or not there.
+            The file, which is replaced, or a folder that is empty or not there. Or an address such as
+            ``s3://bucket/folder``, or a ``RemotePath``.
         format
             One of the table; None: as the file's ending says, ``.cypher``, ``.cql``, ``.graphml``, ``.xml``,
             ``.jsonl``, ``.ndjson`` or ``.json``.
@@ -410,7 +420,13 @@ class Importing:
         """
         from qengine.formats.export import export
 
-        export(self._store, path, format)
+        store = self._store
+        if (place := place_of(path)) is None:
+            export(store, path, format)
+            return
+        from qengine.remote.files import uploaded_files
+
+        uploaded_files(place, lambda made: export(store, made, format))
 
 
 def _naming(given: NamingKeywords) -> Naming:
