@@ -250,9 +250,9 @@ class Graph(Importing, Registering, Appending):
         Parameters
         ----------
         path
-            The directory that ``save`` wrote. Or an address such as ``s3://bucket/graph``, or a ``RemotePath``: then it is
-            downloaded once, to a folder of the user's cache, since only files of this machine can be mapped, and the
-            graph is only read.
+            The directory that ``save`` wrote. Or an address such as ``s3://bucket/graph``, or a ``RemotePath``: then it
+            is downloaded once, to a folder of the user's cache, since only files of this machine can be mapped, and
+            the graph is only read.
         durability
             When a statement or ``Transaction.commit`` that changes the graph returns. "full": once the changes are on
             the disk, so nothing that was committed is ever lost; threads that commit at the same time share a sync.
@@ -280,7 +280,7 @@ class Graph(Importing, Registering, Appending):
             from qengine.remote.graphs import downloaded
 
             path, read_only = downloaded(place), True
-        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify))
+        return cls._opened(*open_folder(cast(Source, path), durability, read_only=read_only, verify=verify))
 
     @classmethod
     def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
@@ -315,6 +315,7 @@ class Graph(Importing, Registering, Appending):
             store = self._view.store
             uploaded(place, lambda folder: storage.save(store, folder))
             return
+        path = cast(Source, path)
         folder = self._view.folder
         if folder is not None and folder.was_written and folder.path.resolve() == Path(path).resolve():
             self.checkpoint()

@@ -47,11 +47,7 @@ def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions)
     files = _files(source, "csv", options)
     headers = {path: first_record(path, options) for given in files for path in given.paths}
     imported = {path for path, names in headers.items() if any(map(IMPORT_HEADER.fullmatch, names))}
-    if (
-        not imported
-        and source is not None
-        and options == replace(_NO_TEXT_OPTIONS, **_kept(options))
-    ):
+    if not imported and source is not None and options == replace(_NO_TEXT_OPTIONS, **_kept(options)):
         return plain_csv(source, key=options.key, undirected=options.undirected, within=_within(options))
     _refuse_limit(options)
     told: list[LoadingWarning] = []
@@ -115,7 +111,7 @@ def _refuse_limit(options: TableFileOptions) -> None:
     if options.memory_limit is not None:
         raise StorageError(
             "memory_limit is for files that are known by their names",
-            hint="Name them nodes_<Label> and rels_<Start>_<TYPE>_<End>, with the columns of Graph.from_arrow's tables.",
+            hint="Name them nodes_<Label> and rels_<Start>_<TYPE>_<End>, with columns as for Graph.from_arrow.",
         )
 
 

@@ -59,8 +59,8 @@ def downloaded(place: RemotePath) -> Path:
 def uploaded(place: RemotePath, save: Callable[[Path], None]) -> None:
     """Save a graph at a place, over the one that is there.
 
-    It is saved on this machine first. The manifest comes last, by one write, so that the old graph stands until then; its
-    files are deleted after that.
+    It is saved on this machine first. The manifest comes last, by one write, so that the old graph stands until then;
+    its files are deleted after that.
 
     Parameters
     ----------
@@ -105,7 +105,11 @@ def _bring(place: RemotePath, folder: Path) -> bool:
         )
     files: Mapping[str, Any] = manifest["files"] if manifest["format"] <= FORMAT else {}
     known = folder / MANIFEST
-    if known.is_file() and known.read_bytes() == text and all(_has(folder / each, files[each]["bytes"]) for each in files):
+    if (
+        known.is_file()
+        and known.read_bytes() == text
+        and all(_has(folder / each, files[each]["bytes"]) for each in files)
+    ):
         return True
     kept = _folder_of(files) if files else ""
     with Progress(f"Downloading {place}", sum(each["bytes"] for each in files.values())) as progress:

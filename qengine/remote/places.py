@@ -165,9 +165,10 @@ def place_of(path: Any) -> RemotePath | None:
     from pyarrow import fs
 
     try:
-        return RemotePath(*reversed(fs.FileSystem.from_uri(path)), path.partition("?")[0])
+        filesystem, inside = fs.FileSystem.from_uri(path)
     except (ValueError, OSError) as error:  # a scheme that pyarrow doesn't know, or an address that it refuses
         return _by_fsspec(path, error)
+    return RemotePath(inside, filesystem, path.partition("?")[0])
 
 
 def _by_fsspec(address: str, refused: Exception) -> RemotePath:
@@ -189,5 +190,5 @@ def _by_fsspec(address: str, refused: Exception) -> RemotePath:
 
 
 def _kind(filesystem: Any) -> str:
-    protocol = getattr(filesystem, "type_name", None) or getattr(filesystem, "protocol", "")
-    return str(protocol if isinstance(protocol, str) else protocol[0])
+    protocol: Any = getattr(filesystem, "type_name", None) or getattr(filesystem, "protocol", "")
+    return protocol if isinstance(protocol, str) else str(protocol[0])

@@ -102,9 +102,7 @@ class BlockFile:
         If it has another size.
     """
 
-    def __init__(
-        self, path: Path, handle: int, size: int, checksums: Array | None, *, trusted: bool = False
-    ) -> None:
+    def __init__(self, path: Path, handle: int, size: int, checksums: Array | None, *, trusted: bool = False) -> None:
         self.path = path
         self.trusted = trusted
         found = os.fstat(handle).st_size

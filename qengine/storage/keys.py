@@ -163,8 +163,9 @@ def check_found(found: Array, keys: Any, place: str, rows: Array | None = None) 
     """
     if not found.all():
         row = int(found.argmin())
+        shown = row if rows is None else int(rows[row])
         raise StorageError(
-            f"{place}: row {row if rows is None else int(rows[row])} has the key {keys[row].as_py()!r}, which is no node's",
+            f"{place}: row {shown} has the key {keys[row].as_py()!r}, which is no node's",
             hint=f"{_rows(int((~found).sum()))} such a key, counted from 0. Add the missing nodes, or drop these rows.",
         )
 

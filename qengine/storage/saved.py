@@ -244,9 +244,7 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted:
     return store
 
 
-def _map_files(
-    directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool
-) -> dict[str, BlockFile]:
+def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool) -> dict[str, BlockFile]:
     """Map the files that a manifest lists, by their names, with the checksums of their blocks."""
     facts = {path.partition("/")[2]: one for path, one in manifest["files"].items()}
     folder = _folder(manifest)
@@ -270,9 +268,7 @@ def _map_files(
     return files
 
 
-def _map_file(
-    path: Path, folder: int, size: int, checksums: Array | None, *, trusted: bool = False
-) -> BlockFile:
+def _map_file(path: Path, folder: int, size: int, checksums: Array | None, *, trusted: bool = False) -> BlockFile:
     try:
         handle = open_regular(path.name, folder)
     except FileNotFoundError:

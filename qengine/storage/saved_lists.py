@@ -137,7 +137,7 @@ class SavedAdjacency(Adjacency):
         return self._bytes
 
     @property
-    def reach(self) -> tuple[int, int]:  # type: ignore[override]
+    def reach(self) -> tuple[int, int]:
         """A range ``[begin, end)`` of ids that holds all neighbours, told by the lists of the other direction."""
         return self._source[1].reach
 

@@ -209,9 +209,7 @@ class Finder:
             alone = KeyIndex(table.keys, table.ordinals, table.name, table.rows)
             self._indexes |= {label: alone for label in table.labels if having[label] == 1}
 
-    def find(
-        self, label: str | None, keys: Any, place: str, *, first_row: int = 0, rows: Array | None = None
-    ) -> Array:
+    def find(self, label: str | None, keys: Any, place: str, *, first_row: int = 0, rows: Array | None = None) -> Array:
         """Return the ordinals of the nodes with these keys among those with ``label`` (None: all).
 
         What errors call the keys' rows: ``rows`` (int64), or from ``first_row`` on.

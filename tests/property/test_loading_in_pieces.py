@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from qengine import Graph, LoadingWarning
 from qengine.storage import from_parquet, save
-from qengine.storage.external import Budget, Scratch
+from qengine.storage.csvfile import read_csv
+from qengine.storage.external import Budget, Scratch, csv_source, csv_sources
 from qengine.storage.store import GraphStore
 
 VALUES = {
@@ -63,7 +66,7 @@ def files(draw: st.DrawFn) -> dict[str, pa.Table]:
 def saved(store: GraphStore, path: Path) -> dict[str, bytes]:
     save(store, path)
     found = {file.name: file.read_bytes() for file in path.rglob("*") if file.is_file()}
-    del found["manifest.json"]  # names its folder, which each save calls anew; the rest of it are checksums of the others
+    del found["manifest.json"]  # names its folder, which each save calls anew, and checksums of the others
     return found
 
 
@@ -83,3 +86,38 @@ def test_pieces_are_saved_as_the_whole(given_files: dict[str, pa.Table], undirec
         whole = from_parquet(folder / "tables", undirected=types)
         pieces = from_parquet(folder / "tables", undirected=types, within=(budget, Scratch(folder)))
         assert saved(pieces, folder / "pieces") == saved(whole, folder / "whole")
+
+
+FIELDS = st.one_of(
+    st.sampled_from(
+        ("", '""', "1", "-7", "007", "2.5", "1e300", "0.1234567890123456789", "true", "FALSE", "2020-01-02", "10:11:12",
+         "2020-01-02T10:11:12", "2020-01-02T00:00:00", "2020-01-02T10:11:12.5", "2020-01-02T10:11:12Z",
+         "2020-01-02T10:11:12+02:00", "two words", '"quoted, with\nlines"')
+    ),
+    st.integers(-9, 9).map(str),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.lists(FIELDS, min_size=2, max_size=2), max_size=9), st.sampled_from((64, 1 << 20)))
+def test_csv_columns_have_the_types_of_the_whole(rows: list[list[str]], block: int) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        path = Path(name) / "table.csv"
+        path.write_text("x,y\n" + "".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+        told_whole: list[LoadingWarning] = []
+        told: list[LoadingWarning] = []
+        whole = read_csv(path, told_whole)
+        patch.setattr(csv_sources, "block_size", lambda path: block)
+        source = csv_source(path, told, Scratch(name))
+        batches = [batch for _, batch in source.batches(["x", "y"], 3)]
+        found = pa.Table.from_batches(batches, pa.schema(list(source.kinds.items())))
+        assert found.to_pylist() == whole.to_pylist() and sorted(map(str, told)) == sorted(map(str, told_whole))
+        assert source.schema.types == whole.schema.types
+
+
+@pytest.mark.parametrize("limit", [None, "1M"])
+def test_a_folder_of_csv_files_is_loaded_in_pieces(tmp_path: Path, limit: str | None) -> None:
+    (tmp_path / "nodes_A.csv").write_text("id,name\n1,x\n2,\nthree,z\n")
+    (tmp_path / "rels_A_R_A.csv").write_text("start,end\n1,2\n2,1\n")
+    graph = Graph.from_csv(tmp_path, memory_limit=limit)
+    assert graph.query("MATCH (a)-[:R]->(b) RETURN a.id, b.name ORDER BY a.id").fetchall() == [("1", None), ("2", "x")]

@@ -151,7 +151,7 @@ def test_a_file_that_is_gone_or_short_is_told(disk: fs.FileSystem, tmp_path: Pat
     file = next((tmp_path / "store" / "graph").glob("data-*/adjacency.arrow"))
     data = file.read_bytes()
     file.write_bytes(data[:-8])
-    with pytest.raises(StorageError, match="it hasn't .* bytes"):
+    with pytest.raises(StorageError, match=r"it hasn't .* bytes"):
         qengine.open(place)
     file.unlink()
     with pytest.raises(StorageError, match="files are missing"):

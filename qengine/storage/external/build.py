@@ -1,9 +1,9 @@
 """Makes the graph of tables in files that memory doesn't hold; ``tables.from_tables`` makes the same of tables in it.
 
-In memory are 16 bytes a node, the nodes' keys where they take an eighth of the limit or less (else a part of them at a
-time), and as many relationships, or nodes with their properties, as are sorted at a time. Everything else stands in files
-without names: ends as ordinals, in the order of the tables; then dealt to pieces by their lists, of which each is sorted in
-memory and appended to the graph's arrays. The graph that is returned maps these.
+In memory are some 20 bytes a node, the nodes' keys where they are integers that lie close together (else a part of them
+at a time), and as many relationships, or nodes with their properties, as are sorted at a time. Everything else stands in
+files without names: ends as ordinals, in the order of the tables; then dealt to pieces by their lists, of which each is
+sorted in memory and appended to the graph's arrays. The graph that is returned maps these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ends of relationships as ordinals of nodes, found by keys of which memory doesn't hold all.
 
-Where it does, there is one index for each label, as in ``tables``. Else nodes and ends are dealt by a hash of their keys,
-and each part has an index of its own: equal keys are in the same part.
+Where it does, there is one index for each label, as in ``tables``. Else nodes and ends are dealt by a hash of their
+keys, and each part has an index of its own: equal keys are in the same part.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MOST_PARTS = 256
 class Ends:
     """A table of relationships.
 
-    ``columns``: those with the keys of starts and ends. ``labels``: of the nodes that these are; None for any. ``named``:
-    whether the columns are known by their names.
+    ``columns``: those with the keys of starts and ends. ``labels``: of the nodes that these are; None for any.
+    ``named``: whether the columns are known by their names.
     """
 
     source: Source
@@ -75,9 +75,7 @@ def find_ends(
     StorageError
         For a key that two nodes have, or none.
     """
-    found = [
-        (scratch.array(one.source.rows, np.uint32), scratch.array(one.source.rows, np.uint32)) for one in ends
-    ]
+    found = [(scratch.array(one.source.rows, np.uint32), scratch.array(one.source.rows, np.uint32)) for one in ends]
     if _fit(nodes, budget):
         tables = [_whole(labels, source, column, key, budget) for labels, source, column in nodes]
         first = 0
@@ -231,4 +229,3 @@ def _hashed(keys: Any) -> Array:
             words = words * np.uint64(257) + byte
     mixed: Array = (words * _MIX) >> np.uint64(32)
     return mixed
-

@@ -190,4 +190,3 @@ def _cuts(begins: Array, most: int) -> Array:
         reached = int(np.searchsorted(begins, begins[cuts[-1]] + np.uint64(most), side="right")) - 1
         cuts.append(min(max(reached, cuts[-1] + 1), cuts[-1] + max(most, _LEAST_SPAN), slots))
     return np.array(cuts if len(cuts) > 1 else [0, 0], np.int64)
-

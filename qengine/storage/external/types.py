@@ -61,7 +61,12 @@ class BuiltType:
 
 
 def build_type(
-    ends: tuple[Array, Array], new_ids: Array, properties: Properties, undirected: bool, budget: Budget, scratch: Scratch
+    ends: tuple[Array, Array],
+    new_ids: Array,
+    properties: Properties,
+    undirected: bool,
+    budget: Budget,
+    scratch: Scratch,
 ) -> BuiltType:
     """Index relationships by both ends, and put their properties into the order of their ids.
 
@@ -128,7 +133,8 @@ def _sorted_out(
     spools = [scratch.spool(schema) for _ in range(len(layout.cuts) - 1)] if plain else []
     rows: Buckets | None = Buckets(layout, scratch, ids=True) if mixed else None
     first = 0
-    for batch in properties.batches() if plain else _nothing(len(start), budget.batch):
+    batches: Iterator[Any] = properties.batches() if plain else _nothing(len(start), budget.batch)
+    for batch in batches:
         here = slice(first, first + len(batch))
         order, bounds = dealt.deal(start[here], end[here], None)
         if rows is not None:
@@ -190,7 +196,7 @@ def _nothing(rows: int, batch: int) -> Iterator[range]:
 def _both_ways(starts: Array, ends: Array, ids: Array, least: bool) -> tuple[Array, Array, Array]:
     """Return entries from both ends, a loop's once: of relationships that begin at the lesser end, or of the others.
 
-    Dealt in this order, relationships of two vertices stand by their places in OUT, if lists stand in another order, too.
+    Dealt in this order, relationships of two vertices stand by their places in OUT, also if lists have another order.
     """
     kept = starts <= ends if least else starts > ends
     starts, ends, ids = starts[kept], ends[kept], ids[kept]
