@@ -63,7 +63,7 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
             and pa.types.is_floating(values.type)
             and pc.any(pc.match_substring_regex(text, "[.eE]")).as_py()
         ):
-            row = _first_changed(values, text)
+            row = _first_changed(values, text) or 0
             told.append(
                 LoadingWarning(
                     f"{path}, column {name}: it stays text, because no FLOAT holds "

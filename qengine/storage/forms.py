@@ -151,8 +151,8 @@ def _groups(lists: Lists, plain: Adjacency) -> tuple[Adjacency, Array]:
 class Grouped(NamedTuple):
     """A row index in the groups form.
 
-    ``groups``: ``GROUP`` records. ``homes``: how many are home groups. ``order``: int64[k], the numbers of the keys in the
-    order in which their lists stand. ``begins``: int64[k], where each of these begins.
+    ``groups``: ``GROUP`` records. ``homes``: how many are home groups. ``order``: int64[k], the numbers of the keys in
+    the order in which their lists stand. ``begins``: int64[k], where each of these begins.
     """
 
     groups: Array

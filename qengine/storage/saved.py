@@ -235,8 +235,8 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted:
     identity = None
     if manifests.NUMBERS in files:
         identity = read_numbers(files[manifests.NUMBERS], vertices, types, manifest["numbers"])
-    known = identity, manifests.rules(manifest)
-    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, *known, sparing=trusted)
+    store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, identity, manifests.rules(manifest))
+    store.sparing = trusted
     for name, counts in manifests.statistics(manifest).items():
         store.statistics.know(name, counts)
     if manifests.STATISTICS in files:  # graphs saved by older versions have none

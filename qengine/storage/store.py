@@ -86,9 +86,10 @@ class GraphStore:
         The numbers of nodes, and of relationships by type; None where they are the internal ids.
     rules
         Declared indexes, and constraints that the graph satisfies.
-    sparing
-        Whether each page of the arrays that is read costs: then samples are smaller.
     """
+
+    sparing = False
+    """Whether each page of the arrays that is read costs: then samples are smaller. Who opens the files sets it."""
 
     def __init__(
         self,
@@ -100,10 +101,7 @@ class GraphStore:
         relationship_properties: Sequence[Mapping[str, PropertyColumn]],
         identity: Identity | None = None,
         rules: Rules = NO_RULES,
-        *,
-        sparing: bool = False,
     ) -> None:
-        self.sparing = sparing
         self.groups = tuple(groups)
         self.labels = tuple(labels)
         self.types = tuple(types)

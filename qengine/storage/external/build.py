@@ -1,9 +1,9 @@
 """Makes the graph of tables in files that memory doesn't hold; ``tables.from_tables`` makes the same of tables in it.
 
 In memory are some 20 bytes a node, the nodes' keys where they are integers that lie close together (else a part of them
-at a time), and as many relationships, or nodes with their properties, as are sorted at a time. Everything else stands in
-files without names: ends as ordinals, in the order of the tables; then dealt to pieces by their lists, of which each is
-sorted in memory and appended to the graph's arrays. The graph that is returned maps these.
+at a time), and as many relationships, or nodes with their properties, as are sorted at a time. All else is in files
+without names: ends as ordinals, in the order of the tables; then dealt to pieces by their lists. Each piece is sorted in
+memory and appended to the graph's arrays, which are such files, too, and are mapped by the graph that is returned.
 """
 
 from __future__ import annotations
@@ -67,49 +67,54 @@ def from_sources(
     if count > MAX_VERTICES:
         raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
     ends = [_ends(*one) for one in relationships]
-    rows = sum(one.source.rows for one in ends)
-    with Progress("Finding ends", rows) as progress:
+    with Progress("Finding ends", sum(one.source.rows for one in ends)) as progress:
         keyed = [(labels, source, key_column(source.empty, key, source.place)) for labels, source in nodes]
-        found = find_ends(keyed, ends, key, guessed, budget, scratch, progress.advance)
-    degrees = np.zeros(count, np.uint32)
-    for pair in found:
-        for side in pair:
-            for first in range(0, len(side), budget.batch):
-                count_vertices(side[first : first + budget.batch], degrees)
-    groups, ordinals = order_vertices([NodeBlock(labels, source.rows) for labels, source in nodes], degrees)
-    del degrees
-    new_ids = np.empty(count, np.uint32)
-    new_ids[ordinals] = np.arange(count, dtype=np.uint32)
-    del ordinals
+        found = find_ends(keyed, ends, (key, guessed), budget, scratch, progress.advance)
+    groups, new_ids = _numbered(nodes, found, budget)
     node_columns = _node_columns(nodes, groups, new_ids, budget, scratch)
-    by_type: dict[str, list[int]] = {}
-    for number, (name, *_) in enumerate(relationships):
-        by_type.setdefault(name, []).append(number)
-    types, adjacencies, columns = [], [], []
-    base = 0
-    with Progress("Indexing", rows) as progress:
-        for index, (name, numbers) in enumerate(by_type.items()):
-            size = sum(len(found[number][0]) for number in numbers)
+    by_type: dict[str, list[tuple[Ends, tuple[Array, Array]]]] = {}
+    for (name, *_), one, pair in zip(relationships, ends, found, strict=True):
+        by_type.setdefault(name, []).append((one, pair))
+    del found
+    types: list[EdgeType] = []
+    adjacencies, columns = [], []
+    with Progress("Indexing", sum(one.source.rows for one in ends)) as progress:
+        for index, (name, own) in enumerate(by_type.items()):
+            size = sum(one.source.rows for one, _ in own)
             if size > MAX_RELATIONSHIPS:
                 raise StorageError(
                     f"type {name} has {size:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible"
                 )
-            own = [(ends[number].source, ends[number].properties) for number in numbers]
-            properties = _properties(own, budget)
-            pair = _joined([found[number] for number in numbers], scratch)
-            for number in numbers:
-                found[number] = (np.empty(0, np.uint32),) * 2
+            properties = _properties([(one.source, one.properties) for one, _ in own], budget)
+            pair = _joined([pair for _, pair in own], scratch)
+            own.clear()  # of its ends only the joined ones are left, until they are sorted
             built = build_type(pair, new_ids, properties, name in both_ways, budget, scratch)
             adjacencies.append(built.adjacencies)
             columns.append(built.columns)
+            base = types[-1].base + types[-1].count if types else 0
             keys = tuple(properties.kinds)
             types.append(EdgeType(name, index, base, size, name in both_ways, built.parallel, built.loops, keys))
-            base += size
             progress.advance(size)
     labels = tuple(dict.fromkeys(label for own_labels, _ in nodes for label in own_labels))
     store = GraphStore(groups, labels, types, adjacencies, node_columns, columns)
     store.statistics.gather()
     return store
+
+
+def _numbered(
+    nodes: Sequence[NodeSource], ends: Sequence[tuple[Array, Array]], budget: Budget
+) -> tuple[list[LabelGroup], Array]:
+    """Return the label groups, and the id (uint32) of each ordinal."""
+    count = sum(source.rows for _, source in nodes)
+    degrees = np.zeros(count, np.uint32)
+    for pair in ends:
+        for side in pair:
+            for first in range(0, len(side), budget.batch):
+                count_vertices(side[first : first + budget.batch], degrees)
+    groups, ordinals = order_vertices([NodeBlock(labels, source.rows) for labels, source in nodes], degrees)
+    new_ids = np.empty(count, np.uint32)
+    new_ids[ordinals] = np.arange(count, dtype=np.uint32)
+    return groups, new_ids
 
 
 def _ends(type: str, start: str | None, end: str | None, source: Source) -> Ends:

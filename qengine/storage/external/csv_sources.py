@@ -1,7 +1,7 @@
 """CSV files as tables that are read batch by batch: read with types once, into a file of record batches.
 
-Types are those that ``csvfile`` finds when it reads a file at once. Each column begins with the type of the file's first
-block; where a later field isn't of it, with the next that Arrow tries, from the file's beginning.
+Types are those that ``csvfile`` finds when it reads a file at once. Each column begins with the type of the file's
+first block; where a later field isn't of it, with the next that Arrow tries, from the file's beginning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from qengine.errors import LoadingWarning, StorageError
+from qengine.errors import LoadingWarning
 from qengine.storage.csvfile import (
     CsvForm,
     block_size,

@@ -53,8 +53,7 @@ Keyed = tuple[tuple[str, ...], Source, str]
 def find_ends(
     nodes: Sequence[Keyed],
     ends: Sequence[Ends],
-    key: str | None,
-    guessed: bool,
+    asked: tuple[str | None, bool],
     budget: Budget,
     scratch: Scratch,
     advance: Callable[[float], None],
@@ -63,10 +62,8 @@ def find_ends(
 
     Parameters
     ----------
-    key
-        The key column that the caller has named.
-    guessed
-        As for ``tables.from_tables``.
+    asked
+        The key column that the caller has named, and ``guessed`` as for ``tables.from_tables``.
     advance
         Called with how many rows are done.
 
@@ -77,6 +74,7 @@ def find_ends(
     """
     found = [(scratch.array(one.source.rows, np.uint32), scratch.array(one.source.rows, np.uint32)) for one in ends]
     if _fit(nodes, budget):
+        key, guessed = asked
         tables = [_whole(labels, source, column, key, budget) for labels, source, column in nodes]
         first = 0
         for table in tables:
@@ -92,7 +90,7 @@ def find_ends(
                         side[begin : begin + len(keys)] = finder.find(label, keys, place, first_row=begin)
                 advance(batch.num_rows)
         return found
-    _find_in_parts(nodes, ends, found, (key, guessed), budget, scratch, advance)
+    _find_in_parts(nodes, ends, found, asked, budget, scratch, advance)
     return found
 
 
@@ -148,12 +146,12 @@ def _find_in_parts(
     nodes: Sequence[Keyed],
     ends: Sequence[Ends],
     found: Sequence[tuple[Array, Array]],
-    named: tuple[str | None, bool],
+    asked: tuple[str | None, bool],
     budget: Budget,
     scratch: Scratch,
     advance: Callable[[float], None],
 ) -> None:
-    key, guessed = named
+    key, guessed = asked
     parts = _parts(nodes, budget)
     firsts = np.cumsum([0] + [source.rows for _, source, _ in nodes]).tolist()
     tables = []
