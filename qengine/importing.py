@@ -62,11 +62,21 @@ class Importing:
             Names of the types that have no direction, beside those of ``graph.toml``.
         nodes, relationships, id, labels, start, end, type
             Files of any names and what their columns are, as for ``from_csv``.
+        memory_limit
+            Bytes of memory that loading may take, or a text such as ``"4G"``, for graphs that memory doesn't hold: what
+            is larger is sorted in files without names, which the graph then maps instead of holding its arrays. It
+            takes some 20 bytes a node beside that. For files that are known by their names alone. None: all is in
+            memory.
+        spill_directory
+            Where these files are, with room for about three times the graph; None: the system's directory of
+            temporary files.
 
         Raises
         ------
         StorageError
             For a missing or damaged file, and as ``from_arrow``.
+        ResourceError
+            ``SpillFailed`` where the spill directory is missing, full or can't be written.
 
         Warns
         -----
@@ -96,7 +106,7 @@ class Importing:
             ``:TYPE``, ``:IGNORE``, and properties like ``born:date`` or ``names:string[]``, strings where no type is
             given. A header may be a file of its own: before its files in a list, or ``movies-header.csv`` beside
             ``movies-part1.csv`` in a folder. So ``export`` writes CSV.
-        key, undirected
+        key, undirected, memory_limit, spill_directory
             As for ``from_parquet``.
         nodes, relationships
             Files of any names: a path, a list, or paths by labels, as ``{"Person:Actor": "people.csv"}``, or types.
@@ -141,6 +151,8 @@ class Importing:
             Names of the types that have no direction, beside relationships with ``"directed": false``.
         key, nodes, relationships, id, labels, start, end, type
             Files of rows and what their members are, as for ``from_csv``.
+        memory_limit, spill_directory
+            Not for JSON lines: ``memory_limit`` must be None.
 
         Raises
         ------
@@ -150,6 +162,7 @@ class Importing:
         from qengine.formats import jsonl, tables_in
 
         given = TableFileOptions(**options)
+        tables_in.refuse_limit(given)
         if source is not None and not given.maps_columns:
             path = _file(source)
             if jsonl.is_apoc(path):

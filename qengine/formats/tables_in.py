@@ -22,7 +22,7 @@ from qengine.storage.given import end_columns, given_path, key_column, labels_of
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
-__all__ = ["from_csv", "from_json_tables", "from_parquet"]
+__all__ = ["from_csv", "from_json_tables", "from_parquet", "refuse_limit"]
 
 _NODES, _RELATIONSHIPS = "nodes_", "rels_"
 _SETTINGS = "graph.toml"
@@ -49,7 +49,7 @@ def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions)
     imported = {path for path, names in headers.items() if any(map(IMPORT_HEADER.fullmatch, names))}
     if not imported and source is not None and options == replace(_NO_TEXT_OPTIONS, **_kept(options)):
         return plain_csv(source, key=options.key, undirected=options.undirected, within=_within(options))
-    _refuse_limit(options)
+    refuse_limit(options)
     told: list[LoadingWarning] = []
     builder = Builder()
     for given in _with_headers(files, headers, imported):
@@ -84,14 +84,14 @@ def from_parquet(source: Source | Sequence[Source] | None, options: TableFileOpt
     imported = any(has_import_header(path) for given in files for path in given.paths)
     if source is not None and not options.maps_columns and not imported:
         return plain_parquet(source, key=options.key, undirected=options.undirected, within=_within(options))
-    _refuse_limit(options)
+    refuse_limit(options)
     return _from_typed(source, files, options, read_parquet)
 
 
 @within_memory
 def from_json_tables(source: Source | Sequence[Source] | None, options: TableFileOptions) -> GraphStore:
     """Load JSON lines that are rows of tables, as ``Graph.from_jsonl`` says."""
-    _refuse_limit(options)
+    refuse_limit(options)
     return _from_typed(source, _files(source, "jsonl", options), options, _read_json)
 
 
@@ -107,7 +107,8 @@ def _within(options: TableFileOptions) -> Within | None:
     return None if limit is None else (Budget(limit), Scratch(options.spill_directory))
 
 
-def _refuse_limit(options: TableFileOptions) -> None:
+def refuse_limit(options: TableFileOptions) -> None:
+    """Raise a ``StorageError`` where there is a limit, which only some files can be loaded within."""
     if options.memory_limit is not None:
         raise StorageError(
             "memory_limit is for files that are known by their names",

@@ -111,15 +111,16 @@ def _load_in_pieces(
     def opened(path: Path) -> Any:
         return parquet_source(path) if suffix == "parquet" else csv_source(path, told, scratch)
 
-    store = from_sources(
-        [(labels_of(label), opened(path)) for path, label in nodes.items()],
-        [(name, start, end, opened(path)) for path, (start, name, end) in edges.items()],
-        key,
-        type_names(undirected) | set(undirected_types(settings)),
-        budget,
-        scratch,
-        guessed=suffix == "csv",
-    )
+    with scratch:
+        store = from_sources(
+            [(labels_of(label), opened(path)) for path, label in nodes.items()],
+            [(name, start, end, opened(path)) for path, (start, name, end) in edges.items()],
+            key,
+            type_names(undirected) | set(undirected_types(settings)),
+            budget,
+            scratch,
+            guessed=suffix == "csv",
+        )
     warn_of(told)
     return store
 

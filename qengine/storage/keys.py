@@ -51,6 +51,15 @@ def lie_close(low: int, high: int, count: int) -> bool:
     return high - low < _SPREAD * count + 1024
 
 
+def check_types(kind: Any, own: Any, place: str) -> None:
+    """Raise a ``StorageError`` where keys of one type can't match nodes' keys, of type ``own``."""
+    if pa.types.is_int64(kind) != pa.types.is_int64(own):
+        raise StorageError(
+            f"{place}: keys of type {kind} can't match the nodes' keys of type {own}",
+            hint="Cast one of the two columns.",
+        )
+
+
 class KeyIndex:
     """Maps the keys of some vertices to their ordinals.
 
@@ -116,11 +125,8 @@ class KeyIndex:
         """
         if not len(keys):
             return np.empty(0, np.uint32)
-        if len(self._keys) and pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
-            raise StorageError(
-                f"{place}: keys of type {keys.type} can't match the nodes' keys of type {self._keys.type}",
-                hint="Cast one of the two columns.",
-            )
+        if len(self._keys):
+            check_types(keys.type, self._keys.type, place)
         return self._look_up(keys)
 
     def _make_table(self, place: str) -> None:

@@ -17,7 +17,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.external.budget import Budget
 from qengine.storage.external.scratch import Scratch, Spool
 from qengine.storage.external.sources import Source
-from qengine.storage.keys import key_array, lie_close
+from qengine.storage.keys import check_types, key_array, lie_close
 from qengine.storage.tables import Finder, KeyTable, as_strings, explained_ends, explained_key
 
 __all__ = ["Ends", "find_ends"]
@@ -105,11 +105,12 @@ def _fit(nodes: Sequence[Keyed], budget: Budget) -> bool:
     if 8 * rows > budget.dense_keys:
         return False
     for _, source, column in nodes:
-        if not pa.types.is_int64(key_array(source.empty[column], source.place).type):
+        if not pa.types.is_int64(_key_type(source, column)):
             return False
         low, high = 2**63 - 1, -(2**63)
         for _, batch in source.batches([column], budget.batch):
-            if len(values := key_array(batch.column(0), source.place).to_numpy()):
+            values = batch.column(0).drop_null().cast(pa.int64()).to_numpy()
+            if len(values):
                 low, high = min(low, int(values.min())), max(high, int(values.max()))
         if source.rows and not lie_close(low, high, source.rows):
             return False
@@ -153,6 +154,8 @@ def _find_in_parts(
 ) -> None:
     key, guessed = asked
     parts = _parts(nodes, budget)
+    if not guessed:
+        _check_types(nodes, ends)
     firsts = np.cumsum([0] + [source.rows for _, source, _ in nodes]).tolist()
     tables = []
     for labels, source, column in nodes:
@@ -175,6 +178,21 @@ def _find_in_parts(
                     with explained_ends(*one.columns, one.named):
                         side[rows] = finder.find(label, keys, f"{one.source.place}, column {column}", rows=rows)
         advance(sum(one.source.rows for one in ends) / parts)
+
+
+def _check_types(nodes: Sequence[Keyed], ends: Sequence[Ends]) -> None:
+    """Raise a ``StorageError`` where ends have keys of another type than the nodes that they are of."""
+    for one in ends:
+        for column, label in zip(one.columns, one.labels, strict=True):
+            place = f"{one.source.place}, column {column}"
+            for labels, source, own in nodes:
+                if one.source.rows and source.rows and (label is None or label in labels):
+                    with explained_ends(*one.columns, one.named):
+                        check_types(_key_type(one.source, column), _key_type(source, own), place)
+
+
+def _key_type(source: Source, column: str) -> Any:
+    return key_array(source.empty[column], f"{source.place}, column {column}").type
 
 
 def _dealt(source: Source, column: str, parts: int, texts: bool, budget: Budget, scratch: Scratch) -> list[Spool]:
@@ -203,9 +221,9 @@ def _columns(spool: Spool) -> tuple[Any, Array]:
 
 
 def _slices(spool: Spool, most: int) -> Iterator[tuple[Any, Array]]:
-    """Yield the keys in a file, and their rows, so many at a time."""
+    """Yield the keys in a file, and their rows, so many at a time, and once none where there are none."""
     table = spool.read()
-    for first in range(0, table.num_rows, most):
+    for first in range(0, max(table.num_rows, 1), most):
         some = table.slice(first, most)
         yield key_array(some["key"], "keys"), some["row"].to_numpy()
 

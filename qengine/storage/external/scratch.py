@@ -6,6 +6,7 @@ The pages of a mapped file are the system's to write out; they are no memory of 
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import tempfile
@@ -39,15 +40,28 @@ class Scratch:
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
         self.directory = Path(tempfile.gettempdir() if directory is None else directory)
+        self._files: list[BinaryIO] = []
         if not self.directory.is_dir():
             raise self.failed(FileNotFoundError("there is no such directory"))
 
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for file in self._files:
+            with contextlib.suppress(OSError):
+                file.close()
+        self._files.clear()
+
     def file(self) -> BinaryIO:
-        """Return a new file, to write and to read."""
+        """Return a new file, to write and to read, which is closed when the scratch is left; what is mapped stays."""
+        self._files = [each for each in self._files if not each.closed]
         try:
-            return cast(BinaryIO, tempfile.TemporaryFile(dir=self.directory, buffering=_WRITE))
+            made = tempfile.TemporaryFile(dir=self.directory, buffering=_WRITE)  # noqa: SIM115: __exit__ closes it
         except OSError as error:
             raise self.failed(error) from None
+        self._files.append(cast(BinaryIO, made))
+        return self._files[-1]
 
     def array(self, length: int, dtype: Any) -> Array:
         """Return an array of zeros that stands in a file, whose room is taken at once."""
