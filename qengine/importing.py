@@ -65,7 +65,7 @@ class Importing:
         memory_limit
             Bytes of memory that loading may take, or a text such as ``"4G"``, for graphs that memory doesn't hold: what
             is larger is sorted in files without names, which the graph then maps instead of holding its arrays. It
-            takes some 20 bytes a node beside that. For files that are known by their names alone. None: all is in
+            takes some 30 bytes a node beside that. For files that are known by their names alone. None: all is in
             memory.
         spill_directory
             Where these files are, with room for about three times the graph; None: the system's directory of

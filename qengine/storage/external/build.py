@@ -1,6 +1,6 @@
 """Makes the graph of tables in files that memory doesn't hold; ``tables.from_tables`` makes the same of tables in it.
 
-In memory are some 20 bytes a node, the nodes' keys where they are integers that lie close together (else a part of
+In memory are some 30 bytes a node, the nodes' keys where they are integers that lie close together (else a part of
 them at a time), and as many relationships, or nodes with their properties, as are sorted at a time. All else is in
 files without names: ends as ordinals, in the order of the tables; then dealt to pieces by their lists. Each piece is
 sorted in memory and appended to the graph's arrays, which are such files, too, and are mapped by the graph that is

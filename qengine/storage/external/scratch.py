@@ -57,7 +57,7 @@ class Scratch:
         """Return a new file, to write and to read, which is closed when the scratch is left; what is mapped stays."""
         self._files = [each for each in self._files if not each.closed]
         try:
-            made = tempfile.TemporaryFile(dir=self.directory, buffering=_WRITE)  # noqa: SIM115: __exit__ closes it
+            made = tempfile.TemporaryFile(dir=self.directory, buffering=_WRITE)  # noqa: SIM115
         except OSError as error:
             raise self.failed(error) from None
         self._files.append(cast(BinaryIO, made))
