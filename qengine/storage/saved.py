@@ -211,13 +211,15 @@ def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
     files: dict[str, dict[str, Any]] = {}
     checksums: dict[str, Array] = {}
     numbered = {manifests.NUMBERS: write_numbers} if manifests.needs_numbers(store) else {}
-    for name, write in (_FILES | numbered).items():
-        with folder.create(name) as file:
-            write(store, file)
-            folder.flush(file)
-        mapped = _mapped(folder.open(name))
-        checksums[name] = block_checksums(mapped)
-        files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
+    with Progress("Saving", store.nbytes) as progress:
+        for name, write in (_FILES | numbered).items():
+            with folder.create(name) as file:
+                write(store, file)
+                folder.flush(file)
+            mapped = _mapped(folder.open(name))
+            checksums[name] = block_checksums(mapped)
+            files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
+            progress.advance(len(mapped))
     together = np.concatenate([checksums[name] for name in sorted(checksums)])
     with folder.create(manifests.CHECKSUMS) as file:
         file.write(together.astype("<u8").tobytes())

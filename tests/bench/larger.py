@@ -1,11 +1,12 @@
 """A graph four times as large as memory: loaded, saved, opened and queried under a cap of a quarter of its bytes.
 
-``python -m tests.bench.larger [--millions 40] [--limit 60M] [--folder PATH]``: an R-MAT graph of so many relationships,
-one number each, between a 12th as many nodes with three properties, as Parquet files. It is loaded and saved in memory;
-then, in a process whose private data may take a quarter of what was saved (``RLIMIT_DATA``), loaded within ``--limit``
-and saved, whose files must be the same, byte for byte; then opened so, with no page of it in memory, and queried. Of
-each step the seconds, and of queries which share of the files' pages they have read (``mincore``). What Python and
-Arrow take themselves is some 70 MB, so a cap below 150 MB, of fewer than 25 million relationships, holds no graph.
+``python -m tests.bench.larger [--millions 40] [--limit 60M] [--folder PATH]``: an R-MAT graph of so many
+relationships, one number each, between a 12th as many nodes with three properties, as Parquet files. It is loaded and
+saved in memory; then, in a process whose private data may take a quarter of what was saved (``RLIMIT_DATA``), loaded
+within ``--limit`` and saved, whose files must be the same, byte for byte; then opened so, with no page of it in
+memory, and queried. Of each step the seconds, and of queries which share of the files' pages they have read
+(``mincore``). What Python and Arrow take themselves is some 70 MB, so a cap below 150 MB, of fewer than 25 million
+relationships, holds no graph.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ QUERIES = {
     "neighbours of neighbours": "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c) WHERE id(a) = 123457 RETURN count(*)",
     "triangles of every 1000th node": "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c)<-[:KNOWS]-(a) "
     "WHERE a.id % 1000 = 7 RETURN count(*)",
-    "how many relationships": "MATCH (:Person)-[:KNOWS]->(:Person) RETURN count(*)",
 }
 _BATCH = 1 << 18
 _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
@@ -73,10 +73,13 @@ def _compare(folder: Path, options: argparse.Namespace) -> int:
     size = sum(path.stat().st_size for path in _files(folder / "whole"))
     cap = size // 4
     pieces = _run("pieces", folder, options, cap)
-    same = _same(folder / "whole", folder / "pieces")
+    other = _different(folder / "whole", folder / "pieces")
     rows = [[name, *(f"{each[key]:.1f}" for key in ("load", "load_cpu", "save", "save_cpu")), f"{each['private']:,}"]
             for name, each in (("in memory", whole), (f"within {options.limit}", pieces))]  # fmt: skip
-    print(f"{size / 1e6:,.0f} MB saved, cap {cap / 1e6:,.0f} MB; the same files: {same}\n", flush=True)
+    print(
+        f"{size / 1e6:,.0f} MB saved, cap {cap / 1e6:,.0f} MB; files that differ: {', '.join(other) or 'none'}\n",
+        flush=True,
+    )
     columns = ["", "loaded, s", "by processors", "saved, s", "by processors", "private memory, MB"]
     print(markdown(columns, rows), flush=True)
     columns = ["query", *(f"{kind}, {what}" for kind in ("checked", "never") for what in ("s", "pages read"))]
@@ -85,7 +88,7 @@ def _compare(folder: Path, options: argparse.Namespace) -> int:
             for name in ("open", *QUERIES)]  # fmt: skip
     print(f"\n{markdown(columns, rows)}")
     answers = {json.dumps([each[name][2] for name in QUERIES]) for each in (*found.values(), whole["answers"])}
-    return int(not same or len(answers) > 1)
+    return int(bool(other) or len(answers) > 1)
 
 
 def _run(step: str, folder: Path, options: argparse.Namespace, cap: int) -> Any:
@@ -179,9 +182,10 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _same(one: Path, other: Path) -> bool:
-    pairs = list(zip(_files(one), _files(other), strict=True))
-    return all(a.name == b.name == "manifest.json" or filecmp.cmp(a, b, shallow=False) for a, b in pairs)
+def _different(one: Path, other: Path) -> list[str]:
+    """Return the names of the files that differ; manifests, which name their folders, aside."""
+    pairs = [each for each in zip(_files(one), _files(other), strict=True) if each[0].name != "manifest.json"]
+    return [a.name for a, b in pairs if not filecmp.cmp(a, b, shallow=False)]
 
 
 def _drop(folder: Path) -> None:

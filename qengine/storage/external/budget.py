@@ -9,6 +9,7 @@ __all__ = ["Budget"]
 _ENTRY = 32  # bytes that sorting one relationship takes: its neighbour, its place, and what the sort keeps beside them
 _COPIES = 3  # of a value of a property: in one array, put in order, and on its way to a file
 _LEAST, _MOST = 1 << 12, 1 << 26  # that are sorted at a time
+_MOST_PIECES = 400  # that are sorted one after the other: each is a file that is open while rows are dealt
 _ROW = 512  # bytes that reading and dealing a row takes, at most as a rule
 _LEAST_BATCH, _MOST_BATCH = 1 << 13, 1 << 20
 _SHARE = 0.4  # of the limit, for what is sorted; the rest is for reading files, and for what nodes' keys take
@@ -29,11 +30,12 @@ class Budget:
         if not self.batch:
             object.__setattr__(self, "batch", min(max(self.bytes // 4 // _ROW, _LEAST_BATCH), _MOST_BATCH))
 
-    def rows(self, width: float) -> int:
-        """Return how many rows may be sorted at a time whose properties take ``width`` bytes each."""
+    def rows(self, width: float, count: int) -> int:
+        """Return how many of ``count`` rows are sorted at a time whose properties take ``width`` bytes each."""
         if self.entries:
             return self.entries
-        return min(max(int(self.bytes * _SHARE / (_ENTRY + _COPIES * width)), _LEAST), _MOST)
+        fitting = min(max(int(self.bytes * _SHARE / (_ENTRY + _COPIES * width)), _LEAST), _MOST)
+        return max(fitting, -(-count // _MOST_PIECES))
 
     @property
     def keys(self) -> int:

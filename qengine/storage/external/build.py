@@ -228,7 +228,7 @@ def _append_group(
     """Append the properties of the nodes of a group in the order of their ids."""
     kinds = {key: one.kind for key, one in columns.items()}
     width = max((sum(source.widths.values()) for _, source in tables), default=0.0)
-    most = budget.rows(width)
+    most = budget.rows(width, group.end - group.begin)
     cuts = np.append(np.arange(group.begin, max(group.end, group.begin + 1), most), group.end)
     schema = pa.schema([("", pa.uint32()), *kinds.items()])
     spools = [scratch.spool(schema) for _ in cuts[1:]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -21,6 +22,8 @@ from qengine.storage.arrays import Array
 
 __all__ = ["Scratch", "Spool", "mapped"]
 
+_WITHOUT_FILE: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+"""What keeps a map from holding a descriptor of its own."""
 _WRITE = 1 << 16  # bytes of a buffer before a file
 
 
@@ -72,7 +75,7 @@ class Scratch:
         with self.file() as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, size)
-                return np.frombuffer(mmap.mmap(file.fileno(), size), kind)
+                return np.frombuffer(mmap.mmap(file.fileno(), size, **_WITHOUT_FILE), kind)
             except OSError as error:
                 raise self.failed(error) from None
 
@@ -125,4 +128,4 @@ class Spool:
 def mapped(file: BinaryIO) -> Any:
     """Return the bytes of a file as an Arrow buffer; the file may be closed afterwards."""
     size = os.fstat(file.fileno()).st_size
-    return pa.py_buffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b"")
+    return pa.py_buffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, **_WITHOUT_FILE) if size else b"")

@@ -82,7 +82,7 @@ def build_type(
         Whether the type has no direction.
     """
     start, end = ends
-    most = budget.rows(properties.width)
+    most = budget.rows(properties.width, len(start))
     out_counts, in_counts = (np.zeros(len(new_ids), np.uint32) for _ in range(2))
     loops = False
     for first in range(0, len(start), budget.batch):
