@@ -16,6 +16,7 @@ from qengine.storage import from_parquet, save
 from qengine.storage.csvfile import read_csv
 from qengine.storage.external import Budget, Scratch, csv_source, csv_sources
 from qengine.storage.store import GraphStore
+from tests.examples import examples
 
 VALUES = {
     "int": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
@@ -70,7 +71,7 @@ def saved(store: GraphStore, path: Path) -> dict[str, bytes]:
     return found
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     files(),
     st.booleans(),
@@ -98,7 +99,7 @@ FIELDS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.lists(FIELDS, min_size=2, max_size=2), max_size=9), st.sampled_from((64, 1 << 20)))
 def test_csv_columns_have_the_types_of_the_whole(rows: list[list[str]], block: int) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:

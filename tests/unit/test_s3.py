@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import qengine
-from qengine import Graph, StorageError
+from qengine import Graph, StorageError, cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.s3, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 COUNT = "MATCH (a:City)-[:located_in]->(b:Country) RETURN count(*)"
@@ -57,6 +57,13 @@ def test_tables_are_exported_to_a_bucket_and_loaded(bucket: str, format: str) ->
     world.export(f"{bucket}/{format}", format)
     loaded = getattr(Graph, f"from_{format}")(f"{bucket}/{format}")
     assert loaded.query(COUNT).value() == world.query(COUNT).value()
+
+
+def test_worker_processes_open_a_graph_in_a_bucket(bucket: str) -> None:
+    world = qengine.example()
+    world.save(f"{bucket}/world")
+    with cluster.open(f"{bucket}/world", workers=2) as graph:
+        assert graph.query(COUNT).value() == world.query(COUNT).value()
 
 
 def test_a_bucket_that_is_not_there_is_told(server: str, bucket: str) -> None:
