@@ -24,7 +24,7 @@ __all__ = ["Ends", "find_ends"]
 
 _TAIL = 8  # bytes at the end of a text that its hash reads
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_MOST_PARTS = 256
+_MOST_FILES = 800  # that are open at a time: one for each part of each column of keys
 
 
 @dataclass
@@ -117,14 +117,14 @@ def _fit(nodes: Sequence[Keyed], budget: Budget) -> bool:
     return True
 
 
-def _parts(nodes: Sequence[Keyed], budget: Budget) -> int:
-    """Return in how many parts keys must be dealt for an index of each part."""
+def _parts(nodes: Sequence[Keyed], columns: int, budget: Budget) -> int:
+    """Return in how many parts so many columns of keys must be dealt for an index of each part."""
     size = 0
     for _, source, column in nodes:
         sample = next((batch for _, batch in source.batches([column], budget.batch)), None)
         if sample is not None and sample.num_rows:
             size += int(sample.nbytes / sample.num_rows * source.rows)
-    return min(max(1, -(-size // budget.keys)), _MOST_PARTS)
+    return max(1, min(-(-size // budget.keys), _MOST_FILES // max(columns, 1)))
 
 
 def _whole(labels: tuple[str, ...], source: Source, column: str, key: str | None, budget: Budget) -> KeyTable:
@@ -153,7 +153,7 @@ def _find_in_parts(
     advance: Callable[[float], None],
 ) -> None:
     key, guessed = asked
-    parts = _parts(nodes, budget)
+    parts = _parts(nodes, len(nodes) + 2 * len(ends), budget)
     if not guessed:
         _check_types(nodes, ends)
     firsts = np.cumsum([0] + [source.rows for _, source, _ in nodes]).tolist()
