@@ -36,6 +36,7 @@ from qengine.functions import aggregate, function
 from qengine.graph import Graph
 from qengine.prepared import Prepared
 from qengine.procedures import Snapshot, procedure
+from qengine.remote import RemotePath
 from qengine.result import Result, ResultStats, Row
 from qengine.transaction import Transaction
 from qengine.types import Node, Path, Relationship
@@ -66,6 +67,7 @@ __all__ = [
     "QuerySyntaxError",
     "QueryTimeout",
     "Relationship",
+    "RemotePath",
     "ResourceError",
     "Result",
     "ResultStats",
@@ -93,11 +95,11 @@ __version__ = "0.1.0"
 
 
 def open(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | RemotePath,
     *,
     durability: Literal["full", "batched", "none"] = "full",
     read_only: bool = False,
-    verify: Literal["lazy", "full"] = "lazy",
+    verify: Literal["lazy", "full", "never"] = "lazy",
 ) -> Graph:
     """Open a saved graph, to read and to change it: its files are mapped, not read; see ``Graph.open``."""
     return Graph.open(path, durability=durability, read_only=read_only, verify=verify)

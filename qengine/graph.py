@@ -24,6 +24,7 @@ from qengine.options import (
     with_options,
 )
 from qengine.prepared import Prepared
+from qengine.remote.places import RemotePath, place_of
 from qengine.result import Result
 from qengine.statements import Cardinalities
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from qengine.write.open_folder import OpenFolder
 
 Source = str | PathLike[str]
+Place = Source | RemotePath
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
@@ -234,7 +236,7 @@ class Graph(Importing, Registering, Appending):
 
     @classmethod
     def open(
-        cls, path: Source, *, durability: Durability = "full", read_only: bool = False, verify: Verify = "lazy"
+        cls, path: Place, *, durability: Durability = "full", read_only: bool = False, verify: Verify = "lazy"
     ) -> Graph:
         """Open a saved graph, to read and to change it: its files are mapped, not read.
 
@@ -248,7 +250,9 @@ class Graph(Importing, Registering, Appending):
         Parameters
         ----------
         path
-            The directory that ``save`` wrote.
+            The directory that ``save`` wrote. Or an address such as ``s3://bucket/graph``, or a ``RemotePath``: then it
+            is downloaded once, to a folder of the user's cache, since only files of this machine can be mapped, and
+            the graph is only read.
         durability
             When a statement or ``Transaction.commit`` that changes the graph returns. "full": once the changes are on
             the disk, so nothing that was committed is ever lost; threads that commit at the same time share a sync.
@@ -259,7 +263,8 @@ class Graph(Importing, Registering, Appending):
             Refuse whatever changes the graph with ``TransactionError``, and never lock the folder.
         verify
             "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
-            it.
+            it first, which reads all of it. "never" takes the files as they are, so that a query reads no more of them
+            than it needs: for folders that nobody else writes to. What is damaged then gives wrong results or a crash.
 
         Raises
         ------
@@ -271,7 +276,11 @@ class Graph(Importing, Registering, Appending):
         """
         from qengine.write.open_folder import open_folder
 
-        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify))
+        if (place := place_of(path)) is not None:
+            from qengine.remote.graphs import downloaded
+
+            path, read_only = downloaded(place), True
+        return cls._opened(*open_folder(cast(Source, path), durability, read_only=read_only, verify=verify))
 
     @classmethod
     def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
@@ -283,8 +292,8 @@ class Graph(Importing, Registering, Appending):
         graph._view = GraphView(Versions(store, folder, commits), folder)
         return graph
 
-    def save(self, path: Source) -> None:
-        """Save the graph as a directory, or replace the graph that is saved there.
+    def save(self, path: Place) -> None:
+        """Save the graph as a directory, or at an address as for ``open``, or replace the graph that is saved there.
 
         It is a copy: later changes of this graph don't go there, unless it was opened from there.
 
@@ -300,6 +309,13 @@ class Graph(Importing, Registering, Appending):
 
         from qengine import storage
 
+        if (place := place_of(path)) is not None:
+            from qengine.remote.graphs import uploaded
+
+            store = self._view.store
+            uploaded(place, lambda folder: storage.save(store, folder))
+            return
+        path = cast(Source, path)
         folder = self._view.folder
         if folder is not None and folder.was_written and folder.path.resolve() == Path(path).resolve():
             self.checkpoint()

@@ -16,6 +16,8 @@ from qengine.formats.options import (
     TextFileOptions,
 )
 from qengine.options import with_options
+from qengine.remote.files import staged
+from qengine.remote.places import place_of
 
 if TYPE_CHECKING:
     from qengine.formats.objects_in import Naming
@@ -41,6 +43,7 @@ class Importing:
 
     @classmethod
     @with_options(TableFileOptions)
+    @staged
     def from_parquet(
         cls, source: Source | Sequence[Source] | None = None, **options: Unpack[TableFileKeywords]
     ) -> Self:
@@ -59,11 +62,21 @@ class Importing:
             Names of the types that have no direction, beside those of ``graph.toml``.
         nodes, relationships, id, labels, start, end, type
             Files of any names and what their columns are, as for ``from_csv``.
+        memory_limit
+            Bytes of memory that loading may take, or a text such as ``"4G"``, for graphs that memory doesn't hold: what
+            is larger is sorted in files without names, which the graph then maps instead of holding its arrays. It
+            takes some 30 bytes a node beside that. For files that are known by their names alone. None: all is in
+            memory.
+        spill_directory
+            Where these files are, with room for about three times the graph; None: the system's directory of
+            temporary files.
 
         Raises
         ------
         StorageError
             For a missing or damaged file, and as ``from_arrow``.
+        ResourceError
+            ``SpillFailed`` where the spill directory is missing, full or can't be written.
 
         Warns
         -----
@@ -76,6 +89,7 @@ class Importing:
 
     @classmethod
     @with_options(TextFileOptions)
+    @staged
     def from_csv(cls, source: Source | Sequence[Source] | None = None, **options: Unpack[TextFileKeywords]) -> Self:
         """Load a folder of CSV files with header lines, or the files given.
 
@@ -92,7 +106,7 @@ class Importing:
             ``:TYPE``, ``:IGNORE``, and properties like ``born:date`` or ``names:string[]``, strings where no type is
             given. A header may be a file of its own: before its files in a list, or ``movies-header.csv`` beside
             ``movies-part1.csv`` in a folder. So ``export`` writes CSV.
-        key, undirected
+        key, undirected, memory_limit, spill_directory
             As for ``from_parquet``.
         nodes, relationships
             Files of any names: a path, a list, or paths by labels, as ``{"Person:Actor": "people.csv"}``, or types.
@@ -125,6 +139,7 @@ class Importing:
 
     @classmethod
     @with_options(TableFileOptions)
+    @staged
     def from_jsonl(cls, source: Source | None = None, **options: Unpack[TableFileKeywords]) -> Self:
         """Load JSON lines: a file that APOC or ``export`` has written, or rows of tables, an object each.
 
@@ -136,6 +151,8 @@ class Importing:
             Names of the types that have no direction, beside relationships with ``"directed": false``.
         key, nodes, relationships, id, labels, start, end, type
             Files of rows and what their members are, as for ``from_csv``.
+        memory_limit, spill_directory
+            Not for JSON lines: ``memory_limit`` must be None.
 
         Raises
         ------
@@ -145,6 +162,7 @@ class Importing:
         from qengine.formats import jsonl, tables_in
 
         given = TableFileOptions(**options)
+        tables_in.refuse_limit(given)
         if source is not None and not given.maps_columns:
             path = _file(source)
             if jsonl.is_apoc(path):
@@ -154,6 +172,7 @@ class Importing:
     # ------------------------------------------------------------ scripts
 
     @classmethod
+    @staged
     def from_cypher(cls, source: Source, *, undirected: Iterable[str] = ()) -> Self:
         """Make a graph by running a script of statements, which ``;`` separates, on an empty one.
 
@@ -186,6 +205,7 @@ class Importing:
     # ------------------------------------------------------------ XML
 
     @classmethod
+    @staged
     def from_graphml(
         cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
     ) -> Self:
@@ -210,6 +230,7 @@ class Importing:
         return cls._loaded(from_graphml(_file(source), XmlOptions(type, label, undirected)))
 
     @classmethod
+    @staged
     def from_gexf(
         cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
     ) -> Self:
@@ -357,6 +378,7 @@ class Importing:
         return cls._loaded(from_pyg(data, Naming(type, label, key=key)))
 
     @classmethod
+    @staged
     def from_kuzu(cls, source: Source) -> Self:
         """Load the folder that Kùzu's ``EXPORT DATABASE`` has written, as Parquet or CSV.
 
@@ -398,7 +420,8 @@ class Importing:
         Parameters
         ----------
         path
-            The file, which is replaced, or a folder that is empty or not there.
+            The file, which is replaced, or a folder that is empty or not there. Or an address such as
+            ``s3://bucket/folder``, or a ``RemotePath``.
         format
             One of the table; None: as the file's ending says, ``.cypher``, ``.cql``, ``.graphml``, ``.xml``,
             ``.jsonl``, ``.ndjson`` or ``.json``.
@@ -410,7 +433,13 @@ class Importing:
         """
         from qengine.formats.export import export
 
-        export(self._store, path, format)
+        store = self._store
+        if (place := place_of(path)) is None:
+            export(store, path, format)
+            return
+        from qengine.remote.files import uploaded_files
+
+        uploaded_files(place, lambda made: export(store, made, format))
 
 
 def _naming(given: NamingKeywords) -> Naming:

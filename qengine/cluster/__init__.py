@@ -14,6 +14,7 @@ from qengine.cluster.cluster import Cluster
 from qengine.cluster.engine import Engine
 from qengine.errors import SemanticError, Unsupported
 from qengine.exec.limits import number_of_threads
+from qengine.remote.places import place_of
 
 __all__ = ["Cluster", "Engine", "open"]
 
@@ -26,8 +27,9 @@ def open(
     Parameters
     ----------
     path
-        The directory that ``Graph.save`` wrote, at a place that all workers see: a shared folder. Nobody may change the
-        graph while the cluster is open; workers that find another version refuse.
+        The directory that ``Graph.save`` wrote, at a place that all workers see: a shared folder, or an address as for
+        ``qengine.open``, from where each machine downloads it once. Nobody may change the graph while the cluster is
+        open; workers that find another version refuse.
     engine
         "processes": worker processes of this machine; a script that opens such a cluster must do so below
         ``if __name__ == "__main__":``. "ray": actors on the Ray cluster that this process is connected to, or one of
@@ -48,7 +50,7 @@ def open(
     """
     each = number_of_threads("threads", threads) or 1
     count = None if workers is None else number_of_threads("workers", workers)
-    folder = os.path.abspath(path)
+    folder = str(path) if place_of(path) is not None else os.path.abspath(path)
     if not isinstance(engine, str):
         return Cluster(folder, engine, each)
     if engine == "processes":

@@ -18,6 +18,7 @@ from qengine.exec.common.pipeline import continuing
 from qengine.exec.context import ExecutionContext
 from qengine.graph import Graph
 from qengine.plan.logical import Operator
+from qengine.remote.places import place_of
 from qengine.storage.directory import MANIFEST
 
 __all__ = ["Answer", "Task", "Version", "Worker", "open_version", "serve"]
@@ -53,7 +54,7 @@ class Answer:
 
 
 def open_version(path: str | os.PathLike[str]) -> tuple[Graph, Version]:
-    """Open a saved graph to read it, and tell which it is.
+    """Open a saved graph to read it, and tell which it is; ``path``: a folder, or an address as for ``Graph.open``.
 
     Raises
     ------
@@ -62,6 +63,10 @@ def open_version(path: str | os.PathLike[str]) -> tuple[Graph, Version]:
     """
     from qengine.write.open_folder import open_folder
 
+    if (place := place_of(path)) is not None:
+        from qengine.remote.graphs import downloaded
+
+        path = downloaded(place)
     while True:
         before = _digest(path)
         store, commits, folder = open_folder(path, read_only=True)

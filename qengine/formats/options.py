@@ -45,6 +45,8 @@ class TableFileKeywords(TypedDict, total=False):
     start: str | None
     end: str | None
     type: str | None
+    memory_limit: int | str | None
+    spill_directory: Source | None
 
 
 class TextFileKeywords(TableFileKeywords, total=False):
@@ -70,6 +72,8 @@ class TableFileOptions:
     start: str | None = None
     end: str | None = None
     type: str | None = None
+    memory_limit: int | str | None = None
+    spill_directory: Source | None = None
 
     @property
     def maps_columns(self) -> bool:

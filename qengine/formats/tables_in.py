@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from qengine._frozen import frozen
 from qengine.errors import LoadingWarning, StorageError
+from qengine.exec.limits import number_of_bytes
 from qengine.formats.admin import IMPORT_HEADER, AdminTable, Column, add_table, columns_of
 from qengine.formats.csv_text import check_form, first_record, read_inferred, read_texts
 from qengine.formats.options import Files, Source, TableFileOptions, TextFileOptions
 from qengine.formats.parts import Builder
 from qengine.storage import from_csv as plain_csv
 from qengine.storage import from_parquet as plain_parquet
-from qengine.storage.files import read_parquet, undirected_types, warn_of
+from qengine.storage.external import Budget, Scratch
+from qengine.storage.files import Within, read_parquet, undirected_types, warn_of
 from qengine.storage.given import end_columns, given_path, key_column, labels_of
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
-__all__ = ["from_csv", "from_json_tables", "from_parquet"]
+__all__ = ["from_csv", "from_json_tables", "from_parquet", "refuse_limit"]
 
 _NODES, _RELATIONSHIPS = "nodes_", "rels_"
 _SETTINGS = "graph.toml"
+_NO_TEXT_OPTIONS = TextFileOptions()
 _HINT = 'Give a file, a list of files, or {"Person": files}.'
 
 
@@ -43,12 +47,9 @@ def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions)
     files = _files(source, "csv", options)
     headers = {path: first_record(path, options) for given in files for path in given.paths}
     imported = {path for path, names in headers.items() if any(map(IMPORT_HEADER.fullmatch, names))}
-    if (
-        not imported
-        and source is not None
-        and options == TextFileOptions(key=options.key, undirected=options.undirected)
-    ):
-        return plain_csv(source, key=options.key, undirected=options.undirected)
+    if not imported and source is not None and options == replace(_NO_TEXT_OPTIONS, **_kept(options)):
+        return plain_csv(source, key=options.key, undirected=options.undirected, within=_within(options))
+    refuse_limit(options)
     told: list[LoadingWarning] = []
     builder = Builder()
     for given in _with_headers(files, headers, imported):
@@ -82,14 +83,37 @@ def from_parquet(source: Source | Sequence[Source] | None, options: TableFileOpt
 
     imported = any(has_import_header(path) for given in files for path in given.paths)
     if source is not None and not options.maps_columns and not imported:
-        return plain_parquet(source, key=options.key, undirected=options.undirected)
+        return plain_parquet(source, key=options.key, undirected=options.undirected, within=_within(options))
+    refuse_limit(options)
     return _from_typed(source, files, options, read_parquet)
 
 
 @within_memory
 def from_json_tables(source: Source | Sequence[Source] | None, options: TableFileOptions) -> GraphStore:
     """Load JSON lines that are rows of tables, as ``Graph.from_jsonl`` says."""
+    refuse_limit(options)
     return _from_typed(source, _files(source, "jsonl", options), options, _read_json)
+
+
+def _kept(options: TableFileOptions) -> dict[str, Any]:
+    """Return the options that go along with files that are known by their names alone."""
+    names = ("key", "undirected", "memory_limit", "spill_directory")
+    return {name: getattr(options, name) for name in names}
+
+
+def _within(options: TableFileOptions) -> Within | None:
+    """Return what may be in memory, and where the rest stands; None where there is no limit."""
+    limit = number_of_bytes("memory_limit", options.memory_limit)
+    return None if limit is None else (Budget(limit), Scratch(options.spill_directory))
+
+
+def refuse_limit(options: TableFileOptions) -> None:
+    """Raise a ``StorageError`` where there is a limit, which only some files can be loaded within."""
+    if options.memory_limit is not None:
+        raise StorageError(
+            "memory_limit is for files that are known by their names",
+            hint="Name them nodes_<Label> and rels_<Start>_<TYPE>_<End>, with columns as for Graph.from_arrow.",
+        )
 
 
 def _from_typed(

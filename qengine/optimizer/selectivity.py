@@ -135,11 +135,26 @@ class _Share:
                 return self.known(key, lambda found: with_text(found, name, text), _EQUALITY)
             case Call(name="IN" | "STARTS WITH" | "CONTAINS" | "ENDS WITH" | "=~"):
                 return self.guess(_EQUALITY)
+            case (
+                Comparison(ops=("=",), args=(Call(name="id" | "elementid", args=(Variable(),)), _))
+                | Comparison(ops=("=",), args=(_, Call(name="id" | "elementid", args=(Variable(),))))
+            ):
+                return 1.0 / max(self.size, 1)
             case Comparison(ops=("=",)):
                 return self.guess(_EQUALITY)
             case Comparison(ops=ops) if "=" not in ops and "<>" not in ops:
                 return self.guess(RANGE)
         return self.guess(_OTHER)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        if self.entity == "node":
+            own = self.catalog.label_sets
+            return sum(count for labels, count in own if self.owners is None or self.owners.admits(labels))
+        found = (self.catalog.relationship_type(name) for name in self.catalog.relationship_types
+                 if _admits(self.owners, name))  # fmt: skip
+        return sum(each.count for each in found if each is not None)
 
     def of_any(self, predicates: Sequence[Expr]) -> float:
         """Return the share that satisfies one of several conditions at least."""

@@ -70,7 +70,7 @@ def assemble(
     count = sum(block.rows for block in nodes)
     if count > MAX_VERTICES:
         raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
-    groups, ordinals = _order(nodes, _degrees(count, relationships))
+    groups, ordinals = order_vertices(nodes, _degrees(count, relationships))
     new_id = np.empty(count, np.uint32)
     new_id[ordinals] = np.arange(count, dtype=np.uint32)
 
@@ -116,8 +116,8 @@ def _degrees(count: int, relationships: Sequence[RelationshipBlock]) -> Array:
     return degrees
 
 
-def _order(nodes: Sequence[NodeBlock], degrees: Array) -> tuple[list[LabelGroup], Array]:
-    """Return the label groups, and the ordinal of each internal id."""
+def order_vertices(nodes: Sequence[NodeBlock], degrees: Array) -> tuple[list[LabelGroup], Array]:
+    """Return the label groups, and the ordinal (uint32) of each internal id; ``degrees``: uint32, by ordinal."""
     members: dict[frozenset[str], list[Array]] = {}
     first = 0
     for block in nodes:

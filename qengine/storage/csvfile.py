@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +56,21 @@ def read_csv(path: Path, told: list[LoadingWarning], form: CsvForm = _USUAL) -> 
     names = table.column_names
     if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what is no text is read as bytes
         raise no_text(path)
+    check_separator(path, names, form)
+    check_end(path, table, form.quote)
+    if len(set(names)) < len(names) or not (doubtful := _doubtful(path, table, form)):
+        return table
+    texts = _table(path, form, doubtful)
+    return as_written(path, table, {name: texts[name] for name in doubtful}, told)
+
+
+def check_separator(path: Path, names: Sequence[str], form: CsvForm) -> None:
+    """Raise a ``StorageError`` where something else than commas seems to separate a file's columns."""
     if form == _USUAL and len(names) == 1 and (found := next((each for each in _SEPARATORS if each in names[0]), None)):
         raise StorageError(
             f"{path}: {_SEPARATORS[found]} separate its columns, not commas",
             hint="Name the separator: Graph.from_csv(…, delimiter=…).",
         )
-    _check_end(path, table, form.quote)
-    if len(set(names)) < len(names) or not (doubtful := _doubtful(path, table, form)):
-        return table
-    texts = _table(path, form, doubtful)
-    return as_written(path, table, {name: texts[name] for name in doubtful}, told)
 
 
 def _doubtful(path: Path, table: Any, form: CsvForm) -> list[str]:
@@ -89,28 +94,35 @@ def _table(path: Path, form: CsvForm, as_text: Sequence[str] = ()) -> Any:
     return table
 
 
-def _arrow_table(path: Path, form: CsvForm, as_text: Sequence[str]) -> Any:
+def convert_options(form: CsvForm, only: Sequence[str], kinds: Mapping[str, Any]) -> Any:
+    """Return how Arrow is to convert fields: those of some columns (none: of all), to the types given."""
     from pyarrow import csv
 
-    convert = csv.ConvertOptions(
+    return csv.ConvertOptions(
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=list({"", form.null}),
         true_values=_TRUE,  # Arrow's own have 1 and 0 among them
         false_values=_FALSE,
-        include_columns=list(as_text),
-        column_types=dict.fromkeys(as_text, pa.string()),
+        include_columns=list(only),
+        column_types=dict(kinds),
     )
+
+
+def _arrow_table(path: Path, form: CsvForm, as_text: Sequence[str]) -> Any:
+    from pyarrow import csv
+
+    convert = convert_options(form, as_text, dict.fromkeys(as_text, pa.string()))
     parse = csv.ParseOptions(delimiter=form.delimiter, quote_char=form.quote)
     try:
-        return csv.read_csv(path, csv.ReadOptions(block_size=_block_size(path)), parse, convert)
+        return csv.read_csv(path, csv.ReadOptions(block_size=block_size(path)), parse, convert)
     except pa.ArrowInvalid as error:  # one thread knows which row it is; a row is never longer than its block
         size = path.stat().st_size if "straddling" in str(error) else 0
         read = csv.ReadOptions(use_threads=False, block_size=min(max(_BLOCK, size + 1), _LARGEST_BLOCK))
         return csv.read_csv(path, read, parse, convert)
 
 
-def _block_size(path: Path) -> int:
+def block_size(path: Path) -> int:
     """Return how many bytes to read at a time: enough for many rows that are as long as the first two lines."""
     lines = _lines(path)
     longest = max(len(next(lines, b"")), len(next(lines, b"")))
@@ -147,7 +159,7 @@ def _first_bad_line(path: Path) -> int | None:
     return None
 
 
-def _check_end(path: Path, table: Any, quote: str) -> None:
+def check_end(path: Path, table: Any, quote: str) -> None:
     """Raise if the file ends inside quotes: they take all that follows them into the last value."""
     last = table.column(table.num_columns - 1)
     if not len(last) or not pa.types.is_string(last.type):

@@ -40,7 +40,7 @@ def doubtful_columns(path: Path, table: Any) -> list[str]:
     return [name for name in table.column_names if name in doubtful]
 
 
-def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[LoadingWarning]) -> Any:
+def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[LoadingWarning], first_row: int = 0) -> Any:
     """Return a table with text for each column that changes what is written.
 
     Parameters
@@ -51,6 +51,8 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
         Columns of it as text.
     told
         Warnings are added here.
+    first_row
+        The number that they give the table's first row.
     """
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for name, text in texts.items():
@@ -61,11 +63,11 @@ def as_written(path: Path, table: Any, texts: Mapping[str, Any], told: list[Load
             and pa.types.is_floating(values.type)
             and pc.any(pc.match_substring_regex(text, "[.eE]")).as_py()
         ):
-            row = _first_changed(values, text)
+            row = _first_changed(values, text) or 0
             told.append(
                 LoadingWarning(
                     f"{path}, column {name}: it stays text, because no FLOAT holds "
-                    f"{text[row].as_py().strip():.80} of row {row}",
+                    f"{text[row].as_py().strip():.80} of row {row + first_row}",
                     hint="Use toFloat() in queries, or round the numbers to 15 digits.",
                 )
             )

@@ -20,6 +20,8 @@ import pyarrow as pa
 
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.csvfile import read_csv
+from qengine.storage.external.budget import Budget
+from qengine.storage.external.scratch import Scratch
 from qengine.storage.given import first_line, given_path, labels_of, type_names
 from qengine.storage.kernels import threads
 from qengine.storage.memory import within_memory
@@ -36,17 +38,33 @@ _SETTINGS_FORM = "Write [relationships.TYPE] and undirected = true."
 _LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
 
 
+Within = tuple[Budget, Scratch]
+"""What may be in memory while a graph is loaded, and where the rest stands."""
+
+
 def from_parquet(
-    source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
+    source: Source | Sequence[Source],
+    *,
+    key: str | None = None,
+    undirected: Iterable[str] = (),
+    within: Within | None = None,
 ) -> GraphStore:
-    """Load Parquet files, as ``Graph.from_parquet`` says."""
+    """Load Parquet files, as ``Graph.from_parquet`` says; ``within``: None for all in memory."""
+    if within is not None:
+        return _load_in_pieces(source, "parquet", within, key, undirected)
     return _load(source, "parquet", read_parquet, key, undirected)
 
 
 def from_csv(
-    source: Source | Sequence[Source], *, key: str | None = None, undirected: Iterable[str] = ()
+    source: Source | Sequence[Source],
+    *,
+    key: str | None = None,
+    undirected: Iterable[str] = (),
+    within: Within | None = None,
 ) -> GraphStore:
-    """Load CSV files, as ``Graph.from_csv`` says."""
+    """Load CSV files, as ``Graph.from_csv`` says; ``within``: None for all in memory."""
+    if within is not None:
+        return _load_in_pieces(source, "csv", within, key, undirected)
     return _load(source, "csv", read_csv, key, undirected)
 
 
@@ -59,11 +77,7 @@ def _load(
     undirected: Iterable[str],
 ) -> GraphStore:
     told: list[LoadingWarning] = []
-    paths, settings = _files(source, suffix, told)
-    nodes = {path: path.stem.removeprefix("nodes_") for path in paths if path.stem.startswith("nodes_")}
-    if not nodes:
-        raise StorageError(f"{source}: there is no nodes_<Label>.{suffix}", hint=_LAYOUT.format(suffix))
-    edges = {path: _parse(path, set(nodes.values())) for path in paths if path.stem.startswith("rels_")}
+    nodes, edges, settings = _named_files(source, suffix, told)
     both_ways = type_names(undirected) | set(undirected_types(settings))
     with Progress("Reading", len(nodes) + len(edges)) as progress, ThreadPoolExecutor(threads()) as pool:
 
@@ -82,6 +96,45 @@ def _load(
     )
     warn_of(told)
     return store
+
+
+@within_memory
+def _load_in_pieces(
+    source: Source | Sequence[Source], suffix: str, within: Within, key: str | None, undirected: Iterable[str]
+) -> GraphStore:
+    from qengine.storage.external import csv_source, from_sources, parquet_source
+
+    told: list[LoadingWarning] = []
+    nodes, edges, settings = _named_files(source, suffix, told)
+    budget, scratch = within
+
+    def opened(path: Path) -> Any:
+        return parquet_source(path) if suffix == "parquet" else csv_source(path, told, scratch)
+
+    with scratch:
+        store = from_sources(
+            [(labels_of(label), opened(path)) for path, label in nodes.items()],
+            [(name, start, end, opened(path)) for path, (start, name, end) in edges.items()],
+            key,
+            type_names(undirected) | set(undirected_types(settings)),
+            budget,
+            scratch,
+            guessed=suffix == "csv",
+        )
+    warn_of(told)
+    return store
+
+
+def _named_files(
+    source: Source | Sequence[Source], suffix: str, told: list[LoadingWarning]
+) -> tuple[dict[Path, str], dict[Path, tuple[str, str, str]], Path | None]:
+    """Return files of nodes with their labels, files of relationships with label, type and label, and the settings."""
+    paths, settings = _files(source, suffix, told)
+    nodes = {path: path.stem.removeprefix("nodes_") for path in paths if path.stem.startswith("nodes_")}
+    if not nodes:
+        raise StorageError(f"{source}: there is no nodes_<Label>.{suffix}", hint=_LAYOUT.format(suffix))
+    edges = {path: _parse(path, set(nodes.values())) for path in paths if path.stem.startswith("rels_")}
+    return nodes, edges, settings
 
 
 def warn_of(told: Iterable[LoadingWarning]) -> None:

@@ -133,8 +133,38 @@ def transactions(adjacency: Adjacency) -> float:
 
 
 def _groups(lists: Lists, plain: Adjacency) -> tuple[Adjacency, Array]:
-    homes = home_groups(len(lists.keys))
-    home = group_hash(lists.keys, homes)
+    found = grouped(lists.keys, np.diff(lists.offsets))
+    begins = np.empty(len(found.order), np.int64)  # where each row's list goes
+    begins[found.order] = found.begins
+    shift = begins - lists.offsets[:-1].astype(np.int64)
+    moved = np.repeat(shift, np.diff(lists.offsets).astype(np.int64)) + np.arange(len(lists.neighbours))
+    neighbours = np.empty_like(lists.neighbours)
+    neighbours[moved] = lists.neighbours
+    ids = None
+    if lists.ids is not None:
+        ids = np.empty_like(lists.ids)
+        ids[moved] = lists.ids
+    built = replace(plain, neighbours=neighbours, edge_ids=ids, groups=found.groups, home_groups=found.homes)
+    return built, moved.astype(np.uint32)
+
+
+class Grouped(NamedTuple):
+    """A row index in the groups form.
+
+    ``groups``: ``GROUP`` records. ``homes``: how many are home groups. ``order``: int64[k], the numbers of the keys in
+    the order in which their lists stand. ``begins``: int64[k], where each of these begins.
+    """
+
+    groups: Array
+    homes: int
+    order: Array
+    begins: Array
+
+
+def grouped(keys: Array, lengths: Array) -> Grouped:
+    """Return the groups form of lists: ``keys`` uint32[k] ascending, ``lengths`` uint64[k]."""
+    homes = home_groups(len(keys))
+    home = group_hash(keys, homes)
     order = np.argsort(home, kind="stable")  # rows by home group, in a group by vertex
     home = home[order]
     first = np.searchsorted(home, np.arange(homes))
@@ -145,28 +175,16 @@ def _groups(lists: Lists, plain: Adjacency) -> tuple[Adjacency, Array]:
     overflow = homes + np.cumsum((depth > 0) & (slot == 0)) - 1
     group[depth > 0] = overflow[depth > 0]
 
-    lengths = np.diff(lists.offsets)[order]
+    lengths = lengths[order]
     ends = np.cumsum(lengths)
     groups = _aligned(homes + len(opens))
     groups["pair"]["vertex"] = groups["link"] = NO_VERTEX
     groups["pair"]["offset"] = groups["end"] = 0
-    groups["pair"]["vertex"][group, slot] = lists.keys[order]
+    groups["pair"]["vertex"][group, slot] = keys[order]
     groups["pair"]["offset"][group, slot] = ends - lengths
     groups["end"][group] = ends  # pairs of a group come in order: the last one's end stays
     groups["link"][group[opens - 1]] = group[opens]
-
-    begins = np.empty(len(order), np.int64)  # where each row's list goes
-    begins[order] = (ends - lengths).astype(np.int64)
-    shift = begins - lists.offsets[:-1].astype(np.int64)
-    moved = np.repeat(shift, np.diff(lists.offsets).astype(np.int64)) + np.arange(len(lists.neighbours))
-    neighbours = np.empty_like(lists.neighbours)
-    neighbours[moved] = lists.neighbours
-    ids = None
-    if lists.ids is not None:
-        ids = np.empty_like(lists.ids)
-        ids[moved] = lists.ids
-    built = replace(plain, neighbours=neighbours, edge_ids=ids, groups=groups, home_groups=homes)
-    return built, moved.astype(np.uint32)
+    return Grouped(groups, homes, order, (ends - lengths).astype(np.int64))
 
 
 def _aligned(count: int) -> Array:

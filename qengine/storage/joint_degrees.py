@@ -68,11 +68,12 @@ class JointDegrees:
             if group.begin < group.end and (label is None or label in group.labels)
         ]
         size = sum(end - begin for begin, end in groups)
-        most = _SAMPLED if size <= _SAMPLED else _SAMPLED // 2
+        sampled = self._store.fewer(_SAMPLED)
+        most = sampled if size <= sampled else sampled // 2
         parts: list[Array] = []
         weights: list[Array] = []
         for begin, end in groups:
-            first = min(end, begin + most // len(groups)) if size > _SAMPLED else end
+            first = min(end, begin + most // len(groups)) if size > sampled else end
             parts.append(np.arange(begin, first))
             weights.append(np.ones(first - begin))
             rest = min(end - first, most * (end - begin) // size + 1)

@@ -14,11 +14,14 @@ from qengine.storage.kernels import NO_VERTEX, look_up
 from qengine.storage.normal import normal_array
 
 _UNKNOWN = np.uint32(NO_VERTEX)
+_SLICE = 1 << 18  # keys that are put into a table at a time
 _SPREAD = 4  # a table by key may have this many places a key
 
 
-def key_array(column: Any, place: str) -> Any:
+def key_array(column: Any, place: str, first_row: int = 0) -> Any:
     """Return a key column as int64 or string array without nulls.
+
+    ``first_row``: the number that its first row has in errors.
 
     Raises
     ------
@@ -37,10 +40,24 @@ def key_array(column: Any, place: str) -> Any:
         array = array.cast(pa.int64())
     if array.null_count:
         row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-        raise StorageError(f"{place}: row {row} has no key", hint="Drop these rows, or give each a key.")
+        raise StorageError(f"{place}: row {row + first_row} has no key", hint="Drop these rows, or give each a key.")
     if not (pa.types.is_int64(array.type) or pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         raise StorageError(f"{place}: {array.type} can't be a key", hint="Keys are integers or strings.")
     return array
+
+
+def lie_close(low: int, high: int, count: int) -> bool:
+    """Tell whether so many integers between two lie close together."""
+    return high - low < _SPREAD * count + 1024
+
+
+def check_types(kind: Any, own: Any, place: str) -> None:
+    """Raise a ``StorageError`` where keys of one type can't match nodes' keys, of type ``own``."""
+    if pa.types.is_int64(kind) != pa.types.is_int64(own):
+        raise StorageError(
+            f"{place}: keys of type {kind} can't match the nodes' keys of type {own}",
+            hint="Cast one of the two columns.",
+        )
 
 
 class KeyIndex:
@@ -56,6 +73,8 @@ class KeyIndex:
         uint32[len(keys)].
     place
         What the errors call the keys' table.
+    rows
+        int64[len(keys)]: what errors call the keys' rows; None where these are their places.
 
     Raises
     ------
@@ -63,9 +82,10 @@ class KeyIndex:
         If a key occurs twice.
     """
 
-    def __init__(self, keys: Any, ordinals: Array, place: str) -> None:
+    def __init__(self, keys: Any, ordinals: Array, place: str, rows: Array | None = None) -> None:
         self._keys = keys
         self._ordinals = ordinals
+        self._rows = rows
         self._place = place
         self._table: Array | None = None
         self._low = 0
@@ -81,10 +101,10 @@ class KeyIndex:
 
     def as_strings(self) -> KeyIndex:
         """Return an index of integer keys by their decimal digits."""
-        return KeyIndex(self._keys.cast(pa.string()), self._ordinals, self._place)
+        return KeyIndex(self._keys.cast(pa.string()), self._ordinals, self._place, self._rows)
 
-    def find(self, keys: Any, place: str) -> Array:
-        """Return the ordinals (uint32) of ``keys``.
+    def find(self, keys: Any, place: str, rows: Array | None = None) -> Array:
+        """Return the ordinals (uint32) of ``keys``; ``rows``: what errors call their rows.
 
         Raises
         ------
@@ -92,7 +112,7 @@ class KeyIndex:
             For a key that no vertex has.
         """
         found = self.seek(keys, place)
-        check_found(found != _UNKNOWN, keys, place)
+        check_found(found != _UNKNOWN, keys, place, rows)
         return found
 
     def seek(self, keys: Any, place: str) -> Array:
@@ -105,11 +125,8 @@ class KeyIndex:
         """
         if not len(keys):
             return np.empty(0, np.uint32)
-        if len(self._keys) and pa.types.is_int64(keys.type) != pa.types.is_int64(self._keys.type):
-            raise StorageError(
-                f"{place}: keys of type {keys.type} can't match the nodes' keys of type {self._keys.type}",
-                hint="Cast one of the two columns.",
-            )
+        if len(self._keys):
+            check_types(keys.type, self._keys.type, place)
         return self._look_up(keys)
 
     def _make_table(self, place: str) -> None:
@@ -117,13 +134,15 @@ class KeyIndex:
         if not len(values):
             return
         self._low, high = int(values.min()), int(values.max())
-        if high - self._low >= _SPREAD * len(values) + 1024:
+        if not lie_close(self._low, high, len(values)):
             if pc.count_distinct(self._keys).as_py() < len(values):
                 self._refuse_duplicate(place)
             return
         self._table = np.full(high - self._low + 1, _UNKNOWN)
-        self._table[values - self._low] = self._ordinals
-        if (self._table[values - self._low] != self._ordinals).any():
+        slices = [slice(first, first + _SLICE) for first in range(0, len(values), _SLICE)]
+        for here in slices:
+            self._table[values[here] - self._low] = self._ordinals[here]
+        if any((self._table[values[here] - self._low] != self._ordinals[here]).any() for here in slices):
             self._refuse_duplicate(place)
 
     def _look_up(self, keys: Any) -> Array:
@@ -136,18 +155,23 @@ class KeyIndex:
     def _refuse_duplicate(self, place: str) -> None:
         first_rows = pc.index_in(self._keys, value_set=self._keys).to_numpy(zero_copy_only=False)
         row = int(np.flatnonzero(first_rows != np.arange(len(first_rows)))[0])
+        shown = [each if self._rows is None else int(self._rows[each]) for each in (row, int(first_rows[row]))]
         raise StorageError(
-            f"{place}: row {row} has the key {self._keys[row].as_py()!r} that row {int(first_rows[row])} has",
+            f"{place}: row {shown[0]} has the key {self._keys[row].as_py()!r} that row {shown[1]} has",
             hint="Each node of one label needs a key of its own; rows are counted from 0.",
         )
 
 
-def check_found(found: Array, keys: Any, place: str) -> None:
-    """Raise a ``StorageError`` where a key isn't found; ``found``: bool, whether each of ``keys`` is."""
+def check_found(found: Array, keys: Any, place: str, rows: Array | None = None) -> None:
+    """Raise a ``StorageError`` where a key isn't found; ``found``: bool, whether each of ``keys`` is.
+
+    ``rows``: what the error calls their rows; None where these are their places.
+    """
     if not found.all():
         row = int(found.argmin())
+        shown = row if rows is None else int(rows[row])
         raise StorageError(
-            f"{place}: row {row} has the key {keys[row].as_py()!r}, which is no node's",
+            f"{place}: row {shown} has the key {keys[row].as_py()!r}, which is no node's",
             hint=f"{_rows(int((~found).sum()))} such a key, counted from 0. Add the missing nodes, or drop these rows.",
         )
 

@@ -190,7 +190,7 @@ class Samples:
     def _nodes(self, labels: LabelExpr | None) -> Sample:
         ranges = self._store.label_ranges(labels).astype(np.int64)
         ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-        places = _places(int(ends[-1]) if len(ends) else 0, _ROWS)
+        places = _places(int(ends[-1]) if len(ends) else 0, self._store.fewer(_ROWS))
         at = np.searchsorted(ends, places, side="right")
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
         return Sample({"node": (ids, self._store.node_property)}, len(ids))
@@ -199,12 +199,12 @@ class Samples:
         store = self._store
         index = store.type_index(type)
         assert index is not None
-        local = _places(store.types[index].count, _DRAWN)
+        local = _places(store.types[index].count, store.fewer(_DRAWN))
         start, end = store.endpoints(store.types[index].base + local)
         if both:
             local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
         kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
-        kept = kept[_places(len(kept), _ROWS)]
+        kept = kept[_places(len(kept), store.fewer(_ROWS))]
         return Sample(
             {
                 "start": (start[kept].astype(np.int64), store.node_property),

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,7 @@ __all__ = [
     "saved_version",
 ]
 
-Verify = Literal["lazy", "full"]
+Verify = Literal["lazy", "full", "never"]
 Publishing = Callable[[str], contextlib.AbstractContextManager[object]]
 
 _ATTEMPTS = 5
@@ -121,15 +121,15 @@ def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore
 
 def open_version(path: str | PathLike[str], verify: Verify = "lazy") -> tuple[GraphStore, SavedVersion]:
     """Do as ``open_saved``, and tell which version it is."""
-    if verify not in ("lazy", "full"):
-        raise StorageError(f'`verify` is "lazy" or "full", not {verify!r}.')
+    if verify not in get_args(Verify):
+        raise StorageError(f'`verify` is "lazy", "full" or "never", not {verify!r}.')
     directory = Path(path)
     before = None
     for _ in range(_ATTEMPTS):
         try:
             with directory_opened(directory) as handle:
                 found = _read_manifest(directory, handle)
-                store = _open(directory, handle, found)
+                store = _open(directory, handle, found, trusted=verify == "never")
         except (FileNotFoundError, NotADirectoryError):
             raise _nothing_saved(directory) from None
         except _Gone as error:  # another process has replaced the graph since: then the manifest is new
@@ -211,13 +211,15 @@ def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
     files: dict[str, dict[str, Any]] = {}
     checksums: dict[str, Array] = {}
     numbered = {manifests.NUMBERS: write_numbers} if manifests.needs_numbers(store) else {}
-    for name, write in (_FILES | numbered).items():
-        with folder.create(name) as file:
-            write(store, file)
-            folder.flush(file)
-        mapped = _mapped(folder.open(name))
-        checksums[name] = block_checksums(mapped)
-        files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
+    with Progress("Saving", store.nbytes) as progress:
+        for name, write in (_FILES | numbered).items():
+            with folder.create(name) as file:
+                write(store, file)
+                folder.flush(file)
+            mapped = _mapped(folder.open(name))
+            checksums[name] = block_checksums(mapped)
+            files[f"{folder.name}/{name}"] = {"bytes": len(mapped), "checksum": _checksum(checksums[name])}
+            progress.advance(len(mapped))
     together = np.concatenate([checksums[name] for name in sorted(checksums)])
     with folder.create(manifests.CHECKSUMS) as file:
         file.write(together.astype("<u8").tobytes())
@@ -226,8 +228,8 @@ def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
     return manifests.encode(manifests.describe(store, files, logged=logged))
 
 
-def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphStore:
-    files = _map_files(directory, handle, manifest)
+def _open(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool) -> GraphStore:
+    files = _map_files(directory, handle, manifest, trusted=trusted)
     types, groups = manifests.types(manifest), manifests.groups(manifest)
     vertices = groups[-1].end if groups else 0
     adjacencies = read_adjacencies(files[manifests.ADJACENCY], types, vertices, manifests.digests(manifest))
@@ -236,6 +238,7 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphSto
     if manifests.NUMBERS in files:
         identity = read_numbers(files[manifests.NUMBERS], vertices, types, manifest["numbers"])
     store = GraphStore(groups, manifest["labels"], types, adjacencies, *properties, identity, manifests.rules(manifest))
+    store.sparing = trusted
     for name, counts in manifests.statistics(manifest).items():
         store.statistics.know(name, counts)
     if manifests.STATISTICS in files:  # graphs saved by older versions have none
@@ -243,7 +246,7 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any]) -> GraphSto
     return store
 
 
-def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any]) -> dict[str, BlockFile]:
+def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool) -> dict[str, BlockFile]:
     """Map the files that a manifest lists, by their names, with the checksums of their blocks."""
     facts = {path.partition("/")[2]: one for path, one in manifest["files"].items()}
     folder = _folder(manifest)
@@ -257,16 +260,17 @@ def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any]) -> dic
         known = _block_checksums(directory / folder, inside, facts) if manifests.CHECKSUMS in facts else {}
         names = [name for name in facts if name != manifests.CHECKSUMS]
         files = {
-            name: _map_file(directory / folder / name, inside, facts[name]["bytes"], known.get(name)) for name in names
+            name: _map_file(directory / folder / name, inside, facts[name]["bytes"], known.get(name), trusted=trusted)
+            for name in names
         }
     finally:
         os.close(inside)
-    if not known:
+    if not (known or trusted):
         _check_whole(files, facts)
     return files
 
 
-def _map_file(path: Path, folder: int, size: int, checksums: Array | None) -> BlockFile:
+def _map_file(path: Path, folder: int, size: int, checksums: Array | None, *, trusted: bool = False) -> BlockFile:
     try:
         handle = open_regular(path.name, folder)
     except FileNotFoundError:
@@ -274,7 +278,7 @@ def _map_file(path: Path, folder: int, size: int, checksums: Array | None) -> Bl
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: it can't be read: {reason(error)}", hint=DAMAGED) from None
     try:
-        return BlockFile(path, handle, size, checksums)
+        return BlockFile(path, handle, size, checksums, trusted=trusted)
     finally:
         os.close(handle)
 

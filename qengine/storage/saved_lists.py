@@ -136,6 +136,11 @@ class SavedAdjacency(Adjacency):
         """Bytes of all arrays."""
         return self._bytes
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """A range ``[begin, end)`` of ids that holds all neighbours, told by the lists of the other direction."""
+        return self._source[1].reach
+
     def check(self) -> None:
         """Check the arrays, if that hasn't been done.
 
@@ -158,6 +163,8 @@ class SavedAdjacency(Adjacency):
 
     def _check(self, lists: Adjacency) -> None:
         file, facts = self._source
+        if file.trusted:
+            return
         if self._progress is None:
             self.__dict__["_progress"] = _Progress(lists, facts, file)
         if not self._fault:

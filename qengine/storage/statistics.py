@@ -92,7 +92,7 @@ class Statistics:
         """
         for edge_type in self._store.types:
             if edge_type.count >= _MANY:
-                for way in set(self._directions(edge_type.index)):
+                for way in dict.fromkeys(self._directions(edge_type.index)):
                     self._counts(edge_type.index, way)
                 self.wedges(edge_type.name)
                 if not edge_type.parallel:

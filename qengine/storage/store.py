@@ -28,6 +28,7 @@ from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
 _INDEXES = frozenset(("hash", "sorted"))  # with what begins the places of indexes among what is derived
+_SPARED = 32  # times fewer elements are sampled where pages cost
 _LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
 
@@ -86,6 +87,9 @@ class GraphStore:
     rules
         Declared indexes, and constraints that the graph satisfies.
     """
+
+    sparing = False
+    """Whether each page of the arrays that is read costs: then samples are smaller. Who opens the files sets it."""
 
     def __init__(
         self,
@@ -258,6 +262,10 @@ class GraphStore:
     def next_relationship(self) -> int:
         """The least number that no relationship was ever given."""
         return self.identity.next_relationship
+
+    def fewer(self, rows: int) -> int:
+        """Return how many elements to look at where ``rows`` would be if their pages cost nothing."""
+        return rows // _SPARED if self.sparing else rows
 
     @cached_property
     def statistics(self) -> Statistics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +84,7 @@ def from_tables(
     for table in tables:
         table.first = rows
         rows += table.block.rows
-    finder = _Finder(tables, guessed)
+    finder = Finder([table.keyed for table in tables], guessed)
     blocks = []
     for name, type_name, start_label, end_label, source in relationships:
         table = arrow_table(source, name)
@@ -97,12 +97,18 @@ def from_tables(
             )
         columns = property_arrays(table, name, (start, end))
         blocks.append(RelationshipBlock(type_name, first, second, columns))
-    if unknown := sorted(both_ways - {block.type for block in blocks}):
+    check_undirected(both_ways, [block.type for block in blocks])
+    return assemble([table.block for table in tables], blocks, both_ways)
+
+
+def check_undirected(undirected: Collection[str], types: Iterable[str]) -> None:
+    """Raise a ``StorageError`` where a type that is to be undirected is none of the graph's."""
+    types = list(dict.fromkeys(types))
+    if unknown := sorted(set(undirected) - set(types)):
         raise StorageError(
             f"there is no relationship type {unknown[0]} to be undirected",
-            hint=f"The types are: {', '.join(dict.fromkeys(block.type for block in blocks)) or 'none'}.",
+            hint=f"The types are: {', '.join(types) or 'none'}.",
         )
-    return assemble([table.block for table in tables], blocks, both_ways)
 
 
 @contextmanager
@@ -120,6 +126,11 @@ def explained_ends(start: str, end: str, named: bool) -> AbstractContextManager[
     return _explained(None if named else _ENDS.format(start, end))
 
 
+def explained_key(key: str | None, column: str) -> AbstractContextManager[None]:
+    """Give errors a hint that says from which column keys are taken, unless ``key`` names it or it is called id."""
+    return _explained(None if key is not None or column == "id" else _KEY.format(column))
+
+
 def node_table(name: str, labels: tuple[str, ...], source: Any, key: str | None) -> tuple[NodeBlock, str, Any]:
     """Return a node table's block, the name of its key column, and its keys.
 
@@ -130,9 +141,27 @@ def node_table(name: str, labels: tuple[str, ...], source: Any, key: str | None)
     """
     table = arrow_table(source, name)
     column = key_column(table, key, name)
-    with _explained(None if key is not None or column == "id" else _KEY.format(column)):
+    with explained_key(key, column):
         keys = key_array(table[column], f"{name}, column {column}")
     return NodeBlock(labels, table.num_rows, property_arrays(table, name)), column, keys
+
+
+@dataclass
+class KeyTable:
+    """The keys of a node table, or of some of its rows: ``rows``, int64; None for all. ``first``: ordinal of row 0."""
+
+    name: str
+    labels: tuple[str, ...]
+    keys: Any
+    first: int = 0
+    rows: Array | None = None
+
+    @property
+    def ordinals(self) -> Array:
+        """The ordinals (uint32) of the rows."""
+        if self.rows is None:
+            return np.arange(self.first, self.first + len(self.keys), dtype=np.uint32)
+        return (self.rows + self.first).astype(np.uint32)
 
 
 @dataclass
@@ -149,32 +178,55 @@ class _NodeTable:
         block, _, keys = node_table(name, labels, source, key)
         return cls(name, block, keys)
 
+    @property
+    def keyed(self) -> KeyTable:
+        """The keys."""
+        return KeyTable(self.name, self.block.labels, self.keys, self.first)
 
-class _Finder:
-    """Finds nodes by label and key; makes an index for each label that is asked for."""
 
-    def __init__(self, tables: Sequence[_NodeTable], guessed: bool) -> None:
+class Finder:
+    """Finds nodes by label and key; makes an index for each label that is asked for.
+
+    Parameters
+    ----------
+    tables
+        The nodes.
+    guessed
+        As for ``from_tables``.
+
+    Raises
+    ------
+    StorageError
+        If two nodes of a table, or of a label, have one key.
+    """
+
+    def __init__(self, tables: Sequence[KeyTable], guessed: bool) -> None:
         self._tables = tables
         self._guessed = guessed
         self._indexes: dict[str | None, KeyIndex] = {}
-        having = Counter(label for table in tables for label in set(table.block.labels))
+        having = Counter(label for table in tables for label in set(table.labels))
         for table in tables:  # a duplicate key is an error even where no relationship asks
-            alone = KeyIndex(table.keys, self._ordinals(table), table.name)
-            self._indexes |= {label: alone for label in table.block.labels if having[label] == 1}
+            alone = KeyIndex(table.keys, table.ordinals, table.name, table.rows)
+            self._indexes |= {label: alone for label in table.labels if having[label] == 1}
 
-    def find(self, label: str | None, keys: Any, place: str) -> Array:
-        """Return the ordinals of the nodes with these keys among those with ``label`` (None: all)."""
+    def find(self, label: str | None, keys: Any, place: str, *, first_row: int = 0, rows: Array | None = None) -> Array:
+        """Return the ordinals of the nodes with these keys among those with ``label`` (None: all).
+
+        What errors call the keys' rows: ``rows`` (int64), or from ``first_row`` on.
+        """
         if label not in self._indexes:
             self._indexes[label] = self._index(label, place)
         index = self._indexes[label]
         if self._guessed and index.has_strings is not None and index.has_strings is pa.types.is_int64(keys.type):
             if not index.has_strings:
                 index = self._indexes[label] = index.as_strings()
-            keys = _as_strings(keys)
-        return index.find(keys, place)
+            keys = as_strings(keys)
+        if rows is None and first_row:
+            rows = np.arange(first_row, first_row + len(keys))
+        return index.find(keys, place, rows)
 
     def _index(self, label: str | None, place: str) -> KeyIndex:
-        own = [table for table in self._tables if label is None or label in table.block.labels]
+        own = [table for table in self._tables if label is None or label in table.labels]
         if not own:
             raise StorageError(
                 f"{place}: no node has the label {label}", hint="Entries are (type, start label, end label, table)."
@@ -187,13 +239,11 @@ class _Finder:
                 hint="Cast them to one type, or give the labels of the relationships' ends.",
             )
         if len(types) > 1:
-            keys = [_as_strings(each) for each in keys]
+            keys = [as_strings(each) for each in keys]
         name = "nodes " + (label or "of all labels")
-        return KeyIndex(pa.concat_arrays(keys), np.concatenate([self._ordinals(one) for one in own]), name)
-
-    @staticmethod
-    def _ordinals(table: _NodeTable) -> Array:
-        return np.arange(table.first, table.first + table.block.rows, dtype=np.uint32)
+        ordinals = np.concatenate([one.ordinals for one in own])
+        in_parts = any(one.rows is not None for one in own)
+        return KeyIndex(pa.concat_arrays(keys), ordinals, name, ordinals.astype(np.int64) if in_parts else None)
 
 
 def property_arrays(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -203,5 +253,6 @@ def property_arrays(table: Any, place: str, ends: tuple[str, ...] = ()) -> dict[
     }
 
 
-def _as_strings(keys: Any) -> Any:
+def as_strings(keys: Any) -> Any:
+    """Return keys as texts: integers by their decimal digits."""
     return keys.cast(pa.large_string() if pa.types.is_large_string(keys.type) else pa.string())

@@ -19,6 +19,7 @@ OPTIONAL = {
     "matplotlib",
     "IPython",
     "ray",
+    "fsspec",
 }  # the user's, or an extra's: imported where they are asked for
 
 

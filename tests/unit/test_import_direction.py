@@ -161,6 +161,7 @@ def test_every_stage_is_known() -> None:
         "formats",
         "importing",
         "result_graphs",
+        "remote",
         "dbapi",
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}

@@ -85,6 +85,12 @@ def test_a_parameter_is_taken_for_any_of_the_values(graph: Graph) -> None:
     assert 1_000 < estimated(graph, "MATCH (a:Person) WHERE a.age > $age RETURN count(*)") < 5_000
 
 
+def test_what_has_an_id_is_one(graph: Graph) -> None:
+    assert estimated(graph, "MATCH (a:Person) WHERE id(a) = 7 RETURN count(*)") == pytest.approx(1)
+    assert estimated(graph, "MATCH (a) WHERE '7' = elementId(a) RETURN count(*)") == pytest.approx(1)
+    assert estimated(graph, "MATCH ()-[a:knows]->() WHERE id(a) = 7 RETURN count(*)") == pytest.approx(1)
+
+
 def test_values_of_several_kinds_leave_the_guess() -> None:
     nodes = [{"id": row, "labels": "A", "properties": {"x": row if row % 2 else str(row)}} for row in range(100)]
     graph = Graph.from_records([*nodes, *({"id": 100 + row, "labels": "A"} for row in range(100))])
