@@ -84,6 +84,25 @@ def _load(
     return store
 
 
+def parquet_files(source: Source) -> tuple[dict[str, Path], list[tuple[str, str, str, Path]], list[str]]:
+    """Return what a folder of Parquet files holds, unread.
+
+    Returns
+    -------
+    tuple
+        Each labels' file, of each relationship file type, start label, end label and path, and the undirected types.
+    """
+    told: list[LoadingWarning] = []
+    paths, settings = _files(source, "parquet", told)
+    nodes = {path.stem.removeprefix("nodes_"): path for path in paths if path.stem.startswith("nodes_")}
+    relationships = []
+    for path in (path for path in paths if path.stem.startswith("rels_")):
+        start, name, end = _parse(path, set(nodes))
+        relationships.append((name, start, end, path))
+    warn_of(told)
+    return nodes, relationships, undirected_types(settings)
+
+
 def warn_of(told: Iterable[LoadingWarning]) -> None:
     """Warn of what was found while files were loaded, at the first line outside of the package."""
     for warning in sorted(told, key=str):
