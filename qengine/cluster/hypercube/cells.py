@@ -212,9 +212,10 @@ class _Nodes:
         order = np.argsort(self.masks, kind="stable")
         order = order[self.masks[order] != 0]
         self.ordinals[order] = base + np.arange(len(order))
-        sets, begins = np.unique(self.masks[order], return_index=True)
+        sets, counts = np.unique(self.masks[order], return_counts=True)
+        ends = np.cumsum(counts)
         found = []
-        for mask, begin, end in zip(sets.tolist(), begins, [*begins[1:], len(order)], strict=True):
+        for mask, begin, end in zip(sets.tolist(), ends - counts, ends, strict=True):
             places = pa.array(order[begin:end])
             labels = [variable_label(variable) for variable in range(mask.bit_length()) if mask >> variable & 1]
             columns = {name: each.take(places) for name, each in self.columns.items()}

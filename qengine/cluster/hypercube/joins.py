@@ -11,7 +11,7 @@ from qengine.cluster.hypercube.plain import IDENTITY, check_elements, expression
 from qengine.cluster.hypercube.tables import Tables
 from qengine.errors import Unsupported
 from qengine.plan.expr import Expr, Subquery
-from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Unit
+from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Unit, Unwind
 from qengine.plan.pattern import Direction, LabelIs, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import free_variables, preorder
 from qengine.types import NODE, RELATIONSHIP
@@ -299,9 +299,12 @@ def _node_rows(
 
 def _columns(above: Sequence[Operator]) -> tuple[str, ...]:
     """Return the columns that a cell's operators emit."""
-    for operator in reversed(above):
+    found: tuple[str, ...] = ()
+    for operator in above:
         if isinstance(operator, Project):
-            return tuple(name for name, _ in operator.items)
-        if isinstance(operator, Aggregate):
-            return tuple(name for name, _ in (*operator.keys, *operator.aggregates))
-    raise AssertionError
+            found = tuple(name for name, _ in operator.items)
+        elif isinstance(operator, Aggregate):
+            found = tuple(name for name, _ in (*operator.keys, *operator.aggregates))
+        elif isinstance(operator, Unwind):
+            found = (*found, operator.name)
+    return found

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from qengine._frozen import replace
+from qengine.cluster.partials import in_two_steps
 from qengine.errors import Unsupported
 from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, HasLabels, Property, Variable
 from qengine.plan.logical import Aggregate, Distinct, Filter, Operator, Project, Sort, Unit, Unwind
 from qengine.plan.traverse import children, free_variables, substitute
-from qengine.types import NODE, Type
+from qengine.types import ANY, NODE, Type
 
 __all__ = ["IDENTITY", "check_elements", "expressions", "plain"]
 
@@ -88,9 +89,10 @@ def plain(chain: Sequence[Operator], elements: Mapping[str, Type]) -> tuple[Oper
         For what needs whole nodes or relationships.
     """
     first = next((place for place, each in enumerate(chain) if not isinstance(each, Filter | Unwind)), len(chain))
-    if first == len(chain) or not isinstance(chain[first], Project | Aggregate):
+    if first == len(chain) or not _is_done_by_cells(chain[first]):
         read = frozenset[str]().union(*(free_variables(each) for one in chain[first:] for each in expressions(one)))
-        items = tuple((name, Variable(name, type=kind)) for name, kind in elements.items() if name in read)
+        there = {**elements, **{one.name: ANY for one in chain[:first] if isinstance(one, Unwind)}}
+        items = tuple((name, Variable(name, type=kind)) for name, kind in there.items() if name in read)
         chain = [*chain[:first], Project(Unit(), items), *chain[first:]]
     held = _held(chain, elements)
     for operator, inside in zip(chain, held, strict=False):
@@ -103,6 +105,11 @@ def plain(chain: Sequence[Operator], elements: Mapping[str, Type]) -> tuple[Oper
         name = next(iter(held[-1]))
         raise Unsupported(f"{name} is a whole element of tables, which no cell knows.", hint="Return its properties.")
     return _rewritten(chain, held, _wanted(chain, held, first), first)
+
+
+def _is_done_by_cells(operator: Operator) -> bool:
+    """Tell whether cells name columns by this operator: an aggregate may need the rows of all."""
+    return isinstance(operator, Project) or (isinstance(operator, Aggregate) and in_two_steps(operator) is not None)
 
 
 def _held(chain: Sequence[Operator], elements: Mapping[str, Type]) -> list[Mapping[str, Type]]:

@@ -13,11 +13,13 @@ from qengine._frozen import frozen, replace
 from qengine.cluster.hypercube.sources import Source, Spread
 from qengine.errors import StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
-from qengine.storage.given import end_columns, key_column, labels_of, relationship_tables, type_names
+from qengine.storage.given import end_columns, key_column, labels_of, name_of, type_names
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
 __all__ = ["NodeKind", "RelationshipTable", "Tables"]
+
+_ENTRIES = "Entries are (type, start labels, end labels, table); labels name one table of nodes."
 
 
 @frozen
@@ -88,7 +90,7 @@ class Tables:
             kinds.append(NodeKind(names, column, spread.schema.field(column).type, tuple(spread.schema.names), spread))
         implied = not kinds
         found = []
-        for name, start, end, source in relationship_tables(_listed(relationships), None):
+        for name, start, end, source in map(_entry, _listed(relationships)):
             place = f"relationships {name}"
             spread = look(source, place)
             first, second, _ = end_columns(spread.schema.empty_table(), place)
@@ -126,8 +128,22 @@ class Tables:
 
 
 
-def _listed(relationships: Any) -> Any:
-    return relationships if isinstance(relationships, Mapping) else list(relationships)
+def _listed(relationships: Any) -> list[Any]:
+    if not isinstance(relationships, Mapping):
+        return list(relationships)
+    return [
+        (name, each) if isinstance(name, str) else (name[1], name[0], name[2], each)
+        for name, each in relationships.items()
+    ]
+
+
+def _entry(one: Any) -> tuple[str, tuple[str, ...] | None, tuple[str, ...] | None, Source]:
+    """Return the type, the labels of starts and ends (None: not told), and the source of a table of relationships."""
+    if not isinstance(one, list | tuple) or len(one) not in (2, 4):
+        raise StorageError("relationships: an entry is of another form", hint=_ENTRIES)
+    name = name_of(one[0], "relationships: a type", _ENTRIES)
+    start, end = (None if each is None else labels_of(each) for each in (one[1:3] if len(one) == 4 else (None, None)))
+    return name, start, end, one[-1]
 
 
 def _name(labels: tuple[str, ...]) -> str:
@@ -139,22 +155,21 @@ def _empty(schema: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: normal_array(table[name], f"column {name}") for name in names}
 
 
-def _missing(kinds: list[NodeKind], labels: tuple[str | None, ...]) -> list[tuple[str, ...]]:
+def _missing(kinds: list[NodeKind], labels: tuple[tuple[str, ...] | None, ...]) -> list[tuple[str, ...]]:
     """Return the labels of the kinds that ends need and that aren't there yet."""
-    wanted = dict.fromkeys(() if label is None else (label,) for label in labels)
+    wanted = dict.fromkeys(each or () for each in labels)
     return [each for each in wanted if all(kind.labels != each for kind in kinds)]
 
 
-def _kind(kinds: list[NodeKind], label: str | None, place: str) -> int:
-    """Return the number of the kind of nodes that a label tells."""
-    found = [number for number, kind in enumerate(kinds) if label is None or label in kind.labels]
+def _kind(kinds: list[NodeKind], labels: tuple[str, ...] | None, place: str) -> int:
+    """Return the number of the kind of nodes that labels tell: that with these alone, else the one that has them."""
+    exact = [number for number, kind in enumerate(kinds) if labels is not None and set(kind.labels) == set(labels)]
+    found = exact or [number for number, kind in enumerate(kinds) if set(labels or ()) <= set(kind.labels)]
     if len(found) == 1:
         return found[0]
     which = "no table of nodes has" if not found else "several tables of nodes have"
-    told = "of the ends aren't told" if label is None else f"{label}: {which} that label"
-    raise StorageError(
-        f"{place}: the nodes {told}", hint="Entries are (type, start label, end label, table); each label names one."
-    )
+    told = "of the ends aren't told" if not labels else f"{':'.join(labels)}: {which} that label"
+    raise StorageError(f"{place}: the nodes {told}", hint=_ENTRIES)
 
 
 def _check_keys(kind: NodeKind, given: Any, place: str) -> None:
