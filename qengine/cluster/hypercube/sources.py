@@ -60,7 +60,7 @@ def look(source: Source, place: str) -> Spread:
     groups = [part for fragment in dataset.get_fragments() for part in fragment.split_by_row_group()]
     chosen = [groups[place] for place in sorted({i * len(groups) // _PLACES for i in range(_PLACES)})] if groups else []
     each = SAMPLE // max(1, len(chosen))
-    parts = [fragment.head(each, schema=dataset.schema) for fragment in chosen]
+    parts = [fragment.scanner(schema=dataset.schema).head(each) for fragment in chosen]
     sample = pa.concat_tables(parts) if parts else dataset.schema.empty_table()
     return Spread(source, dataset.schema, dataset.count_rows(), sample)
 
