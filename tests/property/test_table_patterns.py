@@ -1,4 +1,4 @@
-"""Patterns over tables: each embedding is found in exactly one cell, for random graphs, patterns and numbers of cells."""
+"""Patterns over tables: each embedding is found in exactly one cell, whatever graph, pattern and number of cells."""
 
 import random
 

@@ -125,12 +125,14 @@ class CellWork:
         start, end = known[facts.start].codes[number, START], known[facts.end].codes[number, END]
         first, second = known[facts.start].masks[start], known[facts.end].masks[end]
         kept = np.zeros(len(start), np.bool_)
-        for one, other in {(use.first, use.second) for use in self.join.uses if use.table == number}:
-            kept |= ((first >> one) & (second >> other) & 1).astype(np.bool_)
+        for use in self.join.uses:
+            if use.table == number:
+                kept |= ((first >> use.first) & (second >> use.second) & 1).astype(np.bool_)
         chosen = table.filter(pa.array(kept))
         columns = {name: _array(chosen[name]) for name in self.join.relationship_columns[number]}
-        ends = (known[facts.start].ordinals[start[kept]], known[facts.end].ordinals[end[kept]])
-        return RelationshipBlock(facts.type, *(each.astype(np.uint32) for each in ends), columns)
+        one = known[facts.start].ordinals[start[kept]].astype(np.uint32)
+        other = known[facts.end].ordinals[end[kept]].astype(np.uint32)
+        return RelationshipBlock(facts.type, one, other, columns)
 
 
 class _Nodes:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import from_arrow, integer_column, null_column
+from qengine.exec.common.columns import Column, from_arrow, integer_column, null_column
 from qengine.exec.common.pipeline import continuing
 from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, Property, Variable
@@ -75,7 +75,7 @@ def holds(conditions: Sequence[Expr], rows: Any, parameters: Mapping[str, Any]) 
     if not rows.num_rows:
         return found
     names = sorted({name for each in conditions for name in free_variables(each)})
-    columns = {_ROW: integer_column(np.arange(rows.num_rows))}
+    columns: dict[str, Column] = {_ROW: integer_column(np.arange(rows.num_rows))}
     for name in names:
         there = name[1:] in rows.column_names
         columns[name] = from_arrow(normal_array(rows[name[1:]], name)) if there else null_column(rows.num_rows)

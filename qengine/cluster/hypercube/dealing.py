@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from qengine.storage.normal import normal_array
 __all__ = ["END", "FOR", "KEY", "START", "Dealer", "NodeDealer", "Parcel", "RelationshipDealer", "dealers", "load_of"]
 
 START, END, KEY, FOR = "@start", "@end", "@key", "@for"
-"""Columns of what is sent: keys of a relationship's ends; a node's key, and of which variables it has the conditions."""
+"""Columns of what is sent: keys of a relationship's ends; a node's key, and whose conditions it satisfies."""
 
 _BLOCK = 1 << 20  # rows that are dealt at once
 _LEAST_HEAVY = 16  # times that a key must occur in a sample to be called heavy
@@ -45,22 +45,17 @@ class _Path(NamedTuple):
     goes: Bools | None
 
 
-class Dealer(Protocol):
-    """What knows of one table what is sent where."""
-
-    number: int
-    columns: tuple[str, ...]
-
-    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[_Path]]:
-        """Return, of some rows of the table, what is sent, the key arrays that the paths bind, and the paths."""
-
-    def __call__(self, block: Any) -> Iterator[Parcel]:
-        """Yield rows of the table by cell."""
-
-
 @frozen
-class _Dealer:
-    """``number``: of the dealer. ``columns``: those that are read of the table."""
+class Dealer:
+    """What knows of one table what is sent where.
+
+    Attributes
+    ----------
+    number
+        The dealer's own.
+    columns
+        Those that are read of the table.
+    """
 
     number: int
     columns: tuple[str, ...]
@@ -69,9 +64,11 @@ class _Dealer:
     parameters: Mapping[str, Any]
 
     def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[_Path]]:
+        """Return, of some rows of the table, what is sent, the key arrays that paths bind, and the paths."""
         raise NotImplementedError
 
     def __call__(self, block: Any) -> Iterator[Parcel]:
+        """Yield rows of the table by cell."""
         for offset in range(0, block.num_rows, _BLOCK):
             yield from self._dealt(block.slice(offset, _BLOCK))
 
@@ -103,7 +100,7 @@ def _packed(table: Any) -> bytes:
 
 
 @frozen
-class NodeDealer(_Dealer):
+class NodeDealer(Dealer):
     """Sends the nodes of a kind that satisfy the conditions of some variable."""
 
     kind: int
@@ -128,7 +125,7 @@ class NodeDealer(_Dealer):
 
 
 @frozen
-class RelationshipDealer(_Dealer):
+class RelationshipDealer(Dealer):
     """Sends the relationships of a table that some relationship of the pattern may be."""
 
     table: int

@@ -71,7 +71,7 @@ class SharesExplanation:
     """
 
     def __init__(self, plan: SharesPlan, cells: int, engine: str, workers: int, tail: Sequence[str]) -> None:
-        self.plan, self.moved = plan, None
+        self.plan = plan
         self._cells, self._engine, self._workers, self._tail = cells, engine, workers, tail
         self.moved: Moved | None = None
 
@@ -80,9 +80,10 @@ class SharesExplanation:
         shares = ", ".join(
             f"{printable_line(name)} {share}" for name, share in zip(plan.variables, plan.shares, strict=True)
         )
+        workers = f"{self._workers} {'worker' if self._workers == 1 else 'workers'}"
         lines = [
             f"Shares: {shares}",
-            f"Cells: {self._cells} on {self._workers} {'worker' if self._workers == 1 else 'workers'} of {self._engine}",
+            f"Cells: {self._cells} on {workers} of {self._engine}",
             f"Expected: {_bytes(plan.bytes)} sent, {_bytes(plan.fullest)} to the fullest cell",
         ]
         for each in plan.moves:

@@ -113,7 +113,8 @@ def join_of(root: Operator, tables: Tables) -> Join:
     inside = replace(graph, nodes=nodes, relationships=relationships)
     top = stacked(above, Match(Unit(), inside))
     read = [*inside.predicates, *(each for one in above for each in expressions(one))]
-    read += [one for element in (*nodes, *relationships) for one in element.predicates]
+    read += [one for node in nodes for one in node.predicates]
+    read += [one for each in relationships for one in each.predicates]
     properties = {name: set[str]().union(*(properties_in(each, name) for each in read)) for name in elements}
     identity = any(IDENTITY in properties[name] for name in variables)
     rows, node_columns = _node_rows(variables, kinds, uses, conditions, properties, tables)
@@ -171,7 +172,9 @@ def _check_pattern(graph: QueryGraph) -> None:
         )
     if graph.paths:
         raise Unsupported(
-            "Over tables paths have no names, modes or selectors.", span=graph.span, hint="Name nodes and relationships."
+            "Over tables paths have no names, modes or selectors.",
+            span=graph.span,
+            hint="Name nodes and relationships.",
         )
     if len(graph.nodes) > _MOST_VARIABLES:
         raise Unsupported(f"Over tables a pattern has at most {_MOST_VARIABLES} nodes.", span=graph.span)
@@ -234,7 +237,8 @@ def _matched(
 def _uses(place: int, each: PatternRelationship, number: dict[str, int], tables: Tables) -> Iterable[Use]:
     start, end = number[each.start], number[each.end]
     for index, table in enumerate(tables.relationships):
-        if each.types is None or each.types.admits(frozenset((table.type,))):
+        fits = each.types is None or each.types.admits(frozenset((table.type,)))
+        if fits and (start != end or table.start == table.end):
             yield Use(place, index, start, end)
             if each.direction is Direction.BOTH or table.undirected:
                 yield Use(place, index, end, start)

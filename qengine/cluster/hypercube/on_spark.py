@@ -60,14 +60,14 @@ class Spark:
     def run(self, scans: Sequence[Scan], work: CellWork, check: Callable[[], None]) -> Iterator[CellAnswer]:
         """Yield what the cells give that rows were sent to, in any order, once all have ended."""
         places = self._places(min(work.grid.cells, self.workers))
-        parcels = [
-            self._frame(scan).mapInArrow(_Dealt(scan.dealer, tuple(places)), schema=_PARCELS) for scan in scans
-        ]
+        parcels = [self._frame(scan).mapInArrow(_Dealt(scan.dealer, tuple(places)), schema=_PARCELS) for scan in scans]
         whole = parcels[0]
         for each in parcels[1:]:
             whole = whole.union(each)
         answers = (
-            whole.repartition(len(places), "place").groupBy("place", "cell").applyInArrow(_in_cell(work), "answer binary")
+            whole.repartition(len(places), "place")
+            .groupBy("place", "cell")
+            .applyInArrow(_in_cell(work), "answer binary")
         )
         for row in self._collected(answers, check):
             yield pickle.loads(row.answer)
@@ -78,7 +78,7 @@ class Spark:
 
         def collect() -> list[Any]:
             context.setJobGroup(group, "a query over tables", interruptOnCancel=True)
-            return frame.collect()
+            return list(frame.collect())
 
         with ThreadPoolExecutor(1) as pool:
             rows = pool.submit(collect)
@@ -107,7 +107,9 @@ class Spark:
     def _places(self, partitions: int) -> list[int]:
         """Return numbers that Spark's hash sends to a partition of their own each."""
         count = 64 * partitions
-        rows = self._session.range(count).selectExpr("cast(id as int) as id", f"pmod(hash(cast(id as int)), {partitions}) as p")
+        rows = self._session.range(count).selectExpr(
+            "cast(id as int) as id", f"pmod(hash(cast(id as int)), {partitions}) as p"
+        )
         found: dict[int, int] = {}
         for row in rows.collect():
             found.setdefault(row.p, row.id)

@@ -56,7 +56,9 @@ def check_elements(roots: Iterable[Expr], elements: Mapping[str, Type]) -> None:
         expr, parent = todo.pop()
         if isinstance(expr, Variable) and expr.name in elements and parent is not None and not _is_fine(parent):
             what = f"{parent.name}(…)" if isinstance(parent, Call | AggregateCall) else "this"
-            raise Unsupported(f"{what} of a node or relationship isn't known over tables.", span=parent.span, hint=_HINT)
+            raise Unsupported(
+                f"{what} of a node or relationship isn't known over tables.", span=parent.span, hint=_HINT
+            )
         todo += [(child, expr) for child in children(expr)]
 
 

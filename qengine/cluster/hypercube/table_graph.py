@@ -42,8 +42,8 @@ _MOST_CELLS = 1024
 class TableGraph:
     """A graph that stays in tables; ``qengine.cluster.tables`` makes one.
 
-    A query's pattern is joined in one round: rows are sent to cells by hashes of their keys (``hypercube.shares``), each
-    cell finds the embeddings that are its own, and what follows the pattern is done in two steps, in cells and here.
+    A query's pattern is joined in one round: rows are sent to cells by hashes of their keys (``hypercube.shares``),
+    each cell finds the embeddings that are its own, and what follows is done in two steps, in cells and here.
     Answers are those of ``Graph.query`` on the whole graph; floats that were summed may differ in their last digits,
     and rows without ``ORDER BY`` come in another order. Ends of relationships are trusted to be keys of nodes. One
     query has the engine at a time, others wait. ``with`` closes it at the end of the block.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-
 from typing import Any
 
 import numpy as np
@@ -124,8 +123,6 @@ class Tables:
             if each.spread is not None
         ]
         return assemble(nodes, relationships, {each.type for each in self.relationships if each.undirected})
-
-
 
 
 def _listed(relationships: Any) -> list[Any]:

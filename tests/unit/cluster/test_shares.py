@@ -46,7 +46,9 @@ def test_no_shares_are_better_than_those_that_are_chosen():
     chance = random.Random("shares")
     for _ in range(20):
         variables, cells = chance.randint(2, 4), chance.randint(1, 12)
-        pairs = [(place, chance.choice([each for each in range(variables) if each != place])) for place in range(variables)]
+        pairs = [
+            (place, chance.choice([each for each in range(variables) if each != place])) for place in range(variables)
+        ]
         loads = [Load(chance.randint(1, 1000), 16, (Way(*pair),), (0.0, 1e-9)) for pair in pairs]
         search = sum(load.rows * load.bytes for load in loads)
 
