@@ -26,7 +26,7 @@ from qengine.testing import generate
 from qengine.testing.generate.social import SocialSize, social, write_social
 from tests.bench.report import duration, markdown
 
-_SCALES = {"triangle": 14, "4-cycle": 11}
+_SCALES = {"triangle": 13, "4-cycle": 11}
 _SOCIAL = SocialSize(20_000, 200_000, 100, 40_000, 500, 150_000)
 
 QUERIES = {

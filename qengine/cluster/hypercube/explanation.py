@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from qengine._frozen import frozen, record
@@ -67,12 +68,12 @@ class SharesPlan:
 class SharesExplanation:
     """How a query over tables is answered: ``str()`` is a text, ``to_json()`` data.
 
-    ``plan``: shares and what they send. ``moved``: what was sent, after ``profile``; else None.
+    ``plan``: shares and what they send. ``moved``: what was sent, once the query has run; else None.
     """
 
-    def __init__(self, plan: SharesPlan, cells: int, engine: str, workers: int, tail: Sequence[str]) -> None:
+    def __init__(self, plan: SharesPlan, engine: str, workers: int, tail: Sequence[str]) -> None:
         self.plan = plan
-        self._cells, self._engine, self._workers, self._tail = cells, engine, workers, tail
+        self._cells, self._engine, self._workers, self._tail = prod(plan.shares), engine, workers, tail
         self.moved: Moved | None = None
 
     def __str__(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
-from math import prod
 from threading import Lock
 from typing import Any, Unpack
 
@@ -70,7 +69,8 @@ class TableGraph:
     def query(self, text: str, params: Mapping[str, Any] | None = None, **limits: Unpack[LimitKeywords]) -> Result:
         """Run a statement that matches one pattern of fixed length, and return its result.
 
-        Parameters, errors and result as for ``Graph.query``.
+        Parameters, errors and result as for ``Graph.query``; the result's ``plan`` tells, once rows are fetched, what
+        was sent for them.
 
         Parameters
         ----------
@@ -90,28 +90,20 @@ class TableGraph:
         QengineError
             As ``Graph.query``.
         """
-        context, planned, join, seconds = self._planned(text, params, limits)
-        stats = ResultStats(planning_seconds=seconds, plan=planned.physical, device_reason="by shares, in cells")
-        batches = self._batches(planned, join, context, stats, Moved())
-        types = partial(column_types, planned.logical.root)
-        explanation = partial(self._explanation, join, context)
-        return Result(planned.logical.columns, batches, stats, explanation, planned.notices, context, types)
+        return self._started(text, params, limits)[0]
 
     def explain(self, text: str, params: Mapping[str, Any] | None = None) -> SharesExplanation:
         """Return how a query is answered: shares, cells, what is expected to be sent; parameters as for ``query``."""
-        context, _, join, _ = self._planned(text, params, {})
-        return self._explanation(join, context)
+        return self._started(text, params, {})[1]
 
     def profile(
         self, text: str, params: Mapping[str, Any] | None = None, **limits: Unpack[LimitKeywords]
     ) -> SharesExplanation:
         """Run a query for what it sends, and return how it was answered; everything as for ``query``."""
-        context, planned, join, _ = self._planned(text, params, limits)
-        found = self._explanation(join, context)
-        moved = found.moved = Moved()
-        for _ in self._batches(planned, join, context, ResultStats(), moved):
+        result, explanation = self._started(text, params, limits)
+        for _ in result._unread_batches():
             pass
-        return found
+        return explanation
 
     def interrupt(self) -> None:
         """Stop all queries that were given and have not ended, from any thread."""
@@ -132,10 +124,8 @@ class TableGraph:
         kinds, tables = len(self._tables.kinds), len(self._tables.relationships)
         return f"<TableGraph of {kinds} kinds of nodes, {tables} tables of relationships, by {self._exchange.name}>"
 
-    def _planned(
-        self, text: str, params: Mapping[str, Any] | None, limits: Any
-    ) -> tuple[ExecutionContext, Planned, Join, float]:
-        """Return the limits of a statement, what it was planned to, and how that is done over tables."""
+    def _started(self, text: str, params: Mapping[str, Any] | None, limits: Any) -> tuple[Result, SharesExplanation]:
+        """Return a statement's result, of which nothing is computed yet, and how it is answered."""
         view = self._schema._view
         context = view.accept(**limits)
         if view.update_plan(text, context) is not None:
@@ -146,29 +136,30 @@ class TableGraph:
         check_parameters(planned.text, planned.parameters, params)
         context.parameters = {**(params or {}), **planned.values}
         try:
-            return context, planned, join_of(rewritten(planned.logical.root), self._tables), seconds
+            join = join_of(rewritten(planned.logical.root), self._tables)
+            plan = self._shared(join, context)
         except QengineError as error:
             raise planned.at(error) from None
+        tail = tuple(type(each).__name__ for each in join.tail)
+        explanation = SharesExplanation(plan, self._exchange.name, self._exchange.workers, tail)
+        stats = ResultStats(planning_seconds=seconds, plan=planned.physical, device_reason="by shares, in cells")
+        batches = self._batches(planned, join, context, stats, explanation)
+        types = partial(column_types, planned.logical.root)
+        columns = planned.logical.columns
+        return Result(columns, batches, stats, explanation, planned.notices, context, types), explanation
 
-    def _shared(self, join: Join, context: ExecutionContext) -> tuple[SharesPlan, list[Dealer], Grid]:
-        """Return the shares of a join, what deals its tables by them, and the cells."""
+    def _shared(self, join: Join, context: ExecutionContext) -> SharesPlan:
+        """Return the shares of a join, and what its tables are expected to send by them."""
         variables = len(join.variables)
-        plain = dealers(join, self._tables, Grid((1,) * variables), context.parameters)
-        moves: list[TableMoves] = []
+        alone = dealers(join, self._tables, Grid((1,) * variables), context.parameters)
         most = self._cells or self._exchange.workers
         while True:
-            moves = [self._move(dealer, most) for dealer in plain]
+            moves = tuple(self._move(dealer, most) for dealer in alone)
             loads = [each.load for each in moves]
             shares = choose(loads, variables, most)
             if self._cells is not None or 2 * most > _MOST_CELLS or fullest(loads, shares) <= _CELL_BYTES:
-                break
+                return SharesPlan(join.variables, shares, moves)
             most *= 2
-        grid = Grid(shares)
-        return (
-            SharesPlan(join.variables, shares, tuple(moves)),
-            dealers(join, self._tables, grid, context.parameters),
-            grid,
-        )
 
     def _move(self, dealer: Dealer, cells: int) -> TableMoves:
         if isinstance(dealer, NodeDealer):
@@ -181,19 +172,14 @@ class TableGraph:
         assert spread is not None
         return TableMoves(name, load_of(dealer, spread.sample, spread.rows, cells))
 
-    def _explanation(self, join: Join, context: ExecutionContext) -> SharesExplanation:
-        plan, _, _ = self._shared(join, context)
-        tail = tuple(type(each).__name__ for each in join.tail)
-        return SharesExplanation(plan, prod(plan.shares), self._exchange.name, self._exchange.workers, tail)
-
     def _batches(
-        self, planned: Planned, join: Join, context: ExecutionContext, stats: ResultStats, moved: Moved
+        self, planned: Planned, join: Join, context: ExecutionContext, stats: ResultStats, told: SharesExplanation
     ) -> Iterator[ResultBatch]:
         """Yield the result's rows, once all cells have answered."""
         begin = time.perf_counter()
         columns = planned.logical.columns
         try:
-            parts = self._parts(join, context, moved)
+            parts = self._parts(join, context, told)
             rows = concatenate_batches(parts) if parts else Batch(1, {})
             tail = merged(join.tail, tuple(rows.columns) if parts else None)
             for batch in continuing(tail, self._schema._store, context)(rows):
@@ -209,9 +195,10 @@ class TableGraph:
         finally:
             stats.seconds += time.perf_counter() - begin
 
-    def _parts(self, join: Join, context: ExecutionContext, moved: Moved) -> list[Batch]:
-        """Return the rows of each cell that has some."""
-        _, deals, grid = self._shared(join, context)
+    def _parts(self, join: Join, context: ExecutionContext, told: SharesExplanation) -> list[Batch]:
+        """Return the rows of each cell that has some, and tell what was sent."""
+        grid, moved = Grid(told.plan.shares), Moved()
+        deals = dealers(join, self._tables, grid, context.parameters)
         ends = context.control.deadline_ns
         seconds = max(0.0, (ends - time.monotonic_ns()) / 1e9) if ends else None
         spill = None if context.spill_directory is None else str(context.spill_directory)
@@ -227,6 +214,7 @@ class TableGraph:
                     raise answer.error
                 if answer.rows is not None:
                     found.append(decoded(answer.rows))
+        told.moved = moved
         return found
 
     def _source(self, dealer: Dealer) -> Any:

@@ -2,7 +2,6 @@
 
 import importlib.util
 import shutil
-import sys
 
 import pyarrow as pa
 import pytest
@@ -39,11 +38,8 @@ def ray_engine():
 def spark_engine():
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         pytest.skip("spark: Spark or Java isn't installed")
-    import os
-
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     yield "spark"
