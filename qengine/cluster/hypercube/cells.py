@@ -11,21 +11,24 @@ import pyarrow as pa
 
 from qengine import optimizer
 from qengine._frozen import frozen
-from qengine.cluster.hypercube.conditions import holds
+from qengine.cluster.cut import merged
+from qengine.cluster.hypercube.conditions import holds, nothing
 from qengine.cluster.hypercube.dealing import END, FOR, KEY, START, Dealer, NodeDealer, Parcel, RelationshipDealer
 from qengine.cluster.hypercube.grid import Grid, hashes_of
 from qengine.cluster.hypercube.joins import Join, variable_label
 from qengine.cluster.hypercube.plain import IDENTITY
 from qengine.cluster.hypercube.tables import NodeKind, Tables
-from qengine.cluster.wire import encoded
+from qengine.cluster.wire import decoded, encoded
 from qengine.errors import QengineError, StorageError
 from qengine.exec.common.batch import concatenate_batches
-from qengine.exec.common.pipeline import batches
+from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
+from qengine.exec.spill.hashes import row_hashes
+from qengine.plan.logical import Operator
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.store import GraphStore
 
-__all__ = ["CellAnswer", "CellWork", "Limited"]
+__all__ = ["CellAnswer", "CellWork", "Limited", "MergeAnswer", "MergeWork"]
 
 
 @frozen
@@ -37,17 +40,21 @@ class Limited:
     spill_directory: str | None = None
     threads: int = 1
 
+    def context(self, parameters: Mapping[str, Any]) -> ExecutionContext:
+        """Return the context of what keeps to these limits."""
+        return ExecutionContext(parameters, self.timeout, self.memory_limit, self.threads, None, self.spill_directory)
+
 
 @frozen
 class CellAnswer:
     """What a cell gave.
 
-    ``rows``: as ``wire.encoded`` made of them, None where there are none; or the ``error``. ``received``: rows,
+    ``rows``: as ``wire.encoded`` made of them, by the number of who merges them; or the ``error``. ``received``: rows,
     ``bytes``: of what was sent to it. ``seconds``: that it took.
     """
 
     cell: int
-    rows: bytes | None
+    rows: tuple[tuple[int, bytes], ...]
     error: QengineError | None
     received: int
     bytes: int
@@ -55,8 +62,39 @@ class CellAnswer:
 
 
 @frozen
+class MergeAnswer:
+    """What came of rows that were merged: as ``wire.encoded`` made of them, None where there are none; or the error."""
+
+    rows: bytes | None
+    error: QengineError | None = None
+
+
+@frozen
+class MergeWork:
+    """What is done with the rows of all cells that one place merges."""
+
+    operators: tuple[Operator, ...]
+    parameters: Mapping[str, Any]
+    limits: Limited
+
+    def __call__(self, parts: Sequence[bytes]) -> MergeAnswer:
+        """Return what comes of rows, which are given as cells have encoded them."""
+        rows = concatenate_batches([decoded(each) for each in parts])
+        plan = merged(self.operators, tuple(rows.columns))
+        try:
+            found = list(continuing(plan, nothing(), self.limits.context(self.parameters))(rows))
+        except QengineError as error:
+            return MergeAnswer(None, error)
+        return MergeAnswer(encoded(concatenate_batches(found)) if found else None)
+
+
+@frozen
 class CellWork:
-    """What is done in every cell. ``dealers``: those that have sent the parcels, without what they know of shares."""
+    """What is done in every cell.
+
+    ``dealers``: those that have sent the parcels. ``places``: how many there are that merge rows; 1: nothing is merged
+    before the caller has all.
+    """
 
     join: Join
     tables: Tables
@@ -64,11 +102,13 @@ class CellWork:
     dealers: tuple[Dealer, ...]
     parameters: Mapping[str, Any]
     limits: Limited
+    places: int = 1
 
     def __call__(self, cell: int, parcels: Sequence[Parcel]) -> CellAnswer:
         """Return what a cell gives for the parcels that were sent to it."""
         begin = time.perf_counter()
-        found, error = None, None
+        found: tuple[tuple[int, bytes], ...] = ()
+        error = None
         try:
             found = self._rows(cell, parcels)
         except QengineError as raised:
@@ -76,16 +116,20 @@ class CellWork:
         rows, size = sum(each.rows for each in parcels), sum(len(each.data) for each in parcels)
         return CellAnswer(cell, found, error, rows, size, time.perf_counter() - begin)
 
-    def _rows(self, cell: int, parcels: Sequence[Parcel]) -> bytes | None:
-        limits = self.limits
-        context = ExecutionContext(
-            self.parameters, limits.timeout, limits.memory_limit, limits.threads, None, limits.spill_directory
-        )
+    def _rows(self, cell: int, parcels: Sequence[Parcel]) -> tuple[tuple[int, bytes], ...]:
+        context = self.limits.context(self.parameters)
         store = self.graph(cell, parcels)
         context.check()
         plan = optimizer.plan(self.join.part, store)
         rows = list(batches(plan, store, context))
-        return encoded(concatenate_batches(rows)) if rows else None
+        if not rows:
+            return ()
+        whole = concatenate_batches(rows)
+        if self.places == 1:
+            return ((0, encoded(whole)),)
+        hashes = row_hashes([whole.columns[key] for key in self.join.keys], whole.length)
+        where = (hashes >> np.uint64(32)) % np.uint64(self.places)
+        return tuple((place, encoded(whole.filter(where == place))) for place in np.unique(where).tolist())
 
     def graph(self, cell: int, parcels: Sequence[Parcel]) -> GraphStore:
         """Return the graph of a cell.

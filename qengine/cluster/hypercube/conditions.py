@@ -20,7 +20,7 @@ from qengine.storage import from_records
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-__all__ = ["Bools", "condition_over_columns", "holds", "properties_in"]
+__all__ = ["Bools", "condition_over_columns", "holds", "nothing", "properties_in"]
 
 Bools = NDArray[np.bool_]
 
@@ -80,7 +80,7 @@ def holds(conditions: Sequence[Expr], rows: Any, parameters: Mapping[str, Any]) 
         there = name[1:] in rows.column_names
         columns[name] = from_arrow(normal_array(rows[name[1:]], name)) if there else null_column(rows.num_rows)
     filtered = Filter(Argument((_ROW, *names)), conjunction(tuple(conditions)))
-    for batch in continuing(filtered, _nothing(), ExecutionContext(parameters, threads=1))(
+    for batch in continuing(filtered, nothing(), ExecutionContext(parameters, threads=1))(
         Batch(rows.num_rows, columns)
     ):
         found[batch.columns[_ROW].array.to_numpy()] = True  # type: ignore[attr-defined]
@@ -88,5 +88,6 @@ def holds(conditions: Sequence[Expr], rows: Any, parameters: Mapping[str, Any]) 
 
 
 @cache
-def _nothing() -> GraphStore:
+def nothing() -> GraphStore:
+    """Return a graph without nodes, for what is evaluated over plain values."""
     return from_records([])

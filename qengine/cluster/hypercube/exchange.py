@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from qengine._frozen import frozen
-from qengine.cluster.hypercube.cells import CellAnswer, CellWork
+from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
 from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.sources import Source, Spread
 
@@ -30,11 +30,14 @@ class Exchange(Protocol):
     def look(self, source: Source, place: str) -> Spread:
         """Look at a table that is the engine's own, a path or a table; ``place``: what errors call it."""
 
-    def run(self, scans: Sequence[Scan], work: CellWork, check: Callable[[], None]) -> Iterator[CellAnswer]:
+    def run(
+        self, scans: Sequence[Scan], work: CellWork, merge: MergeWork | None, check: Callable[[], None]
+    ) -> Iterator[CellAnswer | MergeAnswer]:
         """Yield what the cells give that rows were sent to, in any order, each once.
 
-        All parcels of a cell are given to ``work`` together. ``check`` raises where all must stop, and is called now
-        and then.
+        All parcels of a cell are given to ``work`` together. With ``merge`` the rows of all cells for one place are
+        given to it together, too; then cells are told without rows, and what comes of the merging is yielded as well.
+        ``check`` raises where all must stop, and is called now and then.
         """
 
     def close(self) -> None:

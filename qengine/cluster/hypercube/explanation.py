@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from qengine._frozen import frozen, record
 from qengine._printable import printable_line
 from qengine.cluster.hypercube.cells import CellAnswer
+from qengine.cluster.hypercube.joins import Join
 from qengine.cluster.hypercube.shares import Load, Shares, fullest, sent
 
 __all__ = ["Moved", "SharesExplanation", "SharesPlan", "TableMoves"]
@@ -71,9 +71,11 @@ class SharesExplanation:
     ``plan``: shares and what they send. ``moved``: what was sent, once the query has run; else None.
     """
 
-    def __init__(self, plan: SharesPlan, engine: str, workers: int, tail: Sequence[str]) -> None:
+    def __init__(self, plan: SharesPlan, engine: str, workers: int, join: Join) -> None:
         self.plan = plan
-        self._cells, self._engine, self._workers, self._tail = prod(plan.shares), engine, workers, tail
+        self._cells, self._engine, self._workers = prod(plan.shares), engine, workers
+        self._keys = join.keys
+        self._merge, self._tail = ([type(each).__name__ for each in some] for some in (join.merge, join.tail))
         self.moved: Moved | None = None
 
     def __str__(self) -> str:
@@ -99,7 +101,10 @@ class SharesExplanation:
                 f"Sent: {_bytes(self.moved.bytes)} in {self.moved.rows:,} rows, {_bytes(self.moved.fullest)} to the "
                 f"fullest cell; cells took {self.moved.seconds:.2f} s together, one {self.moved.longest:.2f} s"
             )
-        lines.append(f"After the cells: {', '.join(self._tail) or 'nothing'}")
+        if self._merge:
+            keys = ", ".join(map(printable_line, self._keys))
+            lines.append(f"By {keys}: {', '.join(self._merge)}")
+        lines.append(f"In the end: {', '.join(self._tail) or 'nothing'}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -124,7 +129,9 @@ class SharesExplanation:
                 }
                 for each in plan.moves
             ],
-            "tail": list(self._tail),
+            "keys": list(self._keys),
+            "merge": self._merge,
+            "tail": self._tail,
         }
         if self.moved is not None:
             names = ("cells", "rows", "bytes", "fullest", "seconds", "longest")

@@ -10,11 +10,11 @@ from qengine.cluster.hypercube.conditions import condition_over_columns, propert
 from qengine.cluster.hypercube.plain import IDENTITY, check_elements, expressions, plain
 from qengine.cluster.hypercube.tables import Tables
 from qengine.errors import Unsupported
-from qengine.plan.expr import Expr, Subquery
-from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Unit, Unwind
+from qengine.plan.expr import Expr, Property, Subquery
+from qengine.plan.logical import Aggregate, Distinct, LogicalPlan, Match, Operator, Project, Unit, Unwind
 from qengine.plan.pattern import Direction, LabelIs, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import free_variables, preorder
-from qengine.types import NODE, RELATIONSHIP
+from qengine.types import BOOLEAN, FLOAT, INTEGER, NODE, RELATIONSHIP, STRING
 
 __all__ = ["Join", "Use", "join_of", "variable_label"]
 
@@ -66,8 +66,12 @@ class Join:
         Whether cells tell nodes apart by a property.
     part
         What each cell does.
+    keys
+        Columns of what cells give: rows that agree in them are merged together, apart from others.
+    merge
+        What is done with the rows that have some keys, from the first operator upward; none without keys.
     tail
-        What is done with the rows of all cells, from the first operator upward.
+        What is done with all rows that are left, from the first operator upward.
     """
 
     variables: tuple[str, ...]
@@ -79,6 +83,8 @@ class Join:
     relationship_columns: dict[int, tuple[str, ...]]
     identity: bool
     part: LogicalPlan
+    keys: tuple[str, ...]
+    merge: tuple[Operator, ...]
     tail: tuple[Operator, ...]
 
 
@@ -125,7 +131,8 @@ def join_of(root: Operator, tables: Tables) -> Join:
         before = relationship_columns.get(use.table, ())
         relationship_columns[use.table] = tuple(sorted(wanted | set(before)))
     part = LogicalPlan(top, _columns(above))
-    return Join(variables, kinds, uses, conditions, rows, node_columns, relationship_columns, identity, part, tail)
+    merging = _merging(above, tail)
+    return Join(variables, kinds, uses, conditions, rows, node_columns, relationship_columns, identity, part, *merging)
 
 
 def _pattern_and_rest(root: Operator) -> tuple[Match, tuple[Operator, ...]]:
@@ -299,6 +306,33 @@ def _node_rows(
                     raise Unsupported(f"There is no table of {kind.name}.", hint="Give one, or match relationships.")
                 rows.add((place, number))
     return frozenset(rows), {number: tuple(sorted(names)) for number, names in columns.items()}
+
+
+def _merging(
+    above: Sequence[Operator], tail: tuple[Operator, ...]
+) -> tuple[tuple[str, ...], tuple[Operator, ...], tuple[Operator, ...]]:
+    """Return by which keys rows of cells are merged, what is done with those of a key, and what with all that is left.
+
+    There are keys where groups or different rows are wanted, of values that every process hashes alike.
+    """
+    last = next((each for each in reversed(above) if isinstance(each, Project | Aggregate)), None)
+    steps: tuple[Operator, ...]
+    match tail, last:
+        case (Aggregate(keys=keys) as first, Project() as shown, *rest), Aggregate(keys=given):
+            steps, names = (first, shown), [name for name, _ in keys]
+        case (Distinct() as first, *rest), Project(items=given):
+            steps, names = (first,), [name for name, _ in given]
+        case _:
+            return (), (), tail
+    if not names or not all(_hashed_alike(expr) for name, expr in given if name in names):
+        return (), (), tail
+    more, left = split(tuple(rest))
+    return tuple(names), (*steps, *more), left
+
+
+def _hashed_alike(expr: Expr) -> bool:
+    identity = isinstance(expr, Property) and expr.key == IDENTITY
+    return identity or expr.type in (BOOLEAN, FLOAT, INTEGER, STRING)
 
 
 def _columns(above: Sequence[Operator]) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ import os
 import pickle
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.cluster.dealing import deal
 from qengine.cluster.engine import Engine
-from qengine.cluster.hypercube.cells import CellAnswer, CellWork
+from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
 from qengine.cluster.hypercube.dealing import Dealer, Parcel
 from qengine.cluster.hypercube.exchange import Scan
 from qengine.cluster.hypercube.sources import Source, Spread, look, pieces, rows_of
@@ -31,7 +31,7 @@ _PIECES = 2
 
 @frozen
 class _Place:
-    """Where a parcel lies."""
+    """Where a parcel lies; for rows that are to be merged ``cell`` is who merges them."""
 
     path: str
     offset: int
@@ -39,6 +39,11 @@ class _Place:
     cell: int
     table: int
     rows: int
+
+    def read(self) -> bytes:
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            return file.read(self.length)
 
 
 @frozen
@@ -50,31 +55,49 @@ class _Deal:
     folder: str
 
     def __call__(self) -> list[_Place]:
-        handle, path = tempfile.mkstemp(dir=self.folder)
-        found = []
-        with os.fdopen(handle, "wb") as file:
-            for parcel in self.dealer(rows_of(self.piece)):
-                size = len(parcel.data)
-                found.append(_Place(path, file.tell(), size, parcel.cell, parcel.table, parcel.rows))
-                file.write(parcel.data)
-        return found
+        return _written(self.dealer(rows_of(self.piece)), self.folder)
 
 
 @frozen
 class _Cell:
-    """Reads the parcels of a cell, and does what is done there."""
+    """Reads the parcels of a cell, and does what is done there; writes what comes of it into a folder, if one is given.
+
+    Gives the answer, and where its rows lie that are to be merged.
+    """
 
     cell: int
     places: tuple[_Place, ...]
     work: CellWork
+    folder: str | None
 
-    def __call__(self) -> CellAnswer:
-        parcels = []
-        for place in self.places:
-            with open(place.path, "rb") as file:
-                file.seek(place.offset)
-                parcels.append(Parcel(place.cell, place.table, place.rows, file.read(place.length)))
-        return self.work(self.cell, parcels)
+    def __call__(self) -> tuple[CellAnswer, list[_Place]]:
+        parcels = [Parcel(each.cell, each.table, each.rows, each.read()) for each in self.places]
+        answer = self.work(self.cell, parcels)
+        if self.folder is None:
+            return answer, []
+        return replace(answer, rows=()), _written([(place, 0, 0, data) for place, data in answer.rows], self.folder)
+
+
+@frozen
+class _Merge:
+    """Reads the rows that one place merges, and merges them."""
+
+    places: tuple[_Place, ...]
+    work: MergeWork
+
+    def __call__(self) -> MergeAnswer:
+        return self.work([each.read() for each in self.places])
+
+
+def _written(parcels: Iterable[tuple[int, int, int, bytes]], folder: str) -> list[_Place]:
+    """Write parcels into a new file of a folder, and return where they lie."""
+    handle, path = tempfile.mkstemp(dir=folder)
+    found = []
+    with os.fdopen(handle, "wb") as file:
+        for cell, table, rows, data in parcels:
+            found.append(_Place(path, file.tell(), len(data), cell, table, rows))
+            file.write(data)
+    return found
 
 
 class LocalExchange:
@@ -96,8 +119,10 @@ class LocalExchange:
         """Look at a path or a table."""
         return look(source, place)
 
-    def run(self, scans: Sequence[Scan], work: CellWork, check: Callable[[], None]) -> Iterator[CellAnswer]:
-        """Yield what the cells give that rows were sent to, in their order, once all have."""
+    def run(
+        self, scans: Sequence[Scan], work: CellWork, merge: MergeWork | None, check: Callable[[], None]
+    ) -> Iterator[CellAnswer | MergeAnswer]:
+        """Yield what the cells give that rows were sent to, once all have, then what comes of the merging."""
         with tempfile.TemporaryDirectory(prefix="qengine-", dir=self._folder, ignore_cleanup_errors=True) as folder:
             least = self.workers * _PIECES
             tasks: list[Callable[[], Any]] = [
@@ -110,7 +135,14 @@ class LocalExchange:
                 for place in places:
                     by_cell.setdefault(place.cell, []).append(place)
             heaviest = sorted(by_cell, key=lambda cell: -sum(each.length for each in by_cell[cell]))
-            yield from self._done([_Cell(cell, tuple(by_cell[cell]), work) for cell in heaviest], check)
+            room = folder if merge is not None else None
+            by_place: dict[int, list[_Place]] = {}
+            for answer, places in self._done([_Cell(c, tuple(by_cell[c]), work, room) for c in heaviest], check):
+                yield answer
+                for place in places:
+                    by_place.setdefault(place.cell, []).append(place)
+            if merge is not None:
+                yield from self._done([_Merge(tuple(each), merge) for _, each in sorted(by_place.items())], check)
 
     def _done(self, tasks: Sequence[Callable[[], Any]], check: Callable[[], None]) -> list[Any]:
         """Return what tasks give, in their order."""

@@ -13,9 +13,10 @@ import pyarrow as pa
 import ray
 import ray.data
 
-from qengine.cluster.hypercube.cells import CellAnswer, CellWork
-from qengine.cluster.hypercube.dealing import Dealer, Parcel
+from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
+from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.exchange import Scan
+from qengine.cluster.hypercube.parcels import answered, merged_answers, parcels_table
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
 __all__ = ["RayData"]
@@ -49,15 +50,21 @@ class RayData:
         sample = pa.concat_tables(ray.get(refs), promote_options="permissive")
         return Spread(source, sample.schema, source.count(), sample)
 
-    def run(self, scans: Sequence[Scan], work: CellWork, check: Callable[[], None]) -> Iterator[CellAnswer]:
-        """Yield what the cells give that rows were sent to, in any order, as they end."""
+    def run(
+        self, scans: Sequence[Scan], work: CellWork, merge: MergeWork | None, check: Callable[[], None]
+    ) -> Iterator[CellAnswer | MergeAnswer]:
+        """Yield what the cells give that rows were sent to, and what comes of the merging, in any order."""
         parcels = [
             _dataset(scan).map_batches(_dealt, fn_args=(scan.dealer,), batch_format="pyarrow", batch_size=_ROWS)
             for scan in scans
         ]
         whole = parcels[0].union(*parcels[1:]) if len(parcels) > 1 else parcels[0]
         groups = whole.groupby("cell", num_partitions=min(work.grid.cells, self.workers))
-        answers = groups.map_groups(_cell, fn_args=(work,), batch_format="pyarrow", num_cpus=self._threads)
+        given = {"batch_format": "pyarrow", "num_cpus": self._threads}
+        answers = groups.map_groups(_in_cell, fn_args=(work, merge is not None), **given)
+        if merge is not None:
+            places = answers.groupby("place", num_partitions=self.workers)
+            answers = places.map_groups(_merged, fn_args=(merge,), **given)
         for row in answers.iter_rows():
             check()
             yield pickle.loads(row["answer"])
@@ -77,21 +84,12 @@ def _dataset(scan: Scan) -> Any:
 
 
 def _dealt(block: Any, dealer: Dealer) -> Any:
-    """Deal rows of a table."""
-    cells, sources, rows, data = list(zip(*dealer(block), strict=True)) or ((), (), (), ())
-    return pa.table(
-        {
-            "cell": pa.array(cells, pa.int32()),
-            "source": pa.array(sources, pa.int32()),
-            "number": pa.array(rows, pa.int64()),
-            "data": pa.array(data, pa.large_binary()),
-        }
-    )
+    return parcels_table(dealer(block))
 
 
-def _cell(rows: Any, work: CellWork) -> Any:
-    """Do what is done in the cell that a group of parcels is for."""
-    columns = (rows[name].to_pylist() for name in ("cell", "source", "number", "data"))
-    parcels = [Parcel(*each) for each in zip(*columns, strict=True)]
-    answer = work(parcels[0].cell, parcels)
-    return pa.table({"answer": pa.array([pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)], pa.large_binary())})
+def _in_cell(rows: Any, work: CellWork, merging: bool) -> Any:
+    return answered(work, merging, rows)
+
+
+def _merged(rows: Any, work: MergeWork) -> Any:
+    return merged_answers(work, rows)

@@ -18,14 +18,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from qengine._frozen import frozen
-from qengine.cluster.hypercube.cells import CellAnswer, CellWork
-from qengine.cluster.hypercube.dealing import Dealer, Parcel
+from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
+from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.exchange import Scan
+from qengine.cluster.hypercube.parcels import answered, merged_answers, parcels_table
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
 __all__ = ["Spark"]
 
 _PARCELS = "place int, cell int, source int, number bigint, data binary"
+_ANSWERS = "place int, answer binary"
 _ROWS = 1 << 20  # of a partition that are dealt at once
 _POLL = 0.05
 """Seconds between two looks whether to stop."""
@@ -57,8 +59,10 @@ class Spark:
         sample = some.limit(SAMPLE).toArrow()
         return Spread(source, sample.schema, rows, sample)
 
-    def run(self, scans: Sequence[Scan], work: CellWork, check: Callable[[], None]) -> Iterator[CellAnswer]:
-        """Yield what the cells give that rows were sent to, in any order, once all have ended."""
+    def run(
+        self, scans: Sequence[Scan], work: CellWork, merge: MergeWork | None, check: Callable[[], None]
+    ) -> Iterator[CellAnswer | MergeAnswer]:
+        """Yield what the cells give that rows were sent to, and what comes of the merging, once all have ended."""
         places = self._places(min(work.grid.cells, self.workers))
         parcels = [self._frame(scan).mapInArrow(_Dealt(scan.dealer, tuple(places)), schema=_PARCELS) for scan in scans]
         whole = parcels[0]
@@ -67,8 +71,10 @@ class Spark:
         answers = (
             whole.repartition(len(places), "place")
             .groupBy("place", "cell")
-            .applyInArrow(_in_cell(work), "answer binary")
+            .applyInArrow(_in_cell(work, merge is not None), _ANSWERS)
         )
+        if merge is not None:
+            answers = answers.groupBy("place").applyInArrow(_merged(merge), _ANSWERS)
         for row in self._collected(answers, check):
             yield pickle.loads(row.answer)
 
@@ -125,30 +131,19 @@ class _Dealt:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         for block in _blocks(batches):
-            found = list(self.dealer(block))
-            if not found:
-                continue
-            cells, sources, rows, data = zip(*found, strict=True)
-            columns = {
-                "place": pa.array([self.places[cell % len(self.places)] for cell in cells], pa.int32()),
-                "cell": pa.array(cells, pa.int32()),
-                "source": pa.array(sources, pa.int32()),
-                "number": pa.array(rows, pa.int64()),
-                "data": pa.array(data, pa.binary()),
-            }
-            yield from pa.table(columns).to_batches(max_chunksize=1)
+            parcels = parcels_table(self.dealer(block))
+            places = [self.places[cell % len(self.places)] for cell in parcels["cell"].to_pylist()]
+            yield from parcels.add_column(0, "place", pa.array(places, pa.int32())).to_batches(max_chunksize=1)
 
 
-def _in_cell(work: CellWork) -> Callable[[Any], Any]:
+def _in_cell(work: CellWork, merging: bool) -> Callable[[Any], Any]:
     """Return what does what is done in the cell that a group of parcels is for; Spark looks at how many arguments."""
+    return lambda rows: answered(work, merging, rows)
 
-    def run(rows: Any) -> Any:
-        columns = (rows[name].to_pylist() for name in ("cell", "source", "number", "data"))
-        parcels = [Parcel(*each) for each in zip(*columns, strict=True)]
-        answer = work(parcels[0].cell, parcels)
-        return pa.table({"answer": pa.array([pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)], pa.binary())})
 
-    return run
+def _merged(work: MergeWork) -> Callable[[Any], Any]:
+    """Return what merges a group of rows that ``_in_cell`` gave for one place; answers of cells stay as they are."""
+    return lambda rows: merged_answers(work, rows)
 
 
 def _blocks(batches: Iterator[Any]) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, Unpack
 
 from qengine.cluster.cut import merged
-from qengine.cluster.hypercube.cells import CellWork, Limited
+from qengine.cluster.hypercube.cells import CellAnswer, CellWork, Limited, MergeWork
 from qengine.cluster.hypercube.dealing import Dealer, NodeDealer, RelationshipDealer, dealers, load_of
 from qengine.cluster.hypercube.exchange import Exchange, Scan
 from qengine.cluster.hypercube.explanation import Moved, SharesExplanation, SharesPlan, TableMoves
@@ -140,8 +140,7 @@ class TableGraph:
             plan = self._shared(join, context)
         except QengineError as error:
             raise planned.at(error) from None
-        tail = tuple(type(each).__name__ for each in join.tail)
-        explanation = SharesExplanation(plan, self._exchange.name, self._exchange.workers, tail)
+        explanation = SharesExplanation(plan, self._exchange.name, self._exchange.workers, join)
         stats = ResultStats(planning_seconds=seconds, plan=planned.physical, device_reason="by shares, in cells")
         batches = self._batches(planned, join, context, stats, explanation)
         types = partial(column_types, planned.logical.root)
@@ -196,7 +195,7 @@ class TableGraph:
             stats.seconds += time.perf_counter() - begin
 
     def _parts(self, join: Join, context: ExecutionContext, told: SharesExplanation) -> list[Batch]:
-        """Return the rows of each cell that has some, and tell what was sent."""
+        """Return the rows that cells, or those who merge, have given, and tell what was sent."""
         grid, moved = Grid(told.plan.shares), Moved()
         deals = dealers(join, self._tables, grid, context.parameters)
         ends = context.control.deadline_ns
@@ -204,15 +203,19 @@ class TableGraph:
         spill = None if context.spill_directory is None else str(context.spill_directory)
         limits = Limited(seconds, context.memory_limit, spill, self._threads)
         bare = self._tables.bare()
-        work = CellWork(join, bare, grid, tuple(deals), context.parameters, limits)
+        merge = MergeWork(join.merge, context.parameters, limits) if join.merge else None
+        places = self._exchange.workers if merge else 1
+        work = CellWork(join, bare, grid, tuple(deals), context.parameters, limits, places)
         scans = [Scan(self._source(dealer), dealer) for dealer in deals]
         found = []
         with self._turn:
-            for answer in self._exchange.run(scans, work, context.check):
-                moved.add(answer)
+            for answer in self._exchange.run(scans, work, merge, context.check):
                 if answer.error is not None:
                     raise answer.error
-                if answer.rows is not None:
+                if isinstance(answer, CellAnswer):
+                    moved.add(answer)
+                    found += [decoded(rows) for _, rows in answer.rows]
+                elif answer.rows is not None:
                     found.append(decoded(answer.rows))
         told.moved = moved
         return found

@@ -120,7 +120,8 @@ def test_what_is_told(graph):
         "  nodes City: 2 rows of 21.0 bytes, 4.00 times",
         "  relationships KNOWS: 7 rows of 10.1 bytes, 2.00 times",
         "  relationships LIVES: 4 rows of 13.0 bytes, 2.00 times",
-        "After the cells: Aggregate, Project, Sort",
+        "By c.name: Aggregate, Project",
+        "In the end: Sort",
     ]
     data = graph.profile("MATCH (a:Person)-[:KNOWS]->(b) RETURN count(*)").to_json()
     assert data["shares"] == {"a": 8, "b": 1} or data["shares"] == {"a": 1, "b": 8}
