@@ -22,7 +22,7 @@ from qengine.storage.normal import normal_array
 
 __all__ = ["END", "FOR", "KEY", "START", "Dealer", "NodeDealer", "Parcel", "RelationshipDealer", "dealers", "load_of"]
 
-START, END, KEY, FOR = "@start", "@end", "@key", "@for"
+START, END, KEY, FOR = "@start of", "@end of", "@key of", "@for"
 """Columns of what is sent: keys of a relationship's ends; a node's key, and whose conditions it satisfies."""
 
 _BLOCK = 1 << 20  # rows that are dealt at once

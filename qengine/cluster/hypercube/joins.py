@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from qengine._frozen import frozen, replace
 from qengine.cluster.cut import chain_of, refused, split, stacked
 from qengine.cluster.hypercube.conditions import condition_over_columns, properties_in
 from qengine.cluster.hypercube.plain import IDENTITY, check_elements, expressions, plain
 from qengine.cluster.hypercube.tables import Tables
+from qengine.cluster.hypercube.uses import Use, check_pattern, matched, refuse_subqueries
 from qengine.errors import Unsupported
-from qengine.plan.expr import Expr, Property, Subquery
+from qengine.plan.expr import Expr, Property
 from qengine.plan.logical import Aggregate, Distinct, LogicalPlan, Match, Operator, Project, Unit, Unwind
-from qengine.plan.pattern import Direction, LabelIs, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.traverse import free_variables, preorder
+from qengine.plan.pattern import LabelIs, PatternNode, PatternRelationship
+from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, FLOAT, INTEGER, NODE, RELATIONSHIP, STRING
 
-__all__ = ["Join", "Use", "join_of", "variable_label"]
-
-_MOST_VARIABLES = 40
-
-
-@frozen
-class Use:
-    """One way in which rows of a table of relationships may be one of the pattern's.
-
-    Attributes
-    ----------
-    relationship
-        The number of the pattern's relationship.
-    table
-        The number of the table.
-    first, second
-        The numbers of the variables that the row's start and end are.
-    conditions
-        On the row, over its columns.
-    """
-
-    relationship: int
-    table: int
-    first: int
-    second: int
-    conditions: tuple[Expr, ...] = ()
+__all__ = ["Join", "join_of", "variable_label"]
 
 
 @frozen
@@ -108,9 +84,9 @@ def join_of(root: Operator, tables: Tables) -> Join:
     """
     match, chain = _pattern_and_rest(root)
     graph = match.graph
-    _check_pattern(graph)
+    check_pattern(graph)
     variables = tuple(node.name for node in graph.nodes)
-    kinds, uses = _matched(graph, variables, tables)
+    kinds, uses = matched(graph, variables, tables)
     elements = {each.name: NODE for each in graph.nodes} | {each.name: RELATIONSHIP for each in graph.relationships}
     check_elements((*graph.predicates, *(one for each in graph.relationships for one in each.predicates)), elements)
     above, tail = split(plain(chain, elements))
@@ -155,100 +131,8 @@ def _pattern_and_rest(root: Operator) -> tuple[Match, tuple[Operator, ...]]:
         )
     for operator in chain:
         for expr in expressions(operator):
-            _refuse_subqueries(expr)
+            refuse_subqueries(expr)
     return matches[0], chain[1:]
-
-
-def _refuse_subqueries(expr: Expr) -> None:
-    for part in preorder(expr):
-        if isinstance(part, Subquery):
-            raise Unsupported(
-                "Over tables there are no subqueries or patterns in expressions.",
-                span=part.span,
-                hint="Match that pattern in a query of its own.",
-            )
-
-
-def _check_pattern(graph: QueryGraph) -> None:
-    """Raise for patterns that one round can't find."""
-    if any(each.hops is not None or each.repetition is not None for each in graph.relationships):
-        raise Unsupported(
-            "Over tables the length of a pattern is fixed.",
-            span=graph.span,
-            hint="Write out the relationships, in one query for each length.",
-        )
-    if graph.paths:
-        raise Unsupported(
-            "Over tables paths have no names, modes or selectors.",
-            span=graph.span,
-            hint="Name nodes and relationships.",
-        )
-    if len(graph.nodes) > _MOST_VARIABLES:
-        raise Unsupported(f"Over tables a pattern has at most {_MOST_VARIABLES} nodes.", span=graph.span)
-    for expr in graph.predicates:
-        _refuse_subqueries(expr)
-    reached = {graph.nodes[0].name}
-    for _ in graph.nodes:
-        reached |= {
-            end for each in graph.relationships if {each.start, each.end} & reached for end in (each.start, each.end)
-        }
-    apart = [each.name for each in graph.nodes if each.name not in reached]
-    if apart:
-        name = "a node" if apart[0].startswith("@") else apart[0]
-        raise Unsupported(
-            f"Over tables a pattern is connected, but nothing joins {name} to the rest.",
-            span=graph.span,
-            hint="Join them by a relationship, or match each part in a query of its own.",
-        )
-
-
-def _matched(
-    graph: QueryGraph, variables: tuple[str, ...], tables: Tables
-) -> tuple[tuple[frozenset[int], ...], tuple[Use, ...]]:
-    """Return which kinds of nodes each variable may be, and which rows each relationship, as the tables' ends tell."""
-    number = {name: place for place, name in enumerate(variables)}
-    kinds = [
-        frozenset(
-            place
-            for place, kind in enumerate(tables.kinds)
-            if node.labels is None or node.labels.admits(frozenset(kind.labels))
-        )
-        for node in graph.nodes
-    ]
-    while True:
-        before = list(kinds)
-        uses = [
-            use
-            for place, each in enumerate(graph.relationships)
-            for use in _uses(place, each, number, tables)
-            if tables.relationships[use.table].start in kinds[use.first]
-            and tables.relationships[use.table].end in kinds[use.second]
-        ]
-        for place, each in enumerate(graph.relationships):
-            for name in (each.start, each.end):
-                ends = [
-                    end
-                    for use in uses
-                    if use.relationship == place
-                    for end, variable in (
-                        (tables.relationships[use.table].start, use.first),
-                        (tables.relationships[use.table].end, use.second),
-                    )
-                    if variable == number[name]
-                ]
-                kinds[number[name]] &= frozenset(ends)
-        if kinds == before:
-            return tuple(kinds), tuple(dict.fromkeys(uses))
-
-
-def _uses(place: int, each: PatternRelationship, number: dict[str, int], tables: Tables) -> Iterable[Use]:
-    start, end = number[each.start], number[each.end]
-    for index, table in enumerate(tables.relationships):
-        fits = each.types is None or each.types.admits(frozenset((table.type,)))
-        if fits and (start != end or table.start == table.end):
-            yield Use(place, index, start, end)
-            if each.direction is Direction.BOTH or table.undirected:
-                yield Use(place, index, end, start)
 
 
 def _with_conditions_apart(

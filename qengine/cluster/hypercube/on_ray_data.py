@@ -16,7 +16,7 @@ import ray.data
 from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
 from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.exchange import Scan
-from qengine.cluster.hypercube.parcels import answered, merged_answers, parcels_table
+from qengine.cluster.hypercube.parcels import answered, merged_answers, parcel_batches
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
 __all__ = ["RayData"]
@@ -83,8 +83,9 @@ def _dataset(scan: Scan) -> Any:
     return ray.data.from_arrow(source.select(columns))
 
 
-def _dealt(block: Any, dealer: Dealer) -> Any:
-    return parcels_table(dealer(block))
+def _dealt(block: Any, dealer: Dealer) -> Iterator[Any]:
+    for parcel in parcel_batches(dealer(block)):
+        yield pa.Table.from_batches([parcel])
 
 
 def _in_cell(rows: Any, work: CellWork, merging: bool) -> Any:

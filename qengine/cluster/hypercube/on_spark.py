@@ -21,7 +21,7 @@ from qengine._frozen import frozen
 from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, MergeWork
 from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.exchange import Scan
-from qengine.cluster.hypercube.parcels import answered, merged_answers, parcels_table
+from qengine.cluster.hypercube.parcels import answered, merged_answers, parcel_batches
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
 __all__ = ["Spark"]
@@ -131,9 +131,9 @@ class _Dealt:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         for block in _blocks(batches):
-            parcels = parcels_table(self.dealer(block))
-            places = [self.places[cell % len(self.places)] for cell in parcels["cell"].to_pylist()]
-            yield from parcels.add_column(0, "place", pa.array(places, pa.int32())).to_batches(max_chunksize=1)
+            for parcel in parcel_batches(self.dealer(block)):
+                place = self.places[parcel["cell"][0].as_py() % len(self.places)]
+                yield parcel.add_column(0, "place", pa.array([place], pa.int32()))
 
 
 def _in_cell(work: CellWork, merging: bool) -> Callable[[Any], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeWork
 from qengine.cluster.hypercube.dealing import Parcel
 
-__all__ = ["answered", "merged_answers", "parcels_table"]
+__all__ = ["answered", "merged_answers", "parcel_batches"]
 
 _NOWHERE = -1
 """The place of answers that aren't merged."""
@@ -19,10 +19,10 @@ _PARCEL = pa.schema([("cell", pa.int32()), ("source", pa.int32()), ("number", pa
 _ANSWER = pa.schema([("place", pa.int32()), ("answer", pa.binary())])
 
 
-def parcels_table(parcels: Iterable[Parcel]) -> Any:
-    """Return parcels as a table: ``cell``, ``source``, ``number`` of rows, ``data``."""
-    columns = list(zip(*parcels, strict=True)) or [()] * len(_PARCEL)
-    return pa.table([list(each) for each in columns], schema=_PARCEL)
+def parcel_batches(parcels: Iterable[Parcel]) -> Iterator[Any]:
+    """Yield a batch of one row for each parcel: ``cell``, ``source``, ``number`` of rows, ``data``."""
+    for parcel in parcels:
+        yield pa.record_batch([[each] for each in parcel], schema=_PARCEL)
 
 
 def answered(work: CellWork, merging: bool, rows: Any) -> Any:

@@ -19,7 +19,7 @@ from qengine.types import ANY, NODE, Type
 
 __all__ = ["IDENTITY", "check_elements", "expressions", "plain"]
 
-IDENTITY = "@id"
+IDENTITY = "@node"
 """The property of a cell's nodes that tells a node apart among all."""
 
 _HINT = "Use properties, also to tell elements apart; or load the graph whole."
