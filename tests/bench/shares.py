@@ -3,8 +3,8 @@
 ``python -m tests.bench.shares [--engine processes] [--cells 8] [--queries triangle,…] [--joins]``: the tables are
 Parquet files of an R-MAT graph for each of triangle and 4-cycle, and of a social graph for the others. A first query
 warms up; each then runs once by the clock and by processors' time (this process and all below it: Spark's JVM, Ray's
-workers that it has begun). Answers must be those of the graph as a whole. ``--joins``: triangle and 4-cycle as joins of two
-frames each, by Spark. Spark is ``local[2]``: two executor threads in one process.
+workers that it has begun). Answers must be those of the graph as a whole. ``--joins``: triangle and 4-cycle as joins
+of two frames each, by Spark. Spark is ``local[2]``: two executor threads in one process.
 """
 
 from __future__ import annotations
