@@ -197,7 +197,8 @@ def _merging(
 ) -> tuple[tuple[str, ...], tuple[Operator, ...], tuple[Operator, ...]]:
     """Return by which keys rows of cells are merged, what is done with those of a key, and what with all that is left.
 
-    There are keys where groups or different rows are wanted, of values that every process hashes alike.
+    There are keys where groups or different rows are wanted: those of their columns that every process hashes alike,
+    since rows that are equal in all are equal in some.
     """
     last = next((each for each in reversed(above) if isinstance(each, Project | Aggregate)), None)
     steps: tuple[Operator, ...]
@@ -208,10 +209,11 @@ def _merging(
             steps, names = (first,), [name for name, _ in given]
         case _:
             return (), (), tail
-    if not names or not all(_hashed_alike(expr) for name, expr in given if name in names):
+    hashed = tuple(name for name, expr in given if name in names and _hashed_alike(expr))
+    if not hashed:
         return (), (), tail
     more, left = split(tuple(rest))
-    return tuple(names), (*steps, *more), left
+    return hashed, (*steps, *more), left
 
 
 def _hashed_alike(expr: Expr) -> bool:

@@ -2,6 +2,7 @@
 
 import datetime
 import gc
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from qengine import Graph, QueryTimeout, SemanticError, StorageError, Unsupported, cluster
+from qengine.cluster.engine import Event
+from qengine.cluster.hypercube.local import LocalExchange
 from qengine.cluster.hypercube.sources import look, pieces, rows_of
-from tests.unit.cluster.tables import inline
+from tests.unit.cluster.tables import InlineTasks, inline
 
 PERSONS = pa.table(
     {
@@ -249,3 +252,44 @@ def test_worker_processes_move_rows_by_files(tmp_path, monkeypatch, whole):
         assert graph.query(query).fetchall() == whole.query(query).fetchall()
     gc.collect()
     assert not list(tmp_path.glob("qengine-*"))
+
+
+class Dying(InlineTasks):
+    """Workers of which each third dies of its task."""
+
+    deaths, answered = 0, 0
+
+    def wait(self, seconds):
+        found = []
+        for event in super().wait(seconds):
+            self.answered += 1
+            died = self.answered % 3 == 0
+            self.deaths += died
+            found.append(Event(event.worker, None) if died else event)
+        return found
+
+
+def test_tasks_of_workers_that_die_are_done_again(whole):
+    query = "MATCH (a)-[r]->(b) RETURN b.id, count(*) AS n, sum(r.since) ORDER BY b.id"
+    engine = Dying()
+    with cluster.tables(NODES, RELATIONSHIPS, engine=LocalExchange(engine), cells=6) as graph:
+        result = graph.query(query)
+        assert result.fetchall() == whole.query(query).fetchall()
+        assert engine.deaths > 3
+        assert result.plan.to_json()["sent"]["cells"] <= 6 and result.plan.to_json()["sent"]["rows"] < 60
+
+
+def test_groups_are_merged_by_their_keys_before_the_caller_has_them(graph):
+    told = graph.explain("MATCH (a)-->(b) WITH a, count(*) AS n RETURN a.id, n ORDER BY n DESC, a.id LIMIT 2").to_json()
+    assert (told["keys"], told["merge"]) == (["a"], ["Aggregate", "Project", "Project", "Sort"])
+    assert told["tail"] == ["Sort", "Limit"]
+    of_lists = graph.explain("MATCH (a)-->(b) RETURN [a.id] AS x, count(*)").to_json()
+    assert of_lists["merge"] == []  # not every process hashes lists alike
+
+
+@pytest.mark.parametrize(("engine", "package"), [("ray", "Ray"), ("spark", "Spark")])
+def test_engines_that_are_not_installed(engine, package, monkeypatch):
+    module = {"ray": "on_ray_data", "spark": "on_spark"}[engine]
+    monkeypatch.setitem(sys.modules, f"qengine.cluster.hypercube.{module}", None)
+    with pytest.raises(Unsupported, match=rf"(?s){package} isn't installed.*'\.\[{engine}\]'"):
+        cluster.tables(NODES, RELATIONSHIPS, engine=engine)
