@@ -77,7 +77,7 @@ def test_answers_are_those_of_the_whole_graph(graph, whole, query):
     assert found.fetchall() == expected.fetchall()
 
 
-@pytest.mark.parametrize("cells", [2, 5, 8, 12, 70])
+@pytest.mark.parametrize("cells", [2, 5, 12])
 def test_dense_graphs_have_each_embedding_once(cells):
     chance = np.random.default_rng(cells)
     edges = pa.table({"a": chance.integers(0, 25, 160), "b": chance.integers(0, 25, 160)})
