@@ -1,14 +1,23 @@
-"""A saved graph that several processes query together: each maps its files, takes parts of the roots, and answers.
+"""Graphs that several processes query together, and graphs that stay in tables.
+
+``open``: a saved graph, of which each worker maps the files and takes parts of the roots.
 
 >>> from qengine import cluster
 >>> with cluster.open("graphs/social", workers=8) as graph:  # doctest: +SKIP
+...     graph.query("MATCH (a)-[:KNOWS]-(b)-[:KNOWS]-(c)-[:KNOWS]-(a) RETURN count(*)").value()
+
+``tables``: tables that no worker holds, of which each gets what its part of a pattern needs.
+
+>>> with cluster.tables("folder of Parquet files", engine="spark") as graph:  # doctest: +SKIP
 ...     graph.query("MATCH (a)-[:KNOWS]-(b)-[:KNOWS]-(c)-[:KNOWS]-(a) RETURN count(*)").value()
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from qengine.cluster.cluster import Cluster
 from qengine.cluster.engine import Engine
@@ -16,7 +25,11 @@ from qengine.errors import SemanticError, Unsupported
 from qengine.exec.limits import number_of_threads
 from qengine.remote.places import place_of
 
-__all__ = ["Cluster", "Engine", "open"]
+if TYPE_CHECKING:
+    from qengine.cluster.hypercube.exchange import Exchange
+    from qengine.cluster.hypercube.table_graph import TableGraph
+
+__all__ = ["Cluster", "Engine", "open", "tables"]
 
 
 def open(
@@ -68,4 +81,94 @@ def open(
         return Cluster(folder, RayActors(folder, count, each), each)
     raise SemanticError(
         f"There is no engine {engine!r}.", hint='Use "processes" or "ray".', code="InvalidArgumentValue"
+    )
+
+
+def tables(
+    nodes: Any = (),
+    relationships: Any = (),
+    *,
+    key: str | None = None,
+    undirected: Iterable[str] = (),
+    engine: str | Exchange = "processes",
+    workers: int | None = None,
+    threads: int = 1,
+    cells: int | None = None,
+) -> TableGraph:
+    """Open tables as a graph, of which a query moves no more than it needs.
+
+    Parameters
+    ----------
+    nodes
+        ``{labels: source}``, or a list of ``(labels, source)``, each source with a column of keys. Or one folder of
+        Parquet files, named as ``Graph.from_parquet`` wants them, which has everything. Left out, nodes are what
+        relationships join, with their key as ``id``.
+    relationships
+        ``(type, start label, end label, source)`` each; labels may be left out, or None, where there is one kind of
+        nodes. Columns as for ``Graph.from_arrow``. A source is a Parquet file, a folder of some or a list of them
+        (paths that all workers see, URLs of Arrow's file systems), a table (anything with ``__arrow_c_stream__``), or a
+        DataFrame of Spark or Dataset of Ray where that is the engine.
+    key, undirected
+        As for ``Graph.from_arrow``.
+    engine
+        "processes": worker processes of this machine; a script that opens such tables must do so below
+        ``if __name__ == "__main__":``. "ray": Ray Data, on the cluster that this process is connected to, or one of
+        this machine (``pip install '.[ray]'``). "spark": the active Spark session, or one of this machine
+        (``pip install '.[spark]'``, with Java). Or an ``Exchange`` of yours.
+    workers
+        How many processes; by default as many as there are CPUs for their threads. Ray and Spark have their own number.
+    threads
+        Of each cell.
+    cells
+        The most cells of a query; by default as many as there are workers, and more where one would get over 256 MiB.
+
+    Raises
+    ------
+    StorageError
+        For sources that can't be read, or that lack columns; for ends whose nodes aren't told.
+    SemanticError
+        ``InvalidArgumentValue`` for another engine or number.
+    Unsupported
+        Where the engine's package isn't installed.
+    """
+    from qengine.cluster.hypercube.table_graph import TableGraph
+    from qengine.cluster.hypercube.tables import Tables
+
+    each = number_of_threads("threads", threads) or 1
+    most = None if cells is None else number_of_threads("cells", cells) or 1
+    exchange = _exchange(engine, None if workers is None else number_of_threads("workers", workers), each)
+    if isinstance(nodes, str | PathLike):
+        from qengine.storage.files import parquet_files
+
+        nodes, relationships, both_ways = parquet_files(nodes)
+        undirected = [*undirected, *both_ways]
+    return TableGraph(Tables.of(nodes, relationships, exchange.look, key, undirected), exchange, most, each)
+
+
+def _exchange(engine: str | Exchange, workers: int | None, threads: int) -> Exchange:
+    if not isinstance(engine, str):
+        return engine
+    if engine == "processes":
+        from qengine.cluster.hypercube.local import LocalExchange, serve
+        from qengine.cluster.processes import Processes
+
+        count = workers or max(1, len(os.sched_getaffinity(0)) // threads)
+        return LocalExchange(Processes("", count, serve))
+    try:
+        if engine == "ray":
+            from qengine.cluster.hypercube.on_ray_data import RayData
+
+            return RayData(threads)
+        if engine == "spark":
+            from qengine.cluster.hypercube.on_spark import Spark
+
+            return Spark()
+    except ImportError:
+        name = {"ray": "Ray", "spark": "Spark"}[engine]
+        raise Unsupported(
+            f"{name} isn't installed.",
+            hint=f"Install it with: pip install '.[{engine}]'; or take engine=\"processes\".",
+        ) from None
+    raise SemanticError(
+        f"There is no engine {engine!r}.", hint='Use "processes", "ray" or "spark".', code="InvalidArgumentValue"
     )

@@ -48,7 +48,7 @@ from qengine.plan.physical import (
 )
 from qengine.types import INTEGER
 
-__all__ = ["Cut", "cut"]
+__all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
 
 _BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Optional, Project, Search, Shortest, Unwind, Walk)
 """Operators of which each row of the result comes of one row of the input."""
@@ -85,13 +85,12 @@ class Cut:
         """Return the operators that give the rows of the roots with ids in ``[begin, end)``."""
         search = self.search
         kept = {each.name: getattr(search, each.name) for each in fields(search)}
-        root = _stacked(self.below, Unit())
-        return _stacked(self.above, SearchPart(**{**kept, "input": root}, roots=roots))
+        root = stacked(self.below, Unit())
+        return stacked(self.above, SearchPart(**{**kept, "input": root}, roots=roots))
 
     def merged(self, columns: tuple[str, ...] | None) -> Operator:
         """Return the operators over the rows of all parts, which have these columns; None: there are no rows."""
-        leaf = Limit(Unit(), _NOTHING) if columns is None else Argument(columns)
-        return _stacked(self.tail, leaf)
+        return merged(self.tail, columns)
 
 
 def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
@@ -101,9 +100,9 @@ def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
     all workers have.
     """
     root = plan.root if plan.careful is None else plan.careful
-    if (reason := _refused(root)) is not None:
+    if (reason := refused(root)) is not None:
         return reason
-    chain = _chain(root)
+    chain = chain_of(root)
     if chain is None:
         return "it joins several queries, or groups what only one process can"
     place = next((place for place, each in enumerate(chain) if isinstance(each, Search | Eliminate)), None)
@@ -120,11 +119,16 @@ def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
         return "it only asks whether there is a match"
     if (instead := _without_rows(root, first)) and (search.cost is None or search.cost / faster > instead):
         return "it is counted without matching, which takes less in one process"
-    above, tail = _split(chain[place + 1 :])
+    above, tail = split(chain[place + 1 :])
     costs = [each.cost for each in (search, *above) if isinstance(each, Search)]
     known = [each for each in costs if each is not None]
     repeats = any(isinstance(each, HashJoin) or (isinstance(each, Search) and not each.seeds) for each in above)
     return Cut(search, below, above, tail, sum(known) if known else None, repeats)
+
+
+def merged(tail: tuple[Operator, ...], columns: tuple[str, ...] | None) -> Operator:
+    """Return operators, from the first upward, over rows with these columns; None: there are no rows."""
+    return stacked(tail, Limit(Unit(), _NOTHING) if columns is None else Argument(columns))
 
 
 def _without_rows(root: Operator, first: Operator) -> float:
@@ -138,13 +142,14 @@ def _without_rows(root: Operator, first: Operator) -> float:
     return sum(0.0 if (found := each.schedule("cpu")) is None else found.cost for each in programs)
 
 
-def _stacked(operators: tuple[Operator, ...], leaf: Operator) -> Operator:
+def stacked(operators: tuple[Operator, ...], leaf: Operator) -> Operator:
+    """Return operators, from the first upward, over a leaf."""
     for each in operators:
         leaf = replace(each, input=leaf)
     return leaf
 
 
-def _chain(root: Operator) -> tuple[Operator, ...] | None:
+def chain_of(root: Operator) -> tuple[Operator, ...] | None:
     """Return a plan's operators from the leaf upward, without the leaf; None where they are no chain over ``Unit``."""
     found: list[Operator] = []
     while not isinstance(root, Unit):
@@ -157,8 +162,8 @@ def _chain(root: Operator) -> tuple[Operator, ...] | None:
     return tuple(reversed(found))
 
 
-def _split(chain: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
-    """Return which operators a part has, and which are over the rows of all."""
+def split(chain: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
+    """Return which operators over a pattern a part has, and which are over the rows of all parts."""
     n = next((place for place, each in enumerate(chain) if not isinstance(each, _BY_ROW)), len(chain))
     parts, tail = chain[:n], chain[n:]
     match tail:
@@ -175,7 +180,7 @@ def _split(chain: tuple[Operator, ...]) -> tuple[tuple[Operator, ...], tuple[Ope
     return parts, tail
 
 
-def _refused(root: Operator) -> str | None:
+def refused(root: Operator) -> str | None:
     """Tell what of a plan, its subqueries included, must be done in one process; None where nothing."""
     for each in _nodes(root):
         if isinstance(each, ProcedureCall | LoadCsv):

@@ -137,6 +137,21 @@ def _named_files(
     return nodes, edges, settings
 
 
+def parquet_files(source: Source) -> tuple[dict[str, Path], list[tuple[str, str, str, Path]], list[str]]:
+    """Return what a folder of Parquet files holds, unread.
+
+    Returns
+    -------
+    tuple
+        Each labels' file, of each relationship file type, start label, end label and path, and the undirected types.
+    """
+    told: list[LoadingWarning] = []
+    nodes, edges, settings = _named_files(source, "parquet", told)
+    warn_of(told)
+    relationships = [(name, start, end, path) for path, (start, name, end) in edges.items()]
+    return {label: path for path, label in nodes.items()}, relationships, undirected_types(settings)
+
+
 def warn_of(told: Iterable[LoadingWarning]) -> None:
     """Warn of what was found while files were loaded, at the first line outside of the package."""
     for warning in sorted(told, key=str):

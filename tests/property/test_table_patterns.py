@@ -1,0 +1,66 @@
+"""Patterns over tables: each embedding is found in exactly one cell, whatever graph, pattern and number of cells."""
+
+import random
+
+import pytest
+
+from qengine.testing.compare import difference
+from qengine.testing.random_graph import random_graph
+from tests.examples import examples
+from tests.unit.cluster.tables import both_ways
+
+PATTERNS = 6
+MODES = ("", "", "", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ")
+CONDITIONS = ("n.i > 0", "n.k < 5", "n.s <> 'a'", "n.b", "n.i IS NULL OR n.f > 0", "n.k <> 2 AND n.i < 3")
+TAILS = (
+    "count(*)",
+    "count(n0.i), sum(n0.i), min(n0.s), avg(n0.f)",
+    "n0.s, count(*) AS n ORDER BY n DESC, n0.s",
+    "n0.k, n0.i, r0.k ORDER BY n0.k, r0.k LIMIT 7",
+    "count(DISTINCT n0), collect(DISTINCT n0.b)",
+    "DISTINCT n0.s, r0.i",
+    "type(r0), n0.s, max(r0.k)",
+)
+
+
+def pattern(chance, graph):
+    """Return a connected pattern of up to four nodes, with relationships that close it and run beside each other."""
+    count = chance.choice([1, 2, 2, 3, 3, 4])
+    pairs = [(chance.randrange(place), place) for place in range(1, count)]
+    pairs += [(chance.randrange(count), chance.randrange(count)) for _ in range(chance.choice([0, 0, 1, 1, 2]))]
+    parts, seen = [], set()
+    for place, (one, other) in enumerate(pairs):
+        types = chance.choice(["", "", *(f":{name}" for name in graph.types), ":R|S"])
+        left, right = chance.choice([("-", "->"), ("<-", "-"), ("-", "-")])
+        condition = chance.choice(["", "", "", " WHERE r.i > 0", " {i: 1}"]).replace("r.", f"r{place}.")
+        ends = [_node(chance, graph, each, seen) for each in (one, other)]
+        parts.append(f"{ends[0]}{left}[r{place}{types}{condition}]{right}{ends[1]}")
+    return ", ".join(parts) or _node(chance, graph, 0, seen), len(pairs)
+
+
+def _node(chance, graph, place, seen):
+    name = f"n{place}"
+    if place in seen:
+        return f"({name})"
+    seen.add(place)
+    labels = chance.choice(["", "", "", *(f":{label}" for label in graph.labels), ":!A", ":A|B"])
+    condition = f" WHERE {chance.choice(CONDITIONS).replace('n.', f'{name}.')}" if chance.random() < 0.3 else ""
+    return f"({name}{labels}{condition})"
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_random_patterns(seed):
+    chance = random.Random(f"table patterns {seed}")
+    graph = random_graph(f"table patterns {seed}", most_nodes=9, most_relationships=22)
+    if not graph.nodes:
+        return
+    whole, tables = both_ways(graph, cells=chance.choice([1, 2, 5, 8, 70]))
+    with tables:
+        for _ in range(PATTERNS):
+            text, relationships = pattern(chance, graph)
+            tail = chance.choice([each for each in TAILS if relationships or "r0" not in each])
+            where = chance.choice(["", "", " WHERE n0.k <> n1.k", " WHERE n0 <> n1"]) if "n1" in text else ""
+            query = f"MATCH {chance.choice(MODES)}{text}{where} RETURN {tail}"
+            expected, found = whole.query(query, threads=1).fetchall(), tables.query(query).fetchall()
+            told = difference(expected, found, ordered="ORDER BY" in tail, lists_ordered=False)
+            assert told is None, f"{query}\n{told}"
