@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
@@ -14,6 +15,7 @@ from qengine._lru import LruCache
 from qengine._notices import log
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
+from qengine.estimate.prior import Expectation
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
 from qengine.optimizer.given_rows import matched_part
@@ -38,13 +40,23 @@ _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pat
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be."""
+    """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be.
+
+    ``expected``: what the planner expects, by the confidence of the interval, once that was asked for.
+    """
 
     text: str
     logical: LogicalPlan
     physical: PhysicalPlan
     parameters: Mapping[str, Span | None]
     notices: tuple[Notice, ...]
+    expected: dict[float, Expectation] = field(default_factory=dict)
+
+    def expectation(self, store: GraphStore, confidence: float) -> Expectation:
+        """Return what the planner expects of the count."""
+        if confidence not in self.expected:
+            self.expected[confidence] = Expectation(*expected_count(self.physical.root, store, confidence))
+        return self.expected[confidence]
 
 
 class Estimates:
@@ -62,9 +74,9 @@ class Estimates:
         request.check()
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
-            found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
-            if request.budget_ms is not None and not (found.is_exact or found.hits):
-                found = self._by_statistics(counted, found, request.confidence)
+            store = self._statements.store
+            prior = partial(counted.expectation, store)
+            found = sampling.estimate(counted.physical, store, context, request, begin, prior)
             return replace(found, notices=counted.notices) if counted.notices else found
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
@@ -87,19 +99,6 @@ class Estimates:
                 budget_ms=budget_ms,
             )
             return EstimateTable(found, counted.notices, pattern)
-
-    def _by_statistics(self, counted: Counted, found: Estimate, confidence: float) -> Estimate:
-        """Return what the planner expects, where a budget let no sample hit; less, the more samples there were.
-
-        If a count of c made each of n samples hit with probability c / w, and c were gamma distributed with shape 1
-        and the expected mean m before, it would be m / (1 + n m / w) on average after n misses; w is at most the bound.
-        """
-        expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
-        bound = found.upper_bound
-        value = min(expected / (1.0 + found.samples * expected / max(bound, 1.0)), bound)
-        if found.samples:
-            return replace(found, value=value)
-        return replace(found, value=value, low=min(low, value), high=max(value, min(high, bound)), method="statistics")
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -75,6 +75,8 @@ class PatternSampler(_Samples):
     _store: ExecView
     name: str
     batch: int = 4_096
+    bare: Sums = field(default_factory=Sums)
+    """Of all samples so far, before the tail leaves any out."""
 
     @property
     def soon(self) -> int:
@@ -123,6 +125,7 @@ class PatternSampler(_Samples):
                 weight = self.target.weight
                 counts = None if weight is None else _integers(batch.columns[weight])
                 times += np.bincount(rows, counts, minlength=n)
+        self.bare += found.sums
         weights = found.weights * times
         hits = int(np.count_nonzero(weights))
         return Sums(found.sums.samples, hits, float(weights.sum()), float(np.square(weights).sum()), found.sums.work)

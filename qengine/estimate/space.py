@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+import numpy as np
 
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates, sketch
@@ -12,11 +14,13 @@ from qengine.estimate.narrowed import narrowed
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.match_plan import LEVEL, PLAN, records
 from qengine.exec.common.operator_cache import PerOperatorCache
-from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.resolve import ResolvedSearch, differs, resolve
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
+from qengine.plan.physical import Search
 
 __all__ = ["Builder", "Space", "make_space", "on_host"]
 
@@ -37,6 +41,10 @@ _NO_LIMIT = 1 << 62
 _MOST_KEPT = 1 << 16
 """Relationships in lists that are kept for later estimates of the same plan."""
 
+_MOST_HELD = 1 << 17
+"""Bytes of the same of vertices and relationships that predicates admit: estimates of one text come one after another."""
+
+_resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 _prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
 
 _LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
@@ -61,6 +69,20 @@ class Space:
     def plan(self) -> int:
         """Address of the plan that is sampled."""
         return int(self.resolved.plan.ctypes.data) if self.candidates is None else self.candidates.plan
+
+    @property
+    def roots(self) -> int:
+        """How many vertices the first level picks from, before predicates that aren't looked up."""
+        if self.candidates is not None:
+            plan = records(self.candidates.outline(guided=False)[0], PLAN, 1)
+            level = records(int(plan["levels"][0]), LEVEL, 1)[0]
+        else:
+            level = self.resolved.tables[0][0]
+        if level["candidates"]:
+            return int(level["n_candidates"])
+        first, count = level["ranges"].tolist()
+        ranges = self.resolved.tables[2][first : first + count]
+        return int((ranges["end"].astype(np.int64) - ranges["begin"]).sum())
 
     @property
     def guide(self) -> int | None:
@@ -109,10 +131,9 @@ def make_space(
     made before.
     """
     search = target.search
-    resolved = resolve(store, search, masks or Masks(Runtime(store, context)))
-    if resolved is None:
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(Runtime(store, context))))
+    if whole is None:
         return None
-    whole = resolved
     known = _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
     if known is None:
         return None
@@ -132,6 +153,13 @@ def make_space(
     if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
+
+
+def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSearch | None, bool]:
+    """Return what a search is resolved to; whether to keep that for later estimates of the same plan."""
+    found = resolve(store, search, masks)
+    keep = not differs(search) and (found is None or found.held <= _MOST_HELD)
+    return (replace(found, reusable=True) if keep and found is not None else found), keep
 
 
 def _prepare(
