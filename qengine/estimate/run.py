@@ -30,7 +30,7 @@ from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.slices import SliceCount
-from qengine.estimate.space import Builder, Space, make_space, on_host
+from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.common.masks import Masks
@@ -83,6 +83,15 @@ _targets: PerOperatorCache[Target] = PerOperatorCache()
 _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache()
 """What is sampled of a plan, so that what was resolved for it is found again."""
 
+_too_long: PerOperatorCache[list[float]] = PerOperatorCache()
+"""The budget by whose end a plan could not even be resolved: such a one is not tried again."""
+
+_bounds: PerOperatorCache[float] = PerOperatorCache()
+"""Bounds by statistics alone."""
+
+_LEAST_PREPARATION = 10.0
+"""Milliseconds that resolving may take under any budget, once a plan: what it finds is kept."""
+
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
 
@@ -121,16 +130,31 @@ def estimate(
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
     known = _Known(begin, prior, request)
-    if request.budget_ms is None:
+    budget = request.budget_ms
+    if budget is None:
         return _estimation(plan, store, context, known).run()
-    try:
-        with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
-            return _estimation(plan, store, context, known).run()
-    except QueryTimeout:
-        context.check()
+    tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
+    if budget > tried[0]:
+        try:
+            with context.within(max(_HARD * budget - known.milliseconds(), _LEAST_PREPARATION)):
+                estimation = _estimation(plan, store, context, known)
+                estimation.prepare()
+            with context.within(_HARD * budget - known.milliseconds()):
+                return estimation.run()
+        except QueryTimeout:
+            context.check()
+            if not known.prepared:
+                tried[0] = budget
+    if known.target is None and plan.careful is None:
+        known.target = _target(store, plan)
     if known.target is not None and known.target.narrows and math.isinf(known.bound):
-        known.bound = upper_bound(store, known.target.search)
+        search = known.target.search
+        known.bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
     return known.so_far()
+
+
+def _target(store: ExecView, plan: PhysicalPlan) -> Target:
+    return _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
 
 
 def _estimation(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> _Estimation:
@@ -138,7 +162,7 @@ def _estimation(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, 
     request = known.request
     masks = Masks(Runtime(store, context))
     plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
-    target = known.target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
+    target = known.target = _target(store, plan)
     own = isinstance(request.method, Estimator | DeviceEstimator)
     if (
         request.method != "exact" and not own and _device_for(request, target) == "cpu"
@@ -162,6 +186,7 @@ class _Known:
     request: Request
     target: Target | None = None
     bound: float = math.inf
+    prepared: bool = False
     slices: SliceCount | None = None
     tried: dict[str, Trial] = field(default_factory=dict)
 
@@ -173,6 +198,10 @@ class _Known:
         """Return the seconds that are left of the budget."""
         budget = self.request.budget_ms
         return math.inf if budget is None else self.begin + budget / 1e3 - time.perf_counter()
+
+    def milliseconds(self) -> float:
+        """Return how long it took so far."""
+        return 1e3 * (time.perf_counter() - self.begin)
 
     def so_far(self) -> Estimate:
         """Return what the slices or pilots say, whichever are closer."""
@@ -207,7 +236,9 @@ class _Known:
         value = sums.mean
         if request.budget_ms is not None and self.prior is not None and sums.effective_hits < ENOUGH_HITS:
             expected = self.prior(request.confidence)
-            value = together(sums, sums.samples / bound if exposure is None else exposure, expected, request.confidence)
+            value = together(
+                sums, sums.samples / max(bound, 1.0) if exposure is None else exposure, expected, request.confidence
+            )
             if not sums.samples:
                 low, high, name = expected.low, expected.high, "statistics"
         value = max(min(value, bound), least)
@@ -258,6 +289,14 @@ class _Estimation:
     known: _Known
     masks: Masks
     lent: ExitStack = field(default_factory=ExitStack)
+
+    def prepare(self) -> None:
+        """Resolve what is sampled, and bound its count, so that the next estimate of the plan finds that."""
+        if self.request.method != "exact":
+            found = prepared(self.target, self.store, self.context, self.request.budget_ms, self.masks)
+            if found is not None and self.target.narrows:
+                self.known.bound = found[1]
+        self.known.prepared = True
 
     def run(self) -> Estimate:
         """Return the estimate."""
@@ -424,7 +463,8 @@ class _Sampling:
         """Draw samples from number ``first`` on until the goal is met, and return what they say."""
         sums = run(sampler, goal, first)
         device = self.device if isinstance(sampler, DeviceSampler | DeviceTrawlingSampler) else "cpu"
-        return self.of.known.told(sums, sampler.name, device)
+        exposure = sampler.exposure if isinstance(sampler, PatternSampler) else None
+        return self.of.known.told(sums, sampler.name, device, exposure)
 
 
 def _device_for(request: Request, target: Target) -> str:

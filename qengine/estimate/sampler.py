@@ -83,6 +83,12 @@ class PatternSampler(_Samples):
         """Running a tail takes as long as a few hundred samples do."""
         return 16 if self.target.tail is None else 512
 
+    @property
+    def exposure(self) -> float | None:
+        """How often each embedding was sampled so far, whatever the tail makes of it; None where that isn't known."""
+        bare = self.bare.scaled(self.target.search.orbits)
+        return bare.effective_hits / bare.mean if bare.hits else None
+
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
 

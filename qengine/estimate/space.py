@@ -22,7 +22,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import Search
 
-__all__ = ["Builder", "Space", "make_space", "on_host"]
+__all__ = ["Builder", "Space", "make_space", "on_host", "prepared"]
 
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
@@ -38,11 +38,14 @@ _LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
 
+_LEAST_BUILT_MS = 2.0
+"""Of a smaller budget nothing is left once a candidate graph is sketched."""
+
 _MOST_KEPT = 1 << 16
 """Relationships in lists that are kept for later estimates of the same plan."""
 
 _MOST_HELD = 1 << 17
-"""Bytes of the same of vertices and relationships that predicates admit: estimates of one text come one after another."""
+"""Bytes of the same of what predicates admit."""
 
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 _prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
@@ -131,13 +134,12 @@ def make_space(
     made before.
     """
     search = target.search
-    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(Runtime(store, context))))
-    if whole is None:
-        return None
-    known = _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+    known = prepared(target, store, context, milliseconds, masks)
     if known is None:
         return None
     resolved, bound = known
+    if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
+        return Space(resolved, None, bound if target.narrows else float("inf"))
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -153,6 +155,20 @@ def make_space(
     if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
+
+
+def prepared(
+    target: Target, store: ExecView, context: ExecutionContext, milliseconds: float | None, masks: Masks | None = None
+) -> tuple[ResolvedSearch, float] | None:
+    """Return what a target's search is resolved to, and a bound of its count; None where there is no embedding.
+
+    Both are kept for later estimates of the same plan, unless that would take much memory.
+    """
+    search = target.search
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(Runtime(store, context))))
+    if whole is None:
+        return None
+    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
 
 
 def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSearch | None, bool]:

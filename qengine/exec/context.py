@@ -315,7 +315,7 @@ class ExecutionContext:
             self.raise_for(call(self.control, function, *args))
 
     def _ends_soon(self) -> bool:
-        deadline = self.control.deadline_ns
+        deadline: int = self.control.deadline_ns
         return deadline != 0 and deadline - time.monotonic_ns() < _SOON_NS
 
     def aside(self, compute: Callable[[], Computed], rows: int) -> Computed:

@@ -59,7 +59,7 @@ def test_lists_of_few_relationships_have_all_embeddings(graph: Graph, pattern: s
     truth = graph.estimate(text, method="exact").value
     store, context = graph._store, ExecutionContext()
     plan = plan_counted(store, text).physical
-    estimation = run._estimation(plan, store, context, Request(), 0.0)
+    estimation = run._estimation(plan, store, context, run._Known(0.0, None, Request()))
     target = estimation.target
     assert target.few
     space = make_space(target, store, context, None, None)
