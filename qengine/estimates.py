@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -18,6 +18,7 @@ from qengine.estimate import Estimate, EstimateTable, Request
 from qengine.estimate.prior import Expectation
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
+from qengine.optimizer.endings import Ending
 from qengine.optimizer.given_rows import matched_part
 from qengine.optimizer.intervals import expected_count
 from qengine.options import EstimateOptions, TableOptions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "Estimates", "plan_counted"]
 
 _LEAST_PLANNING = 1.0  # seconds that planning may take under any budget: the first one imports the planner
+_LEAST_SHARE = 0.1  # milliseconds of each of several texts, which statistics take
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
 
 
@@ -42,7 +44,8 @@ _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pat
 class Counted:
     """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be.
 
-    ``expected``: what the planner expects, by the confidence of the interval, once that was asked for.
+    ``physical``: the plan of its count, ``ending`` aside; of rows whose different ones are counted, with ``groups``,
+    the plan of these. ``expected``: what the planner expects, by the confidence of the interval, once it was asked for.
     """
 
     text: str
@@ -50,12 +53,16 @@ class Counted:
     physical: PhysicalPlan
     parameters: Mapping[str, Span | None]
     notices: tuple[Notice, ...]
+    ending: Ending = field(default_factory=Ending)
+    groups: PhysicalPlan | None = None
     expected: dict[float, Expectation] = field(default_factory=dict)
 
     def expectation(self, store: GraphStore, confidence: float) -> Expectation:
         """Return what the planner expects of the count."""
         if confidence not in self.expected:
-            self.expected[confidence] = Expectation(*expected_count(self.physical.root, store, confidence))
+            self.expected[confidence] = Expectation(
+                *expected_count((self.groups or self.physical).root, store, confidence)
+            )
         return self.expected[confidence]
 
 
@@ -76,8 +83,31 @@ class Estimates:
         with self._started(text, params, context, options.budget_ms) as counted:
             store = self._statements.store
             prior = partial(counted.expectation, store)
-            found = sampling.estimate(counted.physical, store, context, request, begin, prior)
+            if counted.groups is not None:
+                plans = counted.physical, counted.groups
+                found = sampling.estimate_groups(*plans, store, context, request, begin, prior)
+            else:
+                found = sampling.estimate(counted.physical, store, context, request, begin, prior)
+            found = _cut(found, counted.ending) if counted.ending.cuts else found
             return replace(found, notices=counted.notices) if counted.notices else found
+
+    def estimate_many(
+        self, texts: Sequence[str], params: Mapping[str, Any] | None, options: EstimateOptions
+    ) -> tuple[Estimate, ...]:
+        """Estimate several statements under one budget; see ``Graph.estimate_many``."""
+        budget, begin = options.budget_ms, time.perf_counter()
+        context = self._accept(options)
+        expected: dict[str, float] = {}
+        for text in texts:
+            if text not in expected:
+                with self._started(text, params, context, budget) as counted:
+                    expected[text] = counted.expectation(self._statements.store, options.confidence).value
+        found: dict[str, Estimate] = {}
+        for text in sorted(expected, key=lambda text: expected[text]):  # what few leave of their time is for many
+            left = None if budget is None else budget - 1e3 * (time.perf_counter() - begin)
+            share = None if left is None else max(left / (len(expected) - len(found)), _LEAST_SHARE)
+            found[text] = self.estimate(text, params, replace(options, budget_ms=share))
+        return tuple(found[text] for text in texts)
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
         """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
@@ -130,6 +160,12 @@ class Estimates:
             raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
 
 
+def _cut(found: Estimate, ending: Ending) -> Estimate:
+    """Return the estimate of what SKIP and LIMIT leave."""
+    names = ("value", "low", "high", "upper_bound")
+    return replace(found, **{name: ending.rows(getattr(found, name)) for name in names})  # type: ignore[arg-type]
+
+
 def _nodes(plan: LogicalPlan) -> frozenset[str]:
     """Return the names of all nodes that a plan matches."""
     matches = (each for each in operators(plan.root) if isinstance(each, Match))
@@ -141,7 +177,8 @@ def plan_counted(
 ) -> Counted:
     """Plan a statement as a count; ``check`` raises once that has taken too long."""
     from qengine.binder import bind
-    from qengine.optimizer.counting import plan_count
+    from qengine.optimizer.counting import plan_count, plan_groups
+    from qengine.optimizer.endings import ending_of
     from qengine.syntax.checks import updates
 
     text = text.strip().removesuffix(";")
@@ -153,9 +190,13 @@ def plan_counted(
         bound = bind(statement, text, store, procedures=procedures)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
-        physical = plan_count(bound.plan, store)
+        ending, below = ending_of(bound.plan.root)
+        if ending.keys is None:
+            physical, groups = plan_count(bound.plan, store), None
+        else:
+            physical, groups = plan_groups(ending, below, store)
     log(bound.notices)
-    return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
+    return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices, ending, groups)
 
 
 def _check(context: ExecutionContext, budget_ms: float | None) -> Callable[[], None]:

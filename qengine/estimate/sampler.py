@@ -108,6 +108,21 @@ class PatternSampler(_Samples):
             total += self._through_tail(self._native(begin, n, rows=True))
         return total.scaled(target.search.orbits)
 
+    def rows(self, first: int, samples: int) -> tuple[Sums, list[Batch], npt.NDArray[np.float64]]:
+        """Return what samples ``[first, first + samples)`` are after the tail, and what each of these rows weighs.
+
+        The sums are of rows, orbits included; those columns are there that the tail emits.
+        """
+        found = self._native(first, samples, rows=True)
+        assert found.rows is not None and found.weights is not None
+        weights = found.weights * self.target.search.orbits
+        batches = list(self._tail(self._batch(found.rows))) if len(found.rows) else []
+        of = [_integers(batch.columns[SAMPLE]) for batch in batches]
+        every = weights[np.concatenate(of)] if of else np.zeros(0)
+        each = np.bincount(np.concatenate(of), every, minlength=len(weights)) if of else np.zeros(0)
+        hits = int(np.count_nonzero(each))
+        return Sums(samples, hits, float(each.sum()), float(np.square(each).sum()), found.sums.work), batches, every
+
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
         guided = self.name == "guided"
         return draw(

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
@@ -22,6 +23,9 @@ from qengine.exec.view import ExecView
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["EstimateTable", "estimate_all"]
 
@@ -68,9 +72,33 @@ class EstimateTable(Mapping[frozenset[str], Estimate]):
         """Return a JSON list of objects: ``nodes``, and the attributes of the estimate."""
         return json.dumps([{"nodes": sorted(nodes), **found.to_dict()} for nodes, found in self._estimates.items()])
 
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each part: ``nodes``, a list of names, and the numbers of its estimate.
+
+        The columns: ``nodes`` (list of string), ``value``, ``low``, ``high``, ``upper_bound`` (double, infinite where
+        nothing bounds it), ``samples``, ``hits`` (int64), ``is_exact`` (bool); small parts first. Engines in other
+        languages take the table through Arrow's C data interface: ``to_arrow().to_reader()._export_to_c`` writes
+        it to an ``ArrowArrayStream``. What knows the PyCapsule interface takes an ``EstimateTable`` as it is.
+        """
+        import pyarrow as pa
+
+        found = list(self._estimates.values())
+        nodes = pa.array([sorted(names) for names in self._estimates], pa.list_(pa.string()))
+        numbers = {name: pa.array([getattr(each, name) for each in found], kind) for name, kind in _columns(pa)}
+        return pa.table({"nodes": nodes, **numbers})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export ``to_arrow`` as a PyCapsule of an ``ArrowArrayStream`` (Arrow's PyCapsule interface)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
         lines = [f"{printable_line(', '.join(sorted(nodes)))}: {found}" for nodes, found in self._estimates.items()]
         return "\n".join(lines)
+
+
+def _columns(pa: Any) -> list[tuple[str, Any]]:
+    real = [(name, pa.float64()) for name in ("value", "low", "high", "upper_bound")]
+    return [*real, ("samples", pa.int64()), ("hits", pa.int64()), ("is_exact", pa.bool_())]
 
 
 def estimate_all(
