@@ -169,7 +169,8 @@ class _Rows:
             drawn, seen = self._frequencies()
             least = float(seen)
             value, most = _different(drawn, max(rows, 1.0), max(most, 1.0))
-            value, most = max(value, least), max(most, least)
+            value = max(value, least)
+            most = max(most, value)
         seconds = time.perf_counter() - begin
         found = self.sums
         exact = self.bound == 0.0

@@ -39,8 +39,8 @@ class Estimate:
     method
         "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator; "slices" where a budget
         ended while all was counted: ``samples`` then are parts of the graph, whose matches are counted, and ``hits``
-        those that have any; "statistics" where a budget left no time for samples: ``value`` then is what the planner expects, and the interval how far that
-        usually is off.
+        those that have any; "statistics" where a budget left no time for samples: ``value`` then is what the planner
+        expects, and the interval how far that usually is off.
     is_exact
         Whether ``value`` was counted.
     upper_bound
