@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
+from qengine.estimate.prior import ENOUGH_HITS
 from qengine.estimate.result import Sums
 from qengine.estimate.space import Space
 from qengine.estimate.target import SAMPLE, Target
@@ -87,7 +88,7 @@ class PatternSampler(_Samples):
     def exposure(self) -> float | None:
         """How often each embedding was sampled so far, whatever the tail makes of it; None where that isn't known."""
         bare = self.bare.scaled(self.target.search.orbits)
-        return bare.effective_hits / bare.mean if bare.hits else None
+        return bare.effective_hits / bare.mean if bare.effective_hits >= ENOUGH_HITS else None
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
