@@ -47,7 +47,8 @@ std::vector<int64_t> slice_order(const SliceTask& task) {
 class SliceCount {
  public:
   SliceCount(const MatchPlan& plan, Control* control, const SliceTask& task, SliceSums* sums)
-      : plan_(plan), control_(control), task_(task), sums_(sums), completion_(plan, 1, control), left_(task.work), look_(task.work) {}
+      : plan_(plan), control_(control), task_(task), sums_(sums), completion_(plan, 1, control), left_(task.work),
+        look_(task.work) {}
 
   void run() {
     const PlanLevel& level = plan_.levels[0];
@@ -93,7 +94,8 @@ class SliceCount {
 }  // namespace qe
 
 // Counts slices of a plan without seeds on one thread, and adds them to *sums, whole ones alone, whatever is returned.
-QE_API int32_t qe_count_slices(const qe::MatchPlan* plan, qe::Control* control, const qe::SliceTask* task, qe::SliceSums* sums) {
+QE_API int32_t qe_count_slices(const qe::MatchPlan* plan, qe::Control* control, const qe::SliceTask* task,
+                               qe::SliceSums* sums) {
   const bool sound = plan->seeds == 0 && plan->n_levels > 0 && plan->levels[0].kind == qe::kVertexLevel && task->slices > 0 &&
                      task->first >= 0;
   if (!sound) return qe::kInvalid;
