@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from qengine import estimate as sampling
@@ -14,8 +15,10 @@ from qengine._lru import LruCache
 from qengine._notices import log
 from qengine.errors import Notice, QengineError, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Span
 from qengine.estimate import Estimate, EstimateTable, Request
+from qengine.estimate.prior import Expectation
 from qengine.estimate.target import known_to_be_empty
 from qengine.exec.context import ExecutionContext
+from qengine.optimizer.endings import Ending
 from qengine.optimizer.given_rows import matched_part
 from qengine.optimizer.intervals import expected_count
 from qengine.options import EstimateOptions, TableOptions
@@ -33,18 +36,34 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "Estimates", "plan_counted"]
 
 _LEAST_PLANNING = 1.0  # seconds that planning may take under any budget: the first one imports the planner
+_LEAST_SHARE = 0.1  # milliseconds of each of several texts, which statistics take
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be."""
+    """A statement that is ready to be counted. ``text`` ends with ``RETURN``, put there if need be.
+
+    ``physical``: the plan of its count, ``ending`` aside; of rows whose different ones are counted, with ``groups``,
+    the plan of these. ``expected``: what the planner expects, by the confidence of the interval, once it was asked for.
+    """
 
     text: str
     logical: LogicalPlan
     physical: PhysicalPlan
     parameters: Mapping[str, Span | None]
     notices: tuple[Notice, ...]
+    ending: Ending = field(default_factory=Ending)
+    groups: PhysicalPlan | None = None
+    expected: dict[float, Expectation] = field(default_factory=dict)
+
+    def expectation(self, store: GraphStore, confidence: float) -> Expectation:
+        """Return what the planner expects of the count."""
+        if confidence not in self.expected:
+            self.expected[confidence] = Expectation(
+                *expected_count((self.groups or self.physical).root, store, confidence)
+            )
+        return self.expected[confidence]
 
 
 class Estimates:
@@ -62,10 +81,33 @@ class Estimates:
         request.check()
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
-            found = sampling.estimate(counted.physical, self._statements.store, context, request, begin)
-            if request.budget_ms is not None and not (found.is_exact or found.hits):
-                found = self._by_statistics(counted, found, request.confidence)
+            store = self._statements.store
+            prior = partial(counted.expectation, store)
+            if counted.groups is not None:
+                plans = counted.physical, counted.groups
+                found = sampling.estimate_groups(*plans, store, context, request, begin, prior)
+            else:
+                found = sampling.estimate(counted.physical, store, context, request, begin, prior)
+            found = _cut(found, counted.ending) if counted.ending.cuts else found
             return replace(found, notices=counted.notices) if counted.notices else found
+
+    def estimate_many(
+        self, texts: Sequence[str], params: Mapping[str, Any] | None, options: EstimateOptions
+    ) -> tuple[Estimate, ...]:
+        """Estimate several statements under one budget; see ``Graph.estimate_many``."""
+        budget, begin = options.budget_ms, time.perf_counter()
+        context = self._accept(options)
+        expected: dict[str, float] = {}
+        for text in texts:
+            if text not in expected:
+                with self._started(text, params, context, budget) as counted:
+                    expected[text] = counted.expectation(self._statements.store, options.confidence).value
+        found: dict[str, Estimate] = {}
+        for text in sorted(expected, key=lambda text: expected[text]):  # what few leave of their time is for many
+            left = None if budget is None else budget - 1e3 * (time.perf_counter() - begin)
+            share = None if left is None else max(left / (len(expected) - len(found)), _LEAST_SHARE)
+            found[text] = self.estimate(text, params, replace(options, budget_ms=share))
+        return tuple(found[text] for text in texts)
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
         """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
@@ -87,19 +129,6 @@ class Estimates:
                 budget_ms=budget_ms,
             )
             return EstimateTable(found, counted.notices, pattern)
-
-    def _by_statistics(self, counted: Counted, found: Estimate, confidence: float) -> Estimate:
-        """Return what the planner expects, where a budget let no sample hit; less, the more samples there were.
-
-        If a count of c made each of n samples hit with probability c / w, and c were gamma distributed with shape 1
-        and the expected mean m before, it would be m / (1 + n m / w) on average after n misses; w is at most the bound.
-        """
-        expected, low, high = expected_count(counted.physical.root, self._statements.store, confidence)
-        bound = found.upper_bound
-        value = min(expected / (1.0 + found.samples * expected / max(bound, 1.0)), bound)
-        if found.samples:
-            return replace(found, value=value)
-        return replace(found, value=value, low=min(low, value), high=max(value, min(high, bound)), method="statistics")
 
     def _accept(self, options: EstimateOptions | TableOptions) -> ExecutionContext:
         gpu_memory_limit = options.gpu_memory_limit if isinstance(options, EstimateOptions) else None
@@ -131,6 +160,12 @@ class Estimates:
             raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
 
 
+def _cut(found: Estimate, ending: Ending) -> Estimate:
+    """Return the estimate of what SKIP and LIMIT leave."""
+    names = ("value", "low", "high", "upper_bound")
+    return replace(found, **{name: ending.rows(getattr(found, name)) for name in names})  # type: ignore[arg-type]
+
+
 def _nodes(plan: LogicalPlan) -> frozenset[str]:
     """Return the names of all nodes that a plan matches."""
     matches = (each for each in operators(plan.root) if isinstance(each, Match))
@@ -142,7 +177,8 @@ def plan_counted(
 ) -> Counted:
     """Plan a statement as a count; ``check`` raises once that has taken too long."""
     from qengine.binder import bind
-    from qengine.optimizer.counting import plan_count
+    from qengine.optimizer.counting import plan_count, plan_groups
+    from qengine.optimizer.endings import ending_of
     from qengine.syntax.checks import updates
 
     text = text.strip().removesuffix(";")
@@ -154,9 +190,13 @@ def plan_counted(
         bound = bind(statement, text, store, procedures=procedures)
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
-        physical = plan_count(bound.plan, store)
+        ending, below = ending_of(bound.plan.root)
+        if ending.keys is None:
+            physical, groups = plan_count(bound.plan, store), None
+        else:
+            physical, groups = plan_groups(ending, below, store)
     log(bound.notices)
-    return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices)
+    return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices, ending, groups)
 
 
 def _check(context: ExecutionContext, budget_ms: float | None) -> Callable[[], None]:

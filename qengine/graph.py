@@ -551,15 +551,16 @@ class Graph(Importing, Registering, Appending):
         Parameters
         ----------
         text
-            ``MATCH … WHERE …``, with or without ``RETURN``: with ``RETURN count(*)`` the count is estimated, else the
-            number of rows.
+            ``MATCH … WHERE …``, with or without ``RETURN``: with ``RETURN count(*)`` or ``count(DISTINCT x)`` the count
+            is estimated, else the number of rows: of groups and different rows, too, and of what SKIP and LIMIT leave.
         params
             Values of the ``$name`` in it.
         method
             "wanderjoin" and "alley" (gSWORD §2.2), "guided" (Alley with picks that are likelier the more trees stand
             below them, after Shin et al., PVLDB 2024; it builds a candidate graph, however large), "trawling" (§5:
             sampled prefixes, completed by counting; a sample is a haul of 256 prefixes), "exact" (count), or "auto":
-            counts where that is cheap, else the sampler with the least variance for its work. Or an ``Estimator`` of
+            counts where that is cheap, as far as the budget goes (the estimate's method then is "slices"), else the
+            sampler with the least variance for its work. Or an ``Estimator`` of
             yours, which Python runs, about a thousand samples a second, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
@@ -567,7 +568,8 @@ class Graph(Importing, Registering, Appending):
             Of the interval, between 0 and 1.
         budget_ms
             Milliseconds of all: planning, what is built and counted, and sampling. Where no time is left for samples
-            (``method`` then is "statistics"), or none of them hits, the value is what the planner expects. Planning
+            (``method`` then is "statistics") the value is what the planner expects, and where few hit, what both say
+            together. The first estimate of a text may take some milliseconds more for what the next ones find. Planning
             ends after a second in any case. Of an ``Estimator`` of yours one sample is enough.
         samples
             Number of samples. Under "auto" fewer where one takes far longer than Alley's: so many as take four times as
@@ -594,6 +596,23 @@ class Graph(Importing, Registering, Appending):
             From sampling; ``QueryTimeout`` where planning takes too long for the budget or the timeout.
         """
         return self._view.estimates().estimate(text, params, EstimateOptions(**options))
+
+    @with_options(EstimateOptions)
+    def estimate_many(
+        self, texts: Sequence[str], params: Mapping[str, Any] | None = None, **options: Unpack[EstimateKeywords]
+    ) -> tuple[Estimate, ...]:
+        """Estimate how many rows several statements have, in their order: as ``estimate`` does, under one budget.
+
+        ``budget_ms`` is for all together, planning included. Texts that are there twice are estimated once; those that
+        are expected to have few rows come first, and leave what they don't need to the others. For all parts of one
+        pattern, which share their samples, there is ``estimate_all``.
+
+        Raises
+        ------
+        QengineError
+            As ``estimate``, for the first text that is wrong.
+        """
+        return self._view.estimates().estimate_many(texts, params, EstimateOptions(**options))
 
     @with_options(TableOptions)
     def estimate_all(

@@ -8,6 +8,7 @@ would over all.
 from __future__ import annotations
 
 from qengine.estimate.device import DeviceEstimator
+from qengine.estimate.groups import estimate_groups
 from qengine.estimate.reference import Estimator
 from qengine.estimate.request import METHODS, Request
 from qengine.estimate.result import Estimate
@@ -23,4 +24,5 @@ __all__ = [
     "Request",
     "estimate",
     "estimate_all",
+    "estimate_groups",
 ]

@@ -40,6 +40,11 @@ class Goal:
         """Whether something other than the error ends it."""
         return self.samples is not None or self.deadline is not None or self.work is not None
 
+    @property
+    def timed_alone(self) -> bool:
+        """Whether only its time ends it."""
+        return self.deadline is not None and self.samples is None and self.rel_error is None and self.work is None
+
     def met(self, sums: Sums) -> bool:
         """Tell whether to stop after these samples."""
         if self.deadline is not None and time.perf_counter() >= self.deadline:

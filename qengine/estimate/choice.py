@@ -1,16 +1,17 @@
-"""Which sampler: the one with the least variance for its work, by a few samples of each."""
+"""Which sampler: the one with the least variance for its work, or its time, by a few samples of each."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import Sampler
 
-__all__ = ["choose", "hit_rarely", "relative_cost", "try_each"]
+__all__ = ["Trial", "choose", "error_after", "hit_rarely", "relative_cost", "try_each"]
 
 _PILOT = 4_096
 _LEAST_PILOT = 64
@@ -24,39 +25,58 @@ _HANDICAP = {"wanderjoin": 2.0, "alley": 2.0, "trawling": 4.0}
 variance, trawling's most, which is short."""
 
 
-def try_each(samplers: Mapping[str, Sampler], goal: Goal) -> dict[str, Sums]:
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A few samples of a sampler, and what they took by the clock."""
+
+    sums: Sums
+    seconds: float
+
+
+def try_each(samplers: Mapping[str, Sampler], goal: Goal) -> dict[str, Trial]:
     """Return a few samples of each sampler; where the time is limited, as many as a tenth of it lets each draw.
 
     They choose and don't count: else the choice, which depends on them, would bias the mean.
     """
     pilot = _PILOT if goal.samples is None else max(_LEAST_PILOT, min(_PILOT, goal.samples // 8))
-    if goal.deadline is None:
-        return {name: samplers[name].draw(0, pilot) for name in samplers}
-    slice = _PILOT_SHARE * (goal.deadline - time.perf_counter())
-    return {
-        name: run(sampler, Goal(samples=pilot, deadline=time.perf_counter() + slice))
-        for name, sampler in samplers.items()
-    }
+    found = {}
+    slice = 0.0 if goal.deadline is None else _PILOT_SHARE * (goal.deadline - time.perf_counter())
+    for name, sampler in samplers.items():
+        begin = time.perf_counter()
+        own = Goal(samples=pilot, deadline=begin + slice)
+        sums = sampler.draw(0, pilot) if goal.deadline is None else run(sampler, own)
+        found[name] = Trial(sums, time.perf_counter() - begin)
+    return found
 
 
-def hit_rarely(found: Mapping[str, Sums]) -> bool:
+def hit_rarely(found: Mapping[str, Trial]) -> bool:
     """Tell whether no sampler hits often, as far as its samples were enough to see that."""
     return all(
         sums.effective_hits < _ENOUGH_HITS and sums.effective_hits * _PILOT < _ENOUGH_HITS * max(sums.samples, 1)
-        for sums in found.values()
+        for sums in (trial.sums for trial in found.values())
     )
 
 
-def choose(samplers: Mapping[str, Sampler], found: Mapping[str, Sums], goal: Goal) -> tuple[Sampler, Goal, int]:
+def error_after(found: Mapping[str, Trial], seconds: float) -> float:
+    """Return the least relative variance to expect of a sampler that goes on for so long; infinite without a hit."""
+    return min(
+        _relative_variance(trial.sums) * trial.seconds * _HANDICAP.get(name, 1.0) / (trial.sums.samples * seconds)
+        if trial.sums.hits
+        else math.inf
+        for name, trial in found.items()
+    )
+
+
+def choose(samplers: Mapping[str, Sampler], tried: Mapping[str, Trial], goal: Goal) -> tuple[Sampler, Goal, int]:
     """Return the sampler to go on with, when it shall stop, and the number of its first sample.
 
     ``samplers``: "wanderjoin", "alley", perhaps "guided", and where none of these hits often perhaps "trawling".
-    ``found``: of ``try_each``, without trawling, which is slow and tried here. A goal of so many samples becomes one of
+    ``tried``: of ``try_each``, without trawling, which is slow and tried here. A goal of so many samples becomes one of
     so much work, too, where each is far more than Alley's: trawling's hauls, guided samples of hubs.
 
     Work is counted, not measured, so that the same seed chooses alike everywhere.
     """
-    found = dict(found)
+    found = {name: trial.sums for name, trial in tried.items()}
     if "trawling" in samplers:
         found["trawling"] = _first_hauls(samplers["trawling"], goal)
     cost = {name: relative_cost(sums) * _HANDICAP.get(name, 1.0) for name, sums in found.items()}
@@ -78,8 +98,9 @@ def _first_hauls(sampler: Sampler, goal: Goal) -> Sums:
 
 def relative_cost(sums: Sums) -> float:
     """Return the relative variance of one sample times its work; infinite where nothing was hit."""
-    if sums.hits == 0:
-        return float("inf")
+    return _relative_variance(sums) * sums.work / sums.samples if sums.hits else math.inf
+
+
+def _relative_variance(sums: Sums) -> float:
     # few hits may agree by chance: a hit's weight is no better known than its square root
-    variance = max(sums.variance / sums.mean**2, sums.samples / sums.hits - 1, 1 / sums.hits)
-    return variance * sums.work / sums.samples
+    return max(sums.variance / sums.mean**2, sums.samples / sums.hits - 1, 1 / sums.hits)

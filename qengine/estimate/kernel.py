@@ -1,8 +1,9 @@
-"""The native sampler: draws samples of a resolved plan (``kernels/host/sample/sample_run.cpp``)."""
+"""The native sampler: draws samples of a resolved plan, and counts it by slices (``kernels/host/sample``)."""
 
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HAUL_WALKS", "METHODS", "Draw", "SampleRange", "count_within", "draw", "level_work", "philox", "trawl"]
+__all__ = ["HAUL_WALKS", "METHODS", "Draw", "SampleRange", "count_slices", "draw", "level_work", "philox", "trawl"]
 
 METHODS = {"wanderjoin": 0, "alley": 1}
 
@@ -53,6 +55,29 @@ class _TrawlTask(ctypes.Structure):
         ("prefixes", ctypes.c_void_p),
         ("weights", ctypes.c_void_p),
         ("stride", ctypes.c_int64),
+    )
+
+
+class _SliceTask(ctypes.Structure):
+    """Mirror of ``qe::SliceTask``."""
+
+    _fields_ = (
+        ("seed", ctypes.c_uint64),
+        ("slices", ctypes.c_int64),
+        ("first", ctypes.c_int64),
+        ("work", ctypes.c_int64),
+    )
+
+
+class _SliceSums(ctypes.Structure):
+    """Mirror of ``qe::SliceSums``."""
+
+    _fields_ = (
+        ("weight", ctypes.c_double),
+        ("square", ctypes.c_double),
+        ("done", ctypes.c_int64),
+        ("hits", ctypes.c_int64),
+        ("work", ctypes.c_int64),
     )
 
 
@@ -182,27 +207,36 @@ def trawl(
     return Sums(hauls.count, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
 
 
-def count_within(plan: int, context: ExecutionContext, work: int) -> float | None:
-    """Count the embeddings of a plan as ``trawl``'s, if that reads at most ``work`` ids; None where it would read more.
+def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work: int) -> Sums:
+    """Count slice by slice the embeddings of a plan whose first level is a vertex.
+
+    Parameters
+    ----------
+    plan
+        Address of a ``MatchPlan`` without seeds.
+    slices
+        Into how many slices the vertices of the first level are cut, in which order these come, by the seed, and
+        which is the first to be counted.
+    work
+        Ids that may be read.
+
+    Returns
+    -------
+    Sums
+        Of the slices that were counted: as many samples, each weighing its embeddings. They are fewer where the work,
+        or the context's time, doesn't reach, or a count exceeds 64 bits; that time was over is for the caller to check.
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
+    QueryInterrupted, OutOfMemory
         By the context's limits.
-    ResourceError
-        If a count exceeds 64 bits.
     """
-    total, done = ctypes.c_double(), ctypes.c_int32()
-    context.run(
-        _library().qe_count_within,
-        plan,
-        ctypes.byref(context.control),
-        work,
-        ctypes.byref(total),
-        ctypes.byref(done),
-        reads=work,
-    )
-    return total.value if done.value else None
+    sums = _SliceSums()
+    task = _SliceTask(slices.seed, slices.count, slices.first, work)
+    pointers = ctypes.byref(context.control), ctypes.byref(task), ctypes.byref(sums)
+    with suppress(QueryTimeout):
+        context.run(_library().qe_count_slices, plan, *pointers, reads=work)
+    return Sums(sums.done, sums.hits, sums.weight, sums.square, sums.work)
 
 
 def level_work(
@@ -228,7 +262,7 @@ def _library() -> ctypes.CDLL:
     pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
     library.qe_sample_run.argtypes = (pointer,) * 7
     library.qe_trawl_run.argtypes = (pointer,) * 4
-    library.qe_count_within.argtypes = (pointer, pointer, ctypes.c_int64, pointer, pointer)
+    library.qe_count_slices.argtypes = (pointer,) * 4
     library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer, pointer)
     library.qe_philox.argtypes = (u64, u64, u64, pointer)
     library.qe_philox.restype = None

@@ -26,7 +26,8 @@ class Estimate:
     Attributes
     ----------
     value
-        The estimate; the count itself where ``is_exact``. Unbiased, but never above ``upper_bound``.
+        The estimate; the count itself where ``is_exact``. Unbiased, but never above ``upper_bound``, and under a budget
+        where few samples hit with what the planner expects; different rows are estimated with a bias.
     low, high
         Interval that holds the count with the asked confidence. It rests on the central limit theorem for the
         logarithm of the estimate, widened upward where hits are few or their weights uneven, as around hubs: its
@@ -36,9 +37,10 @@ class Estimate:
     samples, hits
         Samples drawn, and how many were whole embeddings; both 0 where ``is_exact``.
     method
-        "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator; "statistics" where a
-        budget left no time for samples: ``value`` then is what the planner expects, and the interval how far that
-        usually is off.
+        "wanderjoin", "alley", "guided", "trawling", "exact", or the name of a user's estimator; "slices" where a budget
+        ended while all was counted: ``samples`` then are parts of the graph, whose matches are counted, and ``hits``
+        those that have any; "statistics" where a budget left no time for samples: ``value`` then is what the planner
+        expects, and the interval how far that usually is off.
     is_exact
         Whether ``value`` was counted.
     upper_bound

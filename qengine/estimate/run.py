@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
 from qengine.estimate.bound import upper_bound
-from qengine.estimate.choice import choose, hit_rarely, try_each
+from qengine.estimate.choice import Trial, choose, error_after, hit_rarely, try_each
 from qengine.estimate.device import (
     DeviceBuilder,
     DeviceEstimator,
@@ -21,14 +22,15 @@ from qengine.estimate.device import (
     device_trawling,
     on_device,
 )
-from qengine.estimate.kernel import count_within
 from qengine.estimate.narrowed import begun_at, few_relationships
 from qengine.estimate.norms import relations
+from qengine.estimate.prior import ENOUGH_HITS, Prior, together
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
-from qengine.estimate.space import Builder, Space, make_space, on_host
+from qengine.estimate.slices import SliceCount
+from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.exec.common.masks import Masks
@@ -59,9 +61,18 @@ _HAUL_PER_MS = 3_000
 _COUNTING_SHARE = 0.3
 """Of the time that is left, what counting may take before sampling is taken for cheaper."""
 
+_COUNTING_ROWS_SHARE = 0.6
+"""The same where few embeddings each go through more operators."""
+
 _RARE = 8
 """How many times as much work counting may take where samples seldom hit: what is rare is soon counted, and samples say
 little of it."""
+
+_MOST_TIMES = 1 << 20
+"""The same where time alone ends it."""
+
+_SHORT = 0.02
+"""Seconds in which trying each sampler would take too much, where what follows the pattern is run over samples."""
 
 _NONE = Sums()
 
@@ -69,15 +80,29 @@ _FEW_RELATIONSHIPS, _FEW_PER_MS = 1 << 18, 4_000
 """Relationships that conditions may leave for lists of them to be made, in all and for each millisecond."""
 
 _targets: PerOperatorCache[Target] = PerOperatorCache()
-_begun_targets: PerOperatorCache[Target | None] = PerOperatorCache()
+_begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache()
 """What is sampled of a plan, so that what was resolved for it is found again."""
+
+_too_long: PerOperatorCache[list[float]] = PerOperatorCache()
+"""The budget by whose end a plan could not even be resolved: such a one is not tried again."""
+
+_bounds: PerOperatorCache[float] = PerOperatorCache()
+"""Bounds by statistics alone."""
+
+_LEAST_PREPARATION = 10.0
+"""Milliseconds that resolving may take under any budget, once a plan: what it finds is kept."""
 
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
 
 
 def estimate(
-    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float | None = None
+    plan: PhysicalPlan,
+    store: ExecView,
+    context: ExecutionContext,
+    request: Request,
+    begin: float | None = None,
+    prior: Prior | None = None,
 ) -> Estimate:
     """Estimate the only number that ``plan`` (one ``count(*)``) would give.
 
@@ -88,8 +113,10 @@ def estimate(
     context
         Parameters and limits; its timeout ends the estimate with an error, ``request.budget_ms`` with what is known.
     begin
-        When the budget began, by ``time.perf_counter``; None: now. Where nothing was sampled when it ends, the
-        estimate has no samples, the value 0 and the bound that is certain.
+        When the budget began, by ``time.perf_counter``; None: now.
+    prior
+        What statistics expect: it counts where a budget is given and samples hit seldom. Without it, and without
+        samples, the value is 0 and the bound what is certain.
 
     Raises
     ------
@@ -102,28 +129,40 @@ def estimate(
     request.check()
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
-    if request.budget_ms is None:
-        return _estimation(plan, store, context, request, begin).run()
-    target = None
-    try:
-        with context.within(_HARD * request.budget_ms - 1e3 * (time.perf_counter() - begin)):
-            estimation = _estimation(plan, store, context, request, begin)
-            target = estimation.target
-            return estimation.run()
-    except QueryTimeout:
-        context.check()
-    bound = upper_bound(store, target.search) if target is not None and target.narrows else float("inf")
-    name = request.method if isinstance(request.method, str) else request.method.name
-    return Estimate(0.0, 0.0, bound, 0, 0, name, False, bound, time.perf_counter() - begin)
+    known = _Known(begin, prior, request)
+    budget = request.budget_ms
+    if budget is None:
+        return _estimation(plan, store, context, known).run()
+    tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
+    if budget > tried[0]:
+        try:
+            with context.within(max(_HARD * budget - known.milliseconds(), _LEAST_PREPARATION)):
+                estimation = _estimation(plan, store, context, known)
+                estimation.prepare()
+            with context.within(_HARD * budget - known.milliseconds()):
+                return estimation.run()
+        except QueryTimeout:
+            context.check()
+            if not known.prepared:
+                tried[0] = budget
+    if known.target is None and plan.careful is None:
+        known.target = _target(store, plan)
+    if known.target is not None and known.target.narrows and math.isinf(known.bound):
+        search = known.target.search
+        known.bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
+    return known.so_far()
 
 
-def _estimation(
-    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, request: Request, begin: float
-) -> _Estimation:
+def _target(store: ExecView, plan: PhysicalPlan) -> Target:
+    return _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
+
+
+def _estimation(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> _Estimation:
     """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
+    request = known.request
     masks = Masks(Runtime(store, context))
     plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
-    target = _targets.get(store, plan.root, lambda: (target_of(plan.root), True))
+    target = known.target = _target(store, plan)
     own = isinstance(request.method, Estimator | DeviceEstimator)
     if (
         request.method != "exact" and not own and _device_for(request, target) == "cpu"
@@ -132,48 +171,143 @@ def _estimation(
         if request.budget_ms is not None:
             most = min(most, int(_FEW_PER_MS * request.budget_ms))
         target = _begun(target, store, masks, most)
-    return _Estimation(plan, target, store, context, request, begin, masks)
+    return _Estimation(plan, target, store, context, request, known, masks)
+
+
+@dataclass
+class _Known:
+    """What an estimate has found so far, which counts when its time is over.
+
+    ``begin``: by ``time.perf_counter``. ``seed``: of all samples. ``slices``, ``tried``: as far as they have come.
+    """
+
+    begin: float
+    prior: Prior | None
+    request: Request
+    target: Target | None = None
+    bound: float = math.inf
+    prepared: bool = False
+    slices: SliceCount | None = None
+    tried: dict[str, Trial] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        asked = self.request.seed
+        self.seed = int.from_bytes(os.urandom(8), "little") if asked is None else asked % 2**64
+
+    def left(self) -> float:
+        """Return the seconds that are left of the budget."""
+        budget = self.request.budget_ms
+        return math.inf if budget is None else self.begin + budget / 1e3 - time.perf_counter()
+
+    def milliseconds(self) -> float:
+        """Return how long it took so far."""
+        return 1e3 * (time.perf_counter() - self.begin)
+
+    def so_far(self) -> Estimate:
+        """Return what the slices or pilots say, whichever are closer."""
+        slices = self.slices
+        if slices is not None and slices.counted.samples and slices.error_after(0.0) <= self._best_pilot()[0]:
+            return self.of_slices(slices)
+        _, name, sums = self._best_pilot()
+        return self.told(sums, name)
+
+    def _best_pilot(self) -> tuple[float, str, Sums]:
+        name = self.request.method if isinstance(self.request.method, str) else self.request.method.name
+        found = [
+            (sums.relative_error**2 if sums.hits else math.inf, -sums.samples, name, sums)
+            for name, sums in ((name, trial.sums) for name, trial in self.tried.items())
+        ]
+        error, _, name, sums = min(found, key=lambda each: each[:2], default=(math.inf, 0, name, _NONE))
+        return error, name, sums
+
+    def of_slices(self, slices: SliceCount) -> Estimate:
+        """Return what the slices that were counted say."""
+        return self.told(slices.sums, slices.name, exposure=slices.share, least=slices.total)
+
+    def told(
+        self, sums: Sums, name: str, device: str = "cpu", exposure: float | None = None, least: float = 0.0
+    ) -> Estimate:
+        """Return what samples say, together with statistics where they hit seldom and a budget was given.
+
+        ``exposure``: as ``together`` wants it. ``least``: so many there are.
+        """
+        request, bound = self.request, self.bound
+        low, high = interval(sums, request.confidence)
+        value = sums.mean
+        if request.budget_ms is not None and self.prior is not None and sums.effective_hits < ENOUGH_HITS:
+            expected = self.prior(request.confidence)
+            value = together(
+                sums, sums.samples / max(bound, 1.0) if exposure is None else exposure, expected, request.confidence
+            )
+            if not sums.samples:
+                low, high, name = expected.low, expected.high, "statistics"
+        value = max(min(value, bound), least)
+        return Estimate(
+            value,
+            min(max(low, least, min(1.0, value) if sums.hits else 0.0), value),
+            max(min(high, bound), value),
+            sums.samples,
+            sums.hits,
+            name,
+            False,
+            bound,
+            time.perf_counter() - self.begin,
+            device,
+            self.seed,
+        )
 
 
 def _begun(target: Target, store: ExecView, masks: Masks, most: int) -> Target:
     """Return a target that begins where conditions on relationships leave few of them, if they do."""
-    known = _begun_targets.get(store, target.search, lambda: _find_begun(target, store, masks, most))
+    looked_at, known = _begun_targets.get(store, target.search, lambda: _find_begun(target, store, masks, most))
+    if known is None and looked_at < most:  # another budget let less be looked at
+        known = _find_begun(target, store, masks, most)[0][1]
     return target if known is None else known
 
 
-def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tuple[Target | None, bool]:
+def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tuple[tuple[float, Target | None], bool]:
     keep = not differs(target.search)
     few = few_relationships(store, target.search, masks, most)
     if not few:
-        return None, keep and not any(isinstance(each, EdgeLevel) for each in target.search.levels)
+        edges = any(isinstance(each, EdgeLevel) for each in target.search.levels)
+        return (most if edges else math.inf, None), keep
     sizes, _ = relations(store, target.search, None, 0)
     first = sizes[0]
     search = begun_at(target.search, few, first)
-    return replace(target, search=search, few=few), keep
+    return (most, replace(target, search=search, few=few)), keep
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimation:
-    """One estimate under way. ``begin``: by ``time.perf_counter``. ``lent``: keeps what is borrowed on the device."""
+    """One estimate under way. ``lent``: keeps what is borrowed on the device."""
 
     plan: PhysicalPlan
     target: Target
     store: ExecView
     context: ExecutionContext
     request: Request
-    begin: float
+    known: _Known
     masks: Masks
     lent: ExitStack = field(default_factory=ExitStack)
+
+    def prepare(self) -> None:
+        """Resolve what is sampled, and bound its count, so that the next estimate of the plan finds that."""
+        if self.request.method != "exact":
+            found = prepared(self.target, self.store, self.context, self.request.budget_ms, self.masks)
+            if found is not None and self.target.narrows:
+                self.known.bound = found[1]
+        self.known.prepared = True
 
     def run(self) -> Estimate:
         """Return the estimate."""
         device = _device_for(self.request, self.target)
         if self.request.method == "exact":
-            return _count(self.plan, self.store, self.context, self.begin, device)
+            return _count(self.plan, self.store, self.context, self.known.begin, device)
         with self.lent:
             space = self._space(device)
             if space is None or space.bound == 0:
-                return _exactly(0.0, self.begin)
+                return _exactly(0.0, self.known.begin)
+            self.known.bound = space.bound
             found = self._counted_at_once(space)
             return self._sampled(space, device) if found is None else found
 
@@ -191,39 +325,38 @@ class _Estimation:
         """Return the count where the method is open and counting takes little."""
         if self.request.method != "auto":
             return None
-        if space.bound <= _CHEAP:
-            return _count(self.plan, self.store, self.context, self.begin, "cpu")
-        return None if self.target.tail is not None else self._counted([(self.target, space)])
-
-    def _counted(self, ways: list[tuple[Target, Space]], times: int = 1) -> Estimate | None:
-        """Return the count by the first of some ways that takes little work; ``times``: as much as that so often."""
-        work = _exact_work(self.request, times)
-        for target, space in ways:
+        if space.bound <= _CHEAP and (self.target.tail is not None or self.request.budget_ms is None):
             try:
-                with self._some_time(_COUNTING_SHARE):
-                    found = count_within(space.plan, self.context, work)
+                with self._some_time(_COUNTING_ROWS_SHARE):
+                    return _count(self.plan, self.store, self.context, self.known.begin, "cpu")
             except QueryTimeout:
                 self.context.check()
-                found = None
-            if found is not None:
-                return _exactly(found * target.search.orbits, self.begin)
+        if self.target.tail is None:
+            self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
+            return self._counted(self.known.slices)
         return None
+
+    def _counted(self, slices: SliceCount, times: int = 1, share: float = _COUNTING_SHARE) -> Estimate | None:
+        """Return the count if what is left of it takes little work; ``times``: as much as that so often."""
+        with self._some_time(share):
+            complete = slices.go_on(_exact_work(self.request, times))
+        self.context.check()
+        return _exactly(slices.total, self.known.begin) if complete else None
 
     def _some_time(self, share: float) -> AbstractContextManager[None]:
         """Limit a block to a share of what is left of the budget, if there is one."""
         if self.request.budget_ms is None:
             return nullcontext()
-        return self.context.within(share * (self.request.budget_ms - 1e3 * (time.perf_counter() - self.begin)))
+        return self.context.within(1e3 * share * self.known.left())
 
     # -- sampling ----------------------------------------------------------------------------------------------
 
     def _sampled(self, space: Space, device: str) -> Estimate:
         """Draw by the sampler that is asked for, or the one that looks best."""
         request = self.request
-        deadline = None if request.budget_ms is None else self.begin + request.budget_ms / 1e3
+        deadline = None if request.budget_ms is None else self.known.begin + request.budget_ms / 1e3
         goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
-        seed = int.from_bytes(os.urandom(8), "little") if request.seed is None else request.seed % 2**64
-        sampling = _Sampling(self, space, device, seed)
+        sampling = _Sampling(self, space, device, self.known.seed)
         if isinstance(request.method, Estimator):
             return sampling.drawn(sampling.by_user(request.method, deadline), goal)
         samplers = sampling.samplers()
@@ -240,16 +373,29 @@ class _Estimation:
 
     def _best(self, sampling: _Sampling, samplers: dict[str, Sampler], goal: Goal) -> Estimate:
         """Try each sampler and go on with the best; where none hits often, count after all, or trawl."""
-        tried = try_each(samplers, goal)
-        if self.target.tail is None and hit_rarely(tried):
-            ways = sampling.ways()
-            found = self._counted(ways, _RARE)
+        if self.target.tail is not None and self.known.left() < _SHORT:
+            return sampling.drawn(samplers.get("guided", samplers["alley"]), goal)
+        slices = self.known.slices
+        tried = self.known.tried = try_each(samplers, goal)
+        if slices is not None and goal.timed_alone and self._slices_are_best(slices, tried):
+            found = self._counted(slices, _MOST_TIMES, 1.0)
+            return self.known.of_slices(slices) if found is None else found
+        if slices is not None and hit_rarely(tried):
+            found = self._counted(slices, _RARE)
             if found is not None:
                 return found
             if not self.request.inheritance:
-                samplers["trawling"] = sampling.trawling(ways)
+                samplers["trawling"] = sampling.trawling(sampling.ways())
         sampler, goal, first = choose(samplers, tried, goal)
-        return sampling.drawn(sampler, goal, first, tried.get(sampler.name, _NONE))
+        return sampling.drawn(sampler, goal, first)
+
+    def _slices_are_best(self, slices: SliceCount, tried: dict[str, Trial]) -> bool:
+        """Tell whether counting on ends within the budget, or says more by then than any sampler."""
+        left = self.known.left()
+        if not slices.counted.samples or left <= 0:
+            return False
+        sampled = error_after(tried, left)
+        return slices.seconds_left() < left or slices.error_after(left) < sampled or math.isinf(sampled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,34 +459,12 @@ class _Sampling:
         masks = Masks(Runtime(self.of.store, context))
         return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)
 
-    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0, pilot: Sums = _NONE) -> Estimate:
-        """Draw samples from number ``first`` on until the goal is met, and return what they say.
-
-        ``pilot``: what is taken instead where no time is left for any.
-        """
-        try:
-            sums = run(sampler, goal, first)
-        except QueryTimeout:
-            self.of.context.check()
-            if not pilot.samples:
-                raise
-            sums = pilot
-        low, high = interval(sums, self.of.request.confidence)
-        bound = self.space.bound
-        value = min(sums.mean, bound)
-        return Estimate(
-            value,
-            min(max(low, min(1.0, value)), value),
-            max(min(high, bound), value),
-            sums.samples,
-            sums.hits,
-            sampler.name,
-            False,
-            bound,
-            time.perf_counter() - self.of.begin,
-            self.device if isinstance(sampler, DeviceSampler | DeviceTrawlingSampler) else "cpu",
-            self.seed,
-        )
+    def drawn(self, sampler: Sampler, goal: Goal, first: int = 0) -> Estimate:
+        """Draw samples from number ``first`` on until the goal is met, and return what they say."""
+        sums = run(sampler, goal, first)
+        device = self.device if isinstance(sampler, DeviceSampler | DeviceTrawlingSampler) else "cpu"
+        exposure = sampler.exposure if isinstance(sampler, PatternSampler) else None
+        return self.of.known.told(sums, sampler.name, device, exposure)
 
 
 def _device_for(request: Request, target: Target) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
+from qengine.estimate.prior import ENOUGH_HITS
 from qengine.estimate.result import Sums
 from qengine.estimate.space import Space
 from qengine.estimate.target import SAMPLE, Target
@@ -75,11 +76,19 @@ class PatternSampler(_Samples):
     _store: ExecView
     name: str
     batch: int = 4_096
+    bare: Sums = field(default_factory=Sums)
+    """Of all samples so far, before the tail leaves any out."""
 
     @property
     def soon(self) -> int:
         """Running a tail takes as long as a few hundred samples do."""
         return 16 if self.target.tail is None else 512
+
+    @property
+    def exposure(self) -> float | None:
+        """How often each embedding was sampled so far, whatever the tail makes of it; None where that isn't known."""
+        bare = self.bare.scaled(self.target.search.orbits)
+        return bare.effective_hits / bare.mean if bare.effective_hits >= ENOUGH_HITS else None
 
     def draw(self, first: int, samples: int) -> Sums:
         """Return the sums of samples ``[first, first + samples)``, orbits included.
@@ -99,6 +108,21 @@ class PatternSampler(_Samples):
             n = min(BATCH_ROWS, first + samples - begin)
             total += self._through_tail(self._native(begin, n, rows=True))
         return total.scaled(target.search.orbits)
+
+    def rows(self, first: int, samples: int) -> tuple[Sums, list[Batch], npt.NDArray[np.float64]]:
+        """Return what samples ``[first, first + samples)`` are after the tail, and what each of these rows weighs.
+
+        The sums are of rows, orbits included; those columns are there that the tail emits.
+        """
+        found = self._native(first, samples, rows=True)
+        assert found.rows is not None and found.weights is not None
+        weights = found.weights * self.target.search.orbits
+        batches = list(self._tail(self._batch(found.rows))) if len(found.rows) else []
+        of = [_integers(batch.columns[SAMPLE]) for batch in batches]
+        every = weights[np.concatenate(of)] if of else np.zeros(0)
+        each = np.bincount(np.concatenate(of), every, minlength=len(weights)) if of else np.zeros(0)
+        hits = int(np.count_nonzero(each))
+        return Sums(samples, hits, float(each.sum()), float(np.square(each).sum()), found.sums.work), batches, every
 
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
         guided = self.name == "guided"
@@ -123,6 +147,7 @@ class PatternSampler(_Samples):
                 weight = self.target.weight
                 counts = None if weight is None else _integers(batch.columns[weight])
                 times += np.bincount(rows, counts, minlength=n)
+        self.bare += found.sums
         weights = found.weights * times
         hits = int(np.count_nonzero(weights))
         return Sums(found.sums.samples, hits, float(weights.sum()), float(np.square(weights).sum()), found.sums.work)

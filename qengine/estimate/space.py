@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+import numpy as np
 
 from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates, sketch
@@ -12,13 +14,15 @@ from qengine.estimate.narrowed import narrowed
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.match_plan import LEVEL, PLAN, records
 from qengine.exec.common.operator_cache import PerOperatorCache
-from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.common.resolve import ResolvedSearch, differs, resolve
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
+from qengine.plan.physical import Search
 
-__all__ = ["Builder", "Space", "make_space", "on_host"]
+__all__ = ["Builder", "Space", "make_space", "on_host", "prepared"]
 
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
@@ -34,9 +38,16 @@ _LEAST_READ, _MOST_READ = 1 << 20, 1 << 24
 _LEAST_ENTRIES, _MOST_ENTRIES = 1 << 16, 1 << 22
 _NO_LIMIT = 1 << 62
 
+_LEAST_BUILT_MS = 2.0
+"""Of a smaller budget nothing is left once a candidate graph is sketched."""
+
 _MOST_KEPT = 1 << 16
 """Relationships in lists that are kept for later estimates of the same plan."""
 
+_MOST_HELD = 1 << 17
+"""Bytes of the same of what predicates admit."""
+
+_resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 _prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
 
 _LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
@@ -61,6 +72,20 @@ class Space:
     def plan(self) -> int:
         """Address of the plan that is sampled."""
         return int(self.resolved.plan.ctypes.data) if self.candidates is None else self.candidates.plan
+
+    @property
+    def roots(self) -> int:
+        """How many vertices the first level picks from, before predicates that aren't looked up."""
+        if self.candidates is not None:
+            plan = records(self.candidates.outline(guided=False)[0], PLAN, 1)
+            level = records(int(plan["levels"][0]), LEVEL, 1)[0]
+        else:
+            level = self.resolved.tables[0][0]
+        if level["candidates"]:
+            return int(level["n_candidates"])
+        first, count = level["ranges"].tolist()
+        ranges = self.resolved.tables[2][first : first + count]
+        return int((ranges["end"].astype(np.int64) - ranges["begin"]).sum())
 
     @property
     def guide(self) -> int | None:
@@ -109,14 +134,12 @@ def make_space(
     made before.
     """
     search = target.search
-    resolved = resolve(store, search, masks or Masks(Runtime(store, context)))
-    if resolved is None:
-        return None
-    whole = resolved
-    known = _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+    known = prepared(target, store, context, milliseconds, masks)
     if known is None:
         return None
     resolved, bound = known
+    if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
+        return Space(resolved, None, bound if target.narrows else float("inf"))
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -132,6 +155,27 @@ def make_space(
     if not target.narrows:
         bound = float("inf")
     return Space(resolved, candidates, bound)
+
+
+def prepared(
+    target: Target, store: ExecView, context: ExecutionContext, milliseconds: float | None, masks: Masks | None = None
+) -> tuple[ResolvedSearch, float] | None:
+    """Return what a target's search is resolved to, and a bound of its count; None where there is no embedding.
+
+    Both are kept for later estimates of the same plan, unless that would take much memory.
+    """
+    search = target.search
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(Runtime(store, context))))
+    if whole is None:
+        return None
+    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+
+
+def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSearch | None, bool]:
+    """Return what a search is resolved to; whether to keep that for later estimates of the same plan."""
+    found = resolve(store, search, masks)
+    keep = not differs(search) and (found is None or found.held <= _MOST_HELD)
+    return (replace(found, reusable=True) if keep and found is not None else found), keep
 
 
 def _prepare(

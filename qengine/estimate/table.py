@@ -6,11 +6,13 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.kernel import SampleRange, draw
+from qengine.estimate.norms import relations
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import sound_root, target_of
 from qengine.exec.common.masks import Masks
@@ -22,11 +24,15 @@ from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["EstimateTable", "estimate_all"]
 
 _MOST_VERTICES = 10
 _FIRST_ROUND = 64  # samples of each order, where the time is limited
 _LARGEST_ROUND = 1 << 24
+_LOOKED_UP = 1 << 16  # vertices that a condition leaves, which are counted
 _HARD = 1.08  # times its budget may an estimate take, by what looks at the time
 
 
@@ -66,9 +72,33 @@ class EstimateTable(Mapping[frozenset[str], Estimate]):
         """Return a JSON list of objects: ``nodes``, and the attributes of the estimate."""
         return json.dumps([{"nodes": sorted(nodes), **found.to_dict()} for nodes, found in self._estimates.items()])
 
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each part: ``nodes``, a list of names, and the numbers of its estimate.
+
+        The columns: ``nodes`` (list of string), ``value``, ``low``, ``high``, ``upper_bound`` (double, infinite where
+        nothing bounds it), ``samples``, ``hits`` (int64), ``is_exact`` (bool); small parts first. Engines in other
+        languages take the table through Arrow's C data interface: ``to_arrow().to_reader()._export_to_c`` writes
+        it to an ``ArrowArrayStream``. What knows the PyCapsule interface takes an ``EstimateTable`` as it is.
+        """
+        import pyarrow as pa
+
+        found = list(self._estimates.values())
+        nodes = pa.array([sorted(names) for names in self._estimates], pa.list_(pa.string()))
+        numbers = {name: pa.array([getattr(each, name) for each in found], kind) for name, kind in _columns(pa)}
+        return pa.table({"nodes": nodes, **numbers})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export ``to_arrow`` as a PyCapsule of an ``ArrowArrayStream`` (Arrow's PyCapsule interface)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
         lines = [f"{printable_line(', '.join(sorted(nodes)))}: {found}" for nodes, found in self._estimates.items()]
         return "\n".join(lines)
+
+
+def _columns(pa: Any) -> list[tuple[str, Any]]:
+    real = [(name, pa.float64()) for name in ("value", "low", "high", "upper_bound")]
+    return [*real, ("samples", pa.int64()), ("hits", pa.int64()), ("is_exact", pa.bool_())]
 
 
 def estimate_all(
@@ -95,7 +125,8 @@ def estimate_all(
         By the context's limits.
     """
     begin = time.perf_counter()
-    target = target_of(sound_root(plan, store, Masks(Runtime(store, context))))
+    masks = Masks(Runtime(store, context))
+    target = target_of(sound_root(plan, store, masks))
     if target.tail is not None:
         raise Unsupported(
             "The parts of this pattern can't be estimated: it has conditions that only whole rows satisfy.",
@@ -103,14 +134,13 @@ def estimate_all(
         )
     search = without_order(target.search)
     parts = _connected(links(search))
-    orders = _orders(parts, [level.name for level in search.levels if isinstance(level, VertexLevel)])
+    orders = _orders(parts, _by_candidates(search, store, masks))
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % 2**64
     sums = dict.fromkeys(parts, Sums())
     bounds = dict.fromkeys(parts, float("inf"))
     share = max(1, samples // len(orders))
 
     def sample() -> None:
-        masks = Masks(Runtime(store, context))
         paths = [_Path(reordered(search, order), store, masks) for order in orders]
         for path in paths:
             for nodes, part in path.beginnings:
@@ -216,10 +246,17 @@ def _connected(joined: Mapping[str, set[str]]) -> set[frozenset[str]]:
     return found
 
 
+def _by_candidates(search: Search, store: ExecView, masks: Masks) -> list[str]:
+    """Return the names of a search's vertices, those first that conditions leave fewest of."""
+    sizes, _ = relations(store, search, resolve(store, search, masks), _LOOKED_UP)
+    return [search.levels[place].name for place in sorted(sizes, key=lambda place: sizes[place])]
+
+
 def _orders(parts: set[frozenset[str]], names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return few orders such that each part begins one: the largest part that none begins yet, stripped node by node.
 
-    Of the nodes whose removal leaves a part, one that leaves a part of no order so far is removed first.
+    Of the nodes whose removal leaves a part, one that leaves a part of no order so far is removed first; of these the
+    last of ``names``, so that orders begin with its first ones: samples that begin with few are soon all there are.
     """
     orders: list[tuple[str, ...]] = []
     missing = set(parts)
@@ -230,8 +267,10 @@ def _orders(parts: set[frozenset[str]], names: Sequence[str]) -> list[tuple[str,
         left = part
         while left:
             missing.discard(left)
-            smaller = [name for name in sorted(left, key=names.index) if len(left) == 1 or left - {name} in parts]
-            name = next((each for each in smaller if left - {each} in missing), smaller[-1])
+            smaller = sorted(
+                (name for name in left if len(left) == 1 or left - {name} in parts), key=names.index, reverse=True
+            )
+            name = next((each for each in smaller if left - {each} in missing), smaller[0])
             order.append(name)
             left = left - {name}
         orders.append(tuple(reversed(order)))

@@ -30,6 +30,7 @@ __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
 
 _ENDLESS = 1e9  # seconds: a timeout beyond this is none
 _SHORT_READS = 1 << 22  # numbers that are read before anybody could press Ctrl-C
+_SOON_NS = 20_000_000  # what has no more time than this needs no thread that Ctrl-C can stop
 _ASIDE_ROWS = 1 << 17  # rows that are sorted, grouped or joined in some ten milliseconds
 _ASIDE_SECONDS = 0.02  # between two looks, while somebody else computes
 _LEAST_PLANNING_NS = 100_000_000  # planning may always take so long: a short timeout is met by what executes
@@ -305,12 +306,17 @@ class ExecutionContext:
         function
             Returns a status; polls ``control``, which must be among ``args``.
         reads
-            How many numbers it reads at most, where that is known: Ctrl-C waits for what takes a few milliseconds.
+            How many numbers it reads at most, where that is known: Ctrl-C waits for what takes a few milliseconds,
+            as it does where the execution's time, or that of a block, is nearly over.
         """
-        if reads is not None and reads < _SHORT_READS:
+        if (reads is not None and reads < _SHORT_READS) or self._ends_soon():
             self.raise_for(function(*args))
         else:
             self.raise_for(call(self.control, function, *args))
+
+    def _ends_soon(self) -> bool:
+        deadline: int = self.control.deadline_ns
+        return deadline != 0 and deadline - time.monotonic_ns() < _SOON_NS
 
     def aside(self, compute: Callable[[], Computed], rows: int) -> Computed:
         """Return what a function returns that can't look whether to stop: one call of a library on so many rows.

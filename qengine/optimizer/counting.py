@@ -5,11 +5,12 @@ from __future__ import annotations
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.errors import Unsupported
+from qengine.optimizer.endings import Ending, ending_of
 from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.tail import lower
 from qengine.optimizer.rules import rewritten_both_ways
 from qengine.plan.expr import AggregateCall, Variable
-from qengine.plan.logical import Aggregate, LogicalPlan, Match, Operator, Project, Sort
+from qengine.plan.logical import Aggregate, Distinct, LogicalPlan, Match, Operator, Project
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import rewrite_plan
 from qengine.types import INTEGER
@@ -25,8 +26,8 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
     Unsupported
         If the statement ends with another aggregate, or no executor can run a part of it.
     """
-    root = logical.root
-    counted = rewrite_plan(_counted(root) if isinstance(root, Aggregate) else _rows(root), _searched)
+    _, root = ending_of(logical.root)
+    counted = rewrite_plan(_counted(root) if isinstance(root, Aggregate) else root, _searched)
     aggregate = Aggregate(counted, (), ((_COUNT, AggregateCall("count", (), type=INTEGER)),))
 
     def lowered(root: Operator) -> Operator:
@@ -34,6 +35,27 @@ def plan_count(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
 
     late, early = rewritten_both_ways(aggregate)
     return PhysicalPlan(lowered(early), (_COUNT,), careful=None if early is late else lowered(late))
+
+
+def plan_groups(ending: Ending, below: Operator, catalog: CatalogView) -> tuple[PhysicalPlan, PhysicalPlan]:
+    """Return the plan of the rows whose different ones are counted, below an aggregate, and that of their number.
+
+    ``below``: what the ending's keys are expressions over.
+
+    Raises
+    ------
+    Unsupported
+        If no executor can run a part of it.
+    """
+    assert ending.keys is not None
+    rows = Project(below, ending.keys)
+    count = ((_COUNT, AggregateCall("count", (), type=INTEGER)),)
+    names = Demand(frozenset(name for name, _ in ending.keys))
+    careful, _ = rewritten_both_ways(rewrite_plan(rows, _searched))
+    lowered = lower(rewrite_plan(careful, _as_one_search), names, catalog).root
+    number, _ = rewritten_both_ways(Aggregate(Distinct(rows), (), count))
+    counting = lower(number, Demand(frozenset((_COUNT,))), catalog).root
+    return PhysicalPlan(Aggregate(lowered, (), count), (_COUNT,)), PhysicalPlan(counting, (_COUNT,))
 
 
 def _as_one_search(operator: Operator) -> Operator:
@@ -50,13 +72,6 @@ def _searched(operator: Operator) -> Operator:
         return operator
     graph = operator.graph
     return replace(operator, graph=replace(graph, hints=replace(graph.hints, strategy="search")))
-
-
-def _rows(root: Operator) -> Operator:
-    """Leave out what changes rows or their order, not their number."""
-    while isinstance(root, Project) or (isinstance(root, Sort) and root.limit is None):
-        root = root.input
-    return root
 
 
 def _counted(root: Aggregate) -> Operator:

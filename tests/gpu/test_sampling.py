@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.estimate import DeviceEstimator
 from qengine.estimate.candidates import build
-from qengine.estimate.kernel import count_within, level_work
+from qengine.estimate.kernel import SampleRange, count_slices, level_work
 from qengine.exec.common.resolve import resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.launch import device_run
@@ -51,7 +51,7 @@ def test_many_samples_mean_the_count(method: str) -> None:
     """Four standard errors, for a seed that never changes; so with and without inheritance, streaming and packing."""
     store, _, _, candidates = two_labels()
     context = ExecutionContext(threads=1)
-    truth = count_within(candidates.plan, context, 1 << 40)
+    truth = count_slices(candidates.plan, context, SampleRange(0, 0, 1), 1 << 40).weight
     packed = packed_plan(candidates.resolved(), context)
     assert truth and packed is not None
     costs, guide = ("alley", candidates.guide) if method == "guided" else (method, None)

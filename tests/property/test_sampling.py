@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qengine import _native, storage
 from qengine.estimate.candidates import CandidateGraph, build, sketch
-from qengine.estimate.kernel import METHODS, SampleRange, count_within, draw, level_work, philox, trawl
+from qengine.estimate.kernel import METHODS, SampleRange, count_slices, draw, level_work, philox, trawl
 from qengine.estimate.reference import Alley, Estimator, ReferenceSampler, WanderJoin, expectation
 from qengine.exec.candidates import level_signatures
 from qengine.exec.common.resolve import resolve
@@ -102,14 +102,14 @@ def test_the_candidate_graph_has_the_same_embeddings(store: Any, search: Search,
     assert build(plan, context, candidates.entries - 1, signatures) is None or candidates.entries == 0
     assert not candidates.empty or not truth
     assert candidates.bound >= len(vertices_of(search, truth))
-    assert count_within(candidates.plan, context, 1 << 40) == len(truth)
-    assert count_within(plan.plan.ctypes.data, context, 1 << 40) == len(truth)
+    assert count_slices(candidates.plan, context, SampleRange(0, 0, 1), 1 << 40).weight == len(truth)
+    assert count_slices(plan.plan.ctypes.data, context, SampleRange(0, 0, 1), 1 << 40).weight == len(truth)
     lines = sketch(plan, context, 1 << 20)
     assert lines is not None
     assert sketch(plan, context, lines.entries - 1) is None or lines.entries == 0
     assert not lines.empty or not truth
     assert lines.bound >= len(vertices_of(search, truth))
-    assert count_within(lines.plan, context, 1 << 40) == len(truth)
+    assert count_slices(lines.plan, context, SampleRange(0, 0, 1), 1 << 40).weight == len(truth)
     for method in ("wanderjoin", "alley"):
         for address in (candidates.plan, lines.plan):
             found = draw(address, method, context, SampleRange(1, 0, SAMPLES), depth=len(search.levels), rows=True)
@@ -317,7 +317,7 @@ def test_ten_million_samples_mean_the_count() -> None:
     plan = resolve(store, search, Masks())
     assert plan is not None
     context = ExecutionContext(threads=2)
-    truth = count_within(plan.plan.ctypes.data, context, 1 << 40)
+    truth = count_slices(plan.plan.ctypes.data, context, SampleRange(0, 0, 1), 1 << 40).weight
     assert truth is not None and truth > 1000
     candidates = build(plan, context, 1 << 20)
     assert candidates is not None

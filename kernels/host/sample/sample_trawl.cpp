@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "base/workers.h"
 #include "sample/sample_batch.h"
-#include "search/search_run.h"
+#include "sample/sample_completion.h"
 
 namespace qe {
 
@@ -36,55 +36,6 @@ namespace {
 constexpr int kTries = 3;              // prefixes of one level that take too long before the others go on without trying
 constexpr int64_t kMostShare = 1 << 4;  // one prefix may take that part of a haul's work
 constexpr uint64_t kDealBlock = 1ull << 35;  // of Philox, apart from those of the levels
-
-// Counts completions of the first `depth` levels; one worker a thread.
-class Completion {
- public:
-  Completion(const MatchPlan& plan, int depth, Control* control)
-      : plan_(plan), values_(static_cast<size_t>(depth)), seeds_(static_cast<size_t>(depth)) {
-    plan_.seeds = plan_.enumerated = depth;
-    plan_.mode = kCount;
-    plan_.n_outputs = 0;
-    plan_.breadth_first = 0;
-    levels_.assign(plan.levels, plan.levels + plan.n_levels);
-    for (PlanLevel& level : levels_) level.output = -1;
-    plan_.levels = levels_.data();
-    for (size_t k = 0; k < seeds_.size(); ++k) seeds_[k] = &values_[k];
-    run_ = std::make_unique<SearchRun>(plan_, control, 1, seeds_.data(), 1);
-  }
-
-  // Forgets what earlier counts left behind, so that the next one's work depends on its prefix alone.
-  void forget() { worker_.reset(); }
-
-  // False: it takes more than *work, which becomes what is left of it.
-  bool count(const int64_t* prefix, int64_t* work, uint64_t* found) {
-    std::copy_n(prefix, values_.size(), values_.begin());
-    if (run_->plan().impossible) {
-      *found = 0;
-      return true;
-    }
-    if (worker_ == nullptr) worker_ = std::make_unique<Worker>(*run_);
-    worker_->allow_work(*work);
-    try {
-      *found = worker_->search_row(0);
-      *work = worker_->work_left();
-      return true;
-    } catch (const Halt& halt) {
-      worker_.reset();  // its scratch memory may be in any state
-      if (halt.status != kTrialOver && halt.status != kOverflow) throw;
-      *work = 0;
-      return false;
-    }
-  }
-
- private:
-  MatchPlan plan_;
-  std::vector<PlanLevel> levels_;
-  std::vector<int64_t> values_;
-  std::vector<const int64_t*> seeds_;
-  std::unique_ptr<SearchRun> run_;
-  std::unique_ptr<Worker> worker_;
-};
 
 // Levels before the first edge level: only vertices can be given to a search.
 int leading_vertices(const MatchPlan& plan) {
@@ -182,29 +133,6 @@ Status trawl(const MatchPlan& plan, Control* control, const TrawlTask& task, Sam
   return status != kOk ? status : static_cast<Status>(stop.load());
 }
 
-constexpr int64_t kWorkALook = 1 << 13;  // ids read between two looks whether to stop
-
-// Adds up the completions of each vertex of the first level; false: that takes more than `work`.
-bool count_within(const MatchPlan& plan, Control* control, int64_t work, double* total) {
-  Completion completion(plan, 1, control);
-  const PlanLevel& level = plan.levels[0];
-  const SampleStep step = {sample_bounds(plan, level, nullptr), -1, fixed_places(plan, level), {0, 0}};
-  *total = 0;
-  int64_t look = work;
-  for (uint64_t k = 0; k < step.n; ++k) {
-    if ((work -= static_cast<int64_t>(kBindCost)) < 0) return false;
-    if (work < look) {
-      look = work - kWorkALook;
-      if (const Status status = stopped(control); status != kOk) throw Halt{status};
-    }
-    int64_t root = fixed_place(plan, level, k).vertex;
-    uint64_t found = 0;
-    if (!completion.count(&root, &work, &found)) return false;
-    *total += static_cast<double>(found);
-  }
-  return true;
-}
-
 }  // namespace
 }  // namespace qe
 
@@ -217,21 +145,6 @@ QE_API int32_t qe_trawl_run(const qe::MatchPlan* plan, qe::Control* control, con
   if (!sound) return qe::kInvalid;
   try {
     return qe::trawl(*plan, control, *task, sums);
-  } catch (const std::bad_alloc&) {
-    return qe::kOutOfMemory;
-  }
-}
-
-// Counts the embeddings of a plan without seeds if that takes at most `work` ids read on one thread: *done says whether.
-QE_API int32_t qe_count_within(const qe::MatchPlan* plan, qe::Control* control, int64_t work, double* total,
-                               int32_t* done) {
-  *done = 0;
-  if (plan->seeds != 0 || plan->n_levels == 0 || plan->levels[0].kind != qe::kVertexLevel) return qe::kInvalid;
-  try {
-    *done = qe::count_within(*plan, control, work, total);
-    return qe::kOk;
-  } catch (const qe::Halt& halt) {
-    return halt.status;
   } catch (const std::bad_alloc&) {
     return qe::kOutOfMemory;
   }

@@ -29,7 +29,7 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
-from qengine.plan.expr import Call, Expr, Parameter, Subquery, UserCall
+from qengine.plan.expr import Call, Expr, Literal, Parameter, Subquery, UserCall
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
@@ -40,6 +40,9 @@ _WITHIN = int(SourceFlag.WITHIN)
 
 _HELD = 1 << 20
 """Bytes of marked vertices up to which a resolved search is remembered."""
+
+_CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localtime", "time"})
+"""Functions whose calls with literals are constants."""
 
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 """A cached plan runs again without resolving names."""
@@ -97,7 +100,11 @@ def differs(search: Search) -> bool:
 
 
 def _is_function(part: Expr) -> bool:
-    called = lookup(part.name) if isinstance(part, Call) else None
+    if not isinstance(part, Call):
+        return False
+    if part.name in _CONSTANTS and part.args and all(isinstance(arg, Literal) for arg in part.args):
+        return False
+    called = lookup(part.name)
     return called is not None and called.kind != "operator"
 
 

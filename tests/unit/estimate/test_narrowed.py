@@ -8,7 +8,7 @@ import pytest
 
 from qengine import Graph
 from qengine.estimate import run
-from qengine.estimate.kernel import count_within
+from qengine.estimate.kernel import SampleRange, count_slices
 from qengine.estimate.narrowed import few_relationships
 from qengine.estimate.request import Request
 from qengine.estimate.space import make_space
@@ -59,13 +59,13 @@ def test_lists_of_few_relationships_have_all_embeddings(graph: Graph, pattern: s
     truth = graph.estimate(text, method="exact").value
     store, context = graph._store, ExecutionContext()
     plan = plan_counted(store, text).physical
-    estimation = run._estimation(plan, store, context, Request(), 0.0)
+    estimation = run._estimation(plan, store, context, run._Known(0.0, None, Request()))
     target = estimation.target
     assert target.few
     space = make_space(target, store, context, None, None)
     assert space is not None
     if target.tail is None:
-        assert count_within(space.plan, context, 1 << 40) == truth
+        assert count_slices(space.plan, context, SampleRange(0, 0, 1), 1 << 40).weight == truth
     else:
         found = [graph.estimate(text, method="alley", samples=4_000, seed=seed) for seed in range(3)]
         assert any(each.low <= truth <= each.high for each in found)

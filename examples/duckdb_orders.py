@@ -1,0 +1,305 @@
+"""Order DuckDB's joins by sampled estimates, where columns go together as statistics of single columns can't tell.
+
+Persons know persons, mostly of their own city, and like tags, mostly of their own country; few have most of both.
+Queries of 5 to 12 joins are drawn from a seed; each runs in DuckDB as it orders the joins itself, and in the order that
+the estimates of all connected parts suggest, the time of estimating included: seconds of the processor, on one thread.
+
+Run it from anywhere: python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--verbose]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+import qengine
+from qengine.estimate import EstimateTable
+
+if TYPE_CHECKING:
+    import duckdb
+
+SAMPLES = 2_000
+SECONDS = 5.0  # that a query may take, in either order
+MOST_ROWS = 1e6  # of a query: what counts more rows takes as long in any order
+ENOUGH_HITS = 30
+CITIES, COUNTRIES, TAGS = 500, 20, 2_000
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A relationship of a query: its table, and the variables of its ends."""
+
+    table: str
+    start: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """Edges between variables, of which those of ``conditions`` have one on their own columns."""
+
+    edges: tuple[Edge, ...]
+    conditions: Mapping[str, str]
+
+    @property
+    def joins(self) -> int:
+        """How many tables are joined, less one."""
+        return len(self.edges) + len(self.conditions) - 1
+
+    def label(self, name: str) -> str:
+        """Return a variable's table."""
+        return "Tag" if any(each.table == "likes" and each.end == name for each in self.edges) else "Person"
+
+    def pattern(self) -> str:
+        """Return the query as a pattern."""
+        seen = set[str]()
+
+        def node(name: str) -> str:
+            text = f"({name})" if name in seen else f"({name}:{self.label(name)})"
+            seen.add(name)
+            return text
+
+        edges = ", ".join(f"{node(each.start)}-[:{each.table}]->{node(each.end)}" for each in self.edges)
+        where = " AND ".join(f"{name}.{text}" for name, text in self.conditions.items())
+        return f"MATCH REPEATABLE ELEMENTS {edges} WHERE {where}"
+
+    def sql(self) -> str:
+        """Return the query as DuckDB gets it, to be ordered by itself."""
+        tables = [f'"{each.table}" e{k}' for k, each in enumerate(self.edges)]
+        tables += [f'"{self.label(name)}" {name}' for name in self.conditions]
+        where = [f"{name}.{text}" for name, text in self.conditions.items()]
+        columns: dict[str, list[str]] = {name: [f"{name}.id"] for name in self.conditions}
+        for k, each in enumerate(self.edges):
+            columns.setdefault(each.start, []).append(f'e{k}."start"')
+            columns.setdefault(each.end, []).append(f'e{k}."end"')
+        where += [f"{first} = {other}" for first, *others in columns.values() for other in others]
+        return f"SELECT count(*) FROM {', '.join(tables)} WHERE {' AND '.join(where)}"
+
+
+def tables(persons: int, seed: int = 7) -> dict[str, pa.Table]:
+    """Return the tables ``Person``, ``Tag``, ``knows`` and ``likes``; the latter have ``start`` and ``end``."""
+    rng = np.random.default_rng(seed)
+    ids = np.arange(persons)
+    city = np.minimum(np.sort(rng.zipf(1.3, persons) % CITIES), CITIES - 1)
+    country = city % COUNTRIES
+    rank = rng.permutation(persons)
+
+    def skewed(count: int, size: int, exponent: float) -> np.ndarray:
+        weights = (1.0 + np.arange(count)) ** -exponent
+        return np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(size)).clip(0, count - 1)
+
+    start = rank[skewed(persons, 20 * persons, 0.6)]
+    near = (start + np.rint(rng.laplace(0, 50, len(start)))).astype(np.int64) % persons
+    end = np.where(rng.random(len(start)) < 0.8, near, rank[skewed(persons, len(start), 0.6)])
+    knows = np.unique(start * persons + end)
+    fan = rank[skewed(persons, 8 * persons, 0.5)]
+    liked = np.unique(fan * TAGS + (skewed(TAGS, len(fan), 0.9) + 97 * country[fan]) % TAGS)
+    degree = np.bincount(knows // persons, minlength=persons)
+    return {
+        "Person": pa.table(
+            {
+                "id": ids,
+                "city": city,
+                "country": country,
+                "language": np.where(rng.random(persons) < 0.9, country, rng.integers(0, COUNTRIES, persons)),
+                "active": np.minimum(degree // 10, 30),
+            }
+        ),
+        "Tag": pa.table({"id": np.arange(TAGS), "theme": (np.arange(TAGS) // 97) % COUNTRIES}),
+        "knows": pa.table({"start": knows // persons, "end": knows % persons}),
+        "likes": pa.table({"start": liked // TAGS, "end": liked % TAGS}),
+    }
+
+
+def drawn(graph: qengine.Graph, count: int, seed: int) -> list[Query]:
+    """Return queries: trees of 3 to 8 relationships, some with one more that closes a cycle, and 2 to 5 conditions."""
+    source = random.Random(seed)
+    found: list[Query] = []
+    while len(found) < count:
+        names = ["p0"]
+        edges: list[Edge] = []
+        for k in range(source.randint(3, 8)):
+            here = source.choice([name for name in names if name[0] == "p"])
+            tags = [name for name in names if name[0] == "t"]
+            roll = source.random()
+            if roll < 0.3:
+                there = f"t{k}"
+                edges.append(Edge("likes", here, there))
+            elif roll < 0.4 and tags:
+                there = f"p{k + 1}"
+                edges.append(Edge("likes", there, source.choice(tags)))
+            else:
+                there = f"p{k + 1}"
+                edges.append(Edge("knows", *((here, there) if source.random() < 0.7 else (there, here))))
+            names.append(there)
+        if source.random() < 0.5:
+            persons = [name for name in names if name[0] == "p"]
+            one, other = source.choice(persons), source.choice(persons)
+            if one != other and not any({one, other} == {each.start, each.end} for each in edges):
+                edges.append(Edge("knows", one, other))
+        picked = source.sample(names, min(len(names), source.randint(2, 5)))
+        query = Query(tuple(edges), {name: condition(source, name) for name in picked})
+        if 5 <= query.joins <= 12 and graph.estimate(query.pattern(), budget_ms=50, seed=1).value <= MOST_ROWS:
+            found.append(query)
+    return found
+
+
+def condition(source: random.Random, name: str) -> str:
+    """Return a condition on one column of a person or a tag."""
+    if name[0] == "t":
+        return f"theme = {source.randrange(COUNTRIES)}"
+    return source.choice(
+        (
+            f"city = {source.randrange(40)}",
+            f"country = {source.randrange(COUNTRIES)}",
+            f"language = {source.randrange(COUNTRIES)}",
+            f"active > {source.randint(2, 12)}",
+            f"active = {source.randint(1, 20)}",
+        )
+    )
+
+
+def expected_rows(query: Query, table: EstimateTable) -> dict[frozenset[str], float]:
+    """Return the rows of each part: as estimated, or where samples seldom hit as smaller parts let expect.
+
+    A part's last variable then is taken to depend on one neighbour alone, the one that leaves fewest rows.
+    """
+    neighbours: dict[str, set[str]] = {}
+    for each in query.edges:
+        neighbours.setdefault(each.start, set()).add(each.end)
+        neighbours.setdefault(each.end, set()).add(each.start)
+    rows: dict[frozenset[str], float] = {}
+    for nodes, found in table.items():  # small parts first
+        rows[nodes] = found.value
+        if found.is_exact or found.hits >= ENOUGH_HITS or len(nodes) < 3:
+            continue
+        expected = [
+            rows[nodes - {last}] * rows[frozenset((near, last))] / max(rows[frozenset((near,))], 1.0)
+            for last in nodes
+            if nodes - {last} in rows
+            for near in neighbours[last] & nodes
+        ]
+        share = found.hits / ENOUGH_HITS
+        rows[nodes] = share * found.value + (1 - share) * min(expected)
+    return rows
+
+
+def cheapest_order(rows: Mapping[frozenset[str], float]) -> tuple[str, ...]:
+    """Return the order of variables with the fewest intermediate rows, by dynamic programming over connected parts."""
+    best: dict[frozenset[str], tuple[float, tuple[str, ...]]] = {}
+    for nodes, here in rows.items():
+        smaller = [(best[nodes - {last}], last) for last in sorted(nodes) if nodes - {last} in best]
+        if len(nodes) == 1:
+            best[nodes] = here, tuple(nodes)
+        else:
+            (cost, order), last = min(smaller)
+            best[nodes] = cost + here, (*order, last)
+    return best[max(best, key=len)][1]
+
+
+def ordered_sql(query: Query, order: Sequence[str], rows: Mapping[frozenset[str], float]) -> str:
+    """Return the query with its joins in an order; the side that is expected to be smaller is hashed: the right one."""
+
+    def filtered(name: str) -> str:
+        return f'SELECT id AS {name} FROM "{query.label(name)}" WHERE {query.conditions[name]}'
+
+    left = list(query.edges)
+    bound = {order[0]}
+    text = f"({filtered(order[0])})" if order[0] in query.conditions else ""
+    for place, name in enumerate(order[1:], 1):
+        joined = [each for each in left if {each.start, each.end} <= {*bound, name}]
+        for number, each in enumerate(joined):
+            edge = f'SELECT "start" AS {each.start}, "end" AS {each.end} FROM "{each.table}"'
+            if number == 0 and name in query.conditions:
+                edge += f" WHERE {name} IN ({filtered(name)})"
+            shared = {each.start, each.end} & (bound | ({name} if number else set()))
+            if not text:
+                text = f"({edge})"
+                continue
+            using = f"USING ({', '.join(sorted(shared))})"
+            other = f"({edge})"
+            many = rows[frozenset(order[:place])] > SIZES[each.table]
+            text = f"(SELECT * FROM {text if many else other} JOIN {other if many else text} {using})"
+        left = [each for each in left if each not in joined]
+        bound.add(name)
+    return f"SELECT count(*) FROM {text}"
+
+
+SIZES: dict[str, int] = {}
+
+
+def timed(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[float, int | None]:
+    """Return the seconds of the processor that a query takes, and its count; None where it was stopped."""
+    import duckdb
+
+    stop = threading.Timer(SECONDS, connection.interrupt)
+    stop.start()
+    begin = time.process_time()
+    try:
+        row = connection.execute(text).fetchone()
+    except duckdb.InterruptException:
+        row = None
+    finally:
+        stop.cancel()
+    return time.process_time() - begin, None if row is None else int(row[0])
+
+
+def main() -> None:
+    """Print what the queries take in both orders."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--queries", type=int, default=4)
+    parser.add_argument("--persons", type=int, default=5_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    if not find_spec("duckdb"):
+        print("This needs DuckDB: pip install duckdb")
+        return
+    import duckdb
+
+    made = tables(options.persons)
+    SIZES.update({name: len(table) for name, table in made.items()})
+    ends = {"knows": ("Person", "Person"), "likes": ("Person", "Tag")}
+    graph = qengine.Graph.from_arrow(
+        {name: made[name] for name in ("Person", "Tag")},
+        [(name, *between, made[name]) for name, between in ends.items()],
+    )
+    own, given = duckdb.connect(), duckdb.connect()
+    for connection in (own, given):
+        connection.execute("SET threads = 1")
+        for name, table in made.items():
+            connection.register("made", table)
+            connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM made')
+            connection.unregister("made")
+    given.execute("SET disabled_optimizers = 'join_order,build_side_probe_side,compressed_materialization'")
+    found: list[tuple[float, float, float]] = []
+    for query in drawn(graph, options.queries, options.seed):
+        theirs, count = timed(own, query.sql())
+        begin = time.process_time()
+        rows = expected_rows(query, graph.estimate_all(query.pattern(), samples=SAMPLES, seed=1, threads=1))
+        text = ordered_sql(query, cheapest_order(rows), rows)
+        estimating = time.process_time() - begin
+        ours, same = timed(given, text)
+        if None not in (count, same) and count != same:
+            raise AssertionError(f"{count} and {same}: {query.pattern()}\n{text}")
+        if options.verbose:
+            times = f"{1e3 * theirs:9.1f} ms, {1e3 * estimating:6.1f} + {1e3 * ours:9.1f}"
+            print(f"{query.joins:3} joins {count!s:>14} {times}", flush=True)
+        found.append((theirs, estimating + ours, estimating))
+    theirs, ours, estimating = (sum(column) for column in zip(*found, strict=True))
+    worst = max(mine / other for other, mine, _ in found)
+    print(f"{len(found)} queries: {theirs:.2f} s in DuckDB's own orders, {ours:.2f} s in ours")
+    print(f"{estimating:.2f} s of these is estimating; {ours / theirs:.2f} times in all, the worst {worst:.2f} times")
+
+
+if __name__ == "__main__":
+    main()
