@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -20,10 +21,11 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, Variable
+from qengine.plan.traverse import free_variables
 from qengine.storage.arrays import Array
+from qengine.write import effects
 from qengine.write.batch_steps import BatchSteps, Held
 from qengine.write.column_values import Unbatched
-from qengine.write.effects import are_apart, effects_of
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column, Plain, Rows, Table, column_of
 
@@ -78,7 +80,7 @@ class Bodies:
         parts: list[_Part] = []
         plan: op.Operator = step.plan
         while not isinstance(plan, op.Argument):
-            run = None if step.optional else self._operator(plan, steps)
+            run = None if step.optional or _renames(plan, step.outer) else self._operator(plan, steps)
             if run is None:
                 return None
             runs.insert(0, run)
@@ -104,13 +106,11 @@ class Bodies:
 
     def _attempted(self, parts: Sequence[_Part | Expr], run: Body) -> Body:
         """Return what runs a body, if its parts are apart, and takes back what it has done where that fails."""
-        known: dict[frozenset[str], bool] = {}
 
         def attempt(table: Table) -> Table:
             plain = frozenset(name for name, column in table.columns.items() if _is_plain(column))
-            if plain not in known:
-                known[plain] = are_apart([effects_of(each, plain) for each in parts])
-            if not known[plain]:
+            given = effects.Given(plain, partial(self._keys, table))
+            if not effects.are_apart([effects.effects_of(each, given) for each in parts]):
                 raise Unbatched
             overlay = self._overlay
             mark, changes = overlay.mark(), replace(overlay.changes)
@@ -124,6 +124,15 @@ class Bodies:
                 raise Unbatched from None
 
         return attempt
+
+    def _keys(self, table: Table, expr: Expr) -> frozenset[str] | None:
+        """Return the keys of the maps that an expression gives, None where it can't be told before."""
+        if not free_variables(expr) <= table.columns.keys():
+            return None
+        try:
+            return frozenset(self._batches.values.maps(self._batches.values.of(expr, table)))
+        except Unbatched:
+            return None
 
     # ------------------------------------------------------------ operators
 
@@ -177,6 +186,20 @@ def _as_tables(run: Callable[[Given], Given]) -> Body:
         return found if isinstance(found, Table) else Table.of(found)
 
     return whole
+
+
+def _renames(plan: op.Operator, names: Iterable[str]) -> bool:
+    """Tell whether an operator gives other columns the names of those of the outer row."""
+    match plan:
+        case op.Unwind(name=name):
+            return name in names
+        case op.Project(items=items):
+            return any(name in names and not _is_named(expr, name) for name, expr in items)
+    return False
+
+
+def _is_named(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Variable) and expr.name == name
 
 
 def _places_of_true(values: Iterable[Any]) -> Array:
