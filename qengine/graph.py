@@ -234,7 +234,13 @@ class Graph(Importing, Registering, Appending):
 
     @classmethod
     def open(
-        cls, path: Source, *, durability: Durability = "full", read_only: bool = False, verify: Verify = "lazy"
+        cls,
+        path: Source,
+        *,
+        durability: Durability = "full",
+        read_only: bool = False,
+        verify: Verify = "lazy",
+        create: bool = False,
     ) -> Graph:
         """Open a saved graph, to read and to change it: its files are mapped, not read.
 
@@ -260,18 +266,21 @@ class Graph(Importing, Registering, Appending):
         verify
             "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
             it.
+        create
+            Where there is no folder, or an empty one, save an empty graph there first. Otherwise that is an error, so
+            that a wrong path isn't taken for an empty graph.
 
         Raises
         ------
         StorageError
-            If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it. From the
-            first statement that changes the graph: if another process writes to the folder, or it can't be written.
-            From any such statement: if the disk refuses; then nothing was changed, and the graph is only read from
-            then on. Open it again to go on.
+            If there is none (with ``create``: but something else), one of its files is damaged, cut off or missing, or
+            a newer version wrote it. From the first statement that changes the graph: if another process writes to the
+            folder, or it can't be written. From any such statement: if the disk refuses; then nothing was changed, and
+            the graph is only read from then on. Open it again to go on.
         """
         from qengine.write.open_folder import open_folder
 
-        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify))
+        return cls._opened(*open_folder(path, durability, read_only=read_only, verify=verify, create=create))
 
     @classmethod
     def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:
