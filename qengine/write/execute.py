@@ -28,6 +28,7 @@ from qengine.write.base_columns import are_gone, incident
 from qengine.write.bodies import Body
 from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
+from qengine.write.key_lookup import few_rows
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
@@ -337,8 +338,12 @@ class _Compiler(Compiler):
         # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
         source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
         names = frozenset(each.name for each in ahead.values())
+        walks = self._parts is not None and self._context.profile is None
+        few = few_rows(self._live, self._env, operator.input) if walks else None
 
         def rows(outer: Row) -> Given:
+            if few is not None and (found := few()) is not None:
+                return run(found)
             given: Table | None = None
             if together is not None:
                 try:
@@ -347,8 +352,8 @@ class _Compiler(Compiler):
                     given = None
             if given is None:
                 return run(self._held.gathered(source(outer)))
-            found = run(self._held.together(given))
-            return _without(found, names) if names else found
+            result = run(self._held.together(given))
+            return _without(result, names) if names else result
 
         return rows
 
