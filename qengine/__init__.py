@@ -100,9 +100,13 @@ def open(
     durability: Literal["full", "batched", "none"] = "full",
     read_only: bool = False,
     verify: Literal["lazy", "full", "never"] = "lazy",
+    create: bool = False,
 ) -> Graph:
-    """Open a saved graph, to read and to change it: its files are mapped, not read; see ``Graph.open``."""
-    return Graph.open(path, durability=durability, read_only=read_only, verify=verify)
+    """Open a saved graph, to read and to change it: its files are mapped, not read; see ``Graph.open``.
+
+    ``create``: where there is no folder, or an empty one, begin with an empty graph.
+    """
+    return Graph.open(path, durability=durability, read_only=read_only, verify=verify, create=create)
 
 
 def example(name: str = "world") -> Graph:

@@ -236,7 +236,13 @@ class Graph(Importing, Registering, Appending):
 
     @classmethod
     def open(
-        cls, path: Place, *, durability: Durability = "full", read_only: bool = False, verify: Verify = "lazy"
+        cls,
+        path: Place,
+        *,
+        durability: Durability = "full",
+        read_only: bool = False,
+        verify: Verify = "lazy",
+        create: bool = False,
     ) -> Graph:
         """Open a saved graph, to read and to change it: its files are mapped, not read.
 
@@ -265,22 +271,26 @@ class Graph(Importing, Registering, Appending):
             "full" checks everything now. With "lazy" a damaged array raises ``StorageError`` from the query that needs
             it first, which reads all of it. "never" takes the files as they are, so that a query reads no more of them
             than it needs: for folders that nobody else writes to. What is damaged then gives wrong results or a crash.
+        create
+            Where there is no folder, or an empty one, save an empty graph there first. Otherwise that is an error, so
+            that a wrong path isn't taken for an empty graph. Not for addresses: what is there is downloaded.
 
         Raises
         ------
         StorageError
-            If there is none, one of its files is damaged, cut off or missing, or a newer version wrote it. From the
-            first statement that changes the graph: if another process writes to the folder, or it can't be written.
-            From any such statement: if the disk refuses; then nothing was changed, and the graph is only read from
-            then on. Open it again to go on.
+            If there is none (with ``create``: but something else), one of its files is damaged, cut off or missing, or
+            a newer version wrote it. From the first statement that changes the graph: if another process writes to the
+            folder, or it can't be written. From any such statement: if the disk refuses; then nothing was changed, and
+            the graph is only read from then on. Open it again to go on.
         """
         from qengine.write.open_folder import open_folder
 
         if (place := place_of(path)) is not None:
             from qengine.remote.graphs import downloaded
 
-            path, read_only = downloaded(place), True
-        return cls._opened(*open_folder(cast(Source, path), durability, read_only=read_only, verify=verify))
+            path, read_only, create = downloaded(place), True, False
+        found = open_folder(cast(Source, path), durability, read_only=read_only, verify=verify, create=create)
+        return cls._opened(*found)
 
     @classmethod
     def _opened(cls, store: GraphStore, commits: Sequence[Commit], folder: OpenFolder) -> Graph:

@@ -9,7 +9,7 @@ error is then the one that all see.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -163,8 +163,8 @@ class _ReadGraph(WalkedVersion[Readable]):
             self.spend()
             yield number
 
-    def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
-        found = super()._with_value(key, value)
+    def with_value(self, key: str, value: int | str) -> list[int] | None:
+        found = super().with_value(key, value)
         for _ in found or ():
             self.spend()
         return found

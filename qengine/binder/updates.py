@@ -116,14 +116,13 @@ class Updates:
         pending: list[NewElement] = []
         names: set[str] = set()
         for element in pattern.elements:  # what reads an element of the same clause is made a step later
-            if element.properties is not None and free_variables(element.properties) & names:
+            if any(free_variables(each) & names for each in _read_by(element)):
                 self.steps.append(Create(tuple(pending)))
                 pending, names = [], set()
             pending.append(element)
             names.add(element.name)
         if pending:
             self.steps.append(Create(tuple(pending)))
-        self.steps += pattern.labels
         self._name_paths(pattern)
 
     def _merge(self, clause: ast.MergeClause) -> None:
@@ -131,7 +130,6 @@ class Updates:
         pattern.add(clause.pattern)
         on_create, on_match = (tuple(self._items(items)) for items in (clause.on_create, clause.on_match))
         elements = tuple(pattern.elements)
-        on_create = (*pattern.labels, *on_create)
         self.steps.append(Merge(pattern.graph(clause.span), elements, on_create, on_match, clause.span))
         self._name_paths(pattern)
 
@@ -242,7 +240,7 @@ class _End:
 class _Pattern:
     """The elements that one CREATE or MERGE makes; ``nodes``, ``edges``: what a MERGE looks for.
 
-    ``labels``: steps that give new nodes the labels which expressions name; ``conditions``: that elements have such.
+    ``conditions``: that elements have the labels and types which expressions name.
     """
 
     updates: Updates
@@ -251,7 +249,6 @@ class _Pattern:
     paths: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     nodes: dict[str, PatternNode] = field(default_factory=dict)
     edges: list[PatternRelationship] = field(default_factory=list)
-    labels: list[SetLabels] = field(default_factory=list)
     conditions: list[Expr] = field(default_factory=list)
 
     def add(self, path: ast.PathPattern) -> None:
@@ -297,9 +294,8 @@ class _Pattern:
         labels = _label_names(element.labels) if element.labels is not None else ()
         if dynamic:
             node = Variable(name, type=NODE)
-            self.labels.append(SetLabels(node, (), False, element.span, dynamic))
             self.conditions += (Call("$all", (node, each), type=BOOLEAN, span=element.span) for each in dynamic)
-        self.elements.append(NewNode(name, labels, properties, element.span))
+        self.elements.append(NewNode(name, labels, properties, element.span, dynamic))
         self.nodes[name] = PatternNode(name, _condition(labels))
         return name
 
@@ -384,6 +380,12 @@ class _Pattern:
                 edges[element.name] = replace(edges[element.name], predicates=tuple(own))
         late.sort(key=condition_can_fail)
         return QueryGraph(tuple(self.nodes.values()), tuple(edges.values()), predicates=tuple(late), span=span)
+
+
+def _read_by(element: NewElement) -> Iterator[Expr]:
+    """Give the expressions that are evaluated to make an element."""
+    named = element.dynamic if isinstance(element, NewNode) else (element.dynamic,)
+    yield from (each for each in (element.properties, *named) if each is not None)
 
 
 def _condition(labels: tuple[str, ...]) -> LabelExpr | None:

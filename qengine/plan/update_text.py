@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from qengine.plan.expr import Expr
 from qengine.plan.expr_text import ExprText, name_text
 from qengine.plan.logical import Match, Step, Unit
 from qengine.plan.rule_text import rule_statement
@@ -41,8 +42,7 @@ def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
         case RemoveProperty(subject=subject, key=key):
             text = f"Remove {expr.postfix(subject)}.{name_text(key)}"
         case SetLabels(subject=subject, labels=labels, remove=remove, dynamic=dynamic):
-            names = "".join([*(f":{name_text(name)}" for name in labels), *(f":$({expr(each)})" for each in dynamic)])
-            text = f"{'Remove' if remove else 'Set'} {expr.postfix(subject)}{names}"
+            text = f"{'Remove' if remove else 'Set'} {expr.postfix(subject)}{_labels(labels, dynamic, expr)}"
         case Delete(subjects=subjects, detach=detach):
             text = f"{'DetachDelete' if detach else 'Delete'} {expr.joined(subjects)}"
         case ForEach(name=name, items=items):
@@ -64,13 +64,17 @@ def _elements(elements: Iterable[NewElement], expr: ExprText) -> str:
     shown = []
     for each in elements:
         if isinstance(each, NewNode):
-            labels = "".join(f":{name_text(name)}" for name in each.labels)
+            labels = _labels(each.labels, each.dynamic, expr)
             shown.append(f"({name_text(each.name)}{labels}{_properties(each, expr)})")
         else:
             kind = f"$({expr(each.dynamic)})" if each.dynamic is not None else name_text(each.type)
             inside = f"{name_text(each.name)}:{kind}{_properties(each, expr)}"
             shown.append(f"({name_text(each.start)})-[{inside}]->({name_text(each.end)})")
     return ", ".join(shown)
+
+
+def _labels(labels: Iterable[str], dynamic: Iterable[Expr], expr: ExprText) -> str:
+    return "".join([*(f":{name_text(name)}" for name in labels), *(f":$({expr(each)})" for each in dynamic)])
 
 
 def _properties(element: NewElement, expr: ExprText) -> str:

@@ -38,14 +38,18 @@ __all__ = [
 ]
 
 
-@node("properties")
+@node("properties", "dynamic")
 class NewNode:
-    """A node to make, as column ``name``; ``properties``: a map, a node or relationship to copy them of, or None."""
+    """A node to make, as column ``name``; ``properties``: a map, a node or relationship to copy them of, or None.
+
+    ``dynamic``: what gives the names of more labels.
+    """
 
     name: str
     labels: tuple[str, ...]
     properties: Expr | None
     span: Span | None = None
+    dynamic: tuple[Expr, ...] = ()
 
 
 @node("properties", "dynamic")

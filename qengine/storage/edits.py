@@ -21,6 +21,7 @@ __all__ = ["NOTHING", "Edit", "Order", "Pieces", "among", "ascending", "taken"]
 NOTHING = -1
 """The source of an element that has none."""
 _PIECE = 64  # a column is put together from slices where these have at least so many rows on average
+_DEEPEST = 16  # lists of numbers that were never read, one made of the other
 _NUMBER_PIECE = 16  # numbers are kept in pieces of at least so many on average
 
 
@@ -240,13 +241,18 @@ class Order:
 
     def numbers(self, before: Run, fresh: Array) -> Run:
         """Return the numbers of the elements, given those before, and those of new ones (int64)."""
+        depth = 0
+        if isinstance(before, NumberList):
+            if before.depth >= _DEEPEST:
+                _ = before.array  # those before it are let go
+            depth = before.depth
 
         def read() -> Array:
             whole = np.concatenate((before.of(np.arange(self.before, dtype=np.int64)), fresh))
             found: Array = whole[self.sources]
             return found
 
-        return NumberList(read, self.count)
+        return NumberList(read, self.count, depth + 1)
 
 
 def ascending(places: Array) -> Array:

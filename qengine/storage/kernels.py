@@ -468,7 +468,8 @@ class Checksum:
 
 def checksum(data: bytes) -> int:
     """Return the checksum of some bytes that ``Checksum`` computes; for many small ones."""
-    return int(_library().qe_checksum(_Lanes(), data, len(data), len(data)))
+    size = len(data)
+    return _library().qe_checksum(_Lanes(), data, size, size)  # type: ignore[no-any-return]
 
 
 _LISTS = (np.uint32, np.uint64, np.uint32)

@@ -56,19 +56,34 @@ class NumberList:
     Parameters
     ----------
     read
-        Returns them: int64, all different, none negative. It is called once, when they are first needed.
+        Returns them: int64, all different, none negative. It is called when they are first needed, and then let go,
+        with what it holds.
     count
         How many there are.
+    depth
+        So many lists before this one are needed to read it.
     """
 
-    def __init__(self, read: Callable[[], Array], count: int) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[], Array], count: int, depth: int = 0) -> None:
+        self._read: Callable[[], Array] | None = read
+        self._depth = depth
         self.count = count
+
+    @property
+    def depth(self) -> int:
+        """How many lists before this one are still to be read, and held, for it."""
+        return 0 if self._read is None else self._depth
 
     @cached_property
     def array(self) -> Array:
         """int64: the numbers by place."""
-        return self._read()
+        read = self._read
+        if read is None:  # another thread was quicker
+            found: Array = self.__dict__["array"]
+            return found
+        found = self.__dict__["array"] = read()
+        self._read = None
+        return found
 
     @property
     def nbytes(self) -> int:

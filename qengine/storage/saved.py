@@ -42,6 +42,7 @@ __all__ = [
     "open_version",
     "renew_first_format",
     "save",
+    "save_new",
     "save_version",
     "saved_version",
 ]
@@ -65,7 +66,7 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
     with _saving(directory):
         if directory.exists() and not directory.is_dir():
             raise StorageError(f"{directory}: there is something else there", hint="Choose a new or empty directory.")
-        directory.mkdir(parents=True, exist_ok=True)
+        _make(directory, DISK)
         with directory_opened(directory, lock=True) as handle:
             lock = WriterLock(directory, handle) if os.path.lexists(directory / WRITER) else None
             try:
@@ -73,6 +74,34 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
             finally:
                 if lock is not None:
                     lock.release()
+
+
+def save_new(store: GraphStore, path: Path, disk: Disk) -> None:
+    """Save a graph in a folder that isn't there, or that is empty; one that is saved there already is left as it is.
+
+    Raises
+    ------
+    StorageError
+        As ``save``.
+    """
+    with _saving(path):
+        if path.exists() and not path.is_dir():
+            raise StorageError(f"{path}: there is something else there", hint="Choose a new or empty directory.")
+        _make(path, disk)
+        with directory_opened(path, lock=True) as handle:
+            if not os.path.lexists(path / MANIFEST):  # no other process was faster
+                _save(store, path, handle, disk)
+
+
+def _make(path: Path, disk: Disk) -> None:
+    """Make a folder and those above it, where they aren't there, so that a crash of the machine leaves them."""
+    if path.is_dir():
+        return
+    _make(path.parent, disk)
+    with directory_opened(path.parent) as handle:
+        with contextlib.suppress(FileExistsError):
+            disk.make_folder(path.name, handle)
+        disk.sync_folder(handle)
 
 
 def save_version(store: GraphStore, path: Path, disk: Disk, publishing: Publishing) -> None:
@@ -311,7 +340,7 @@ def _check_whole(files: Mapping[str, BlockFile], facts: Mapping[str, Mapping[str
 
 def _nothing_saved(directory: Path) -> StorageError:
     """Return the error that there is no graph, with how to load what is there."""
-    hint = "Save one with Graph.save, or load files with Graph.from_…."
+    hint = "Save one with Graph.save, load files with Graph.from_…, or begin one with qengine.open(path, create=True)."
     for kind in ("csv", "parquet"):
         if next(directory.glob(f"nodes_*.{kind}"), None) is not None:
             hint = f"Load its files with Graph.from_{kind}."

@@ -34,33 +34,39 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
     """
     found: dict[int, Ahead] = {}
     changed: set[str] = set()
-    often = Counter(id(expr) for step in steps for _, expr in _settings(step))
+    often = Counter(id(expr) for step in steps for _, expr in _values(step))
     for step in steps:
-        settings = dict(_settings(step))
+        values = tuple(_values(step))
+        settings = {key for key, _ in values if key}
+        replaces = isinstance(step, up.SetProperties) and step.replace
         subject = step.subject.name if isinstance(step, up.SetProperty | up.SetProperties) and settings else ""  # type: ignore[attr-defined]
-        for expr in settings.values():
+        for _, expr in values:
             reads = _reads(expr)
             if reads is None or often[id(expr)] > 1 or any(key in changed for _, key in reads):
                 continue
-            own = [name for name, key in reads if key in settings]
+            own = [name for name, key in reads if key in settings or replaces]
             if reads and all(name == subject for name in own):
                 found[id(expr)] = Ahead(f"value {len(found)}", expr, apart=bool(own))
         if isinstance(step, up.RemoveProperty):
             changed.add(step.key)
-        elif settings:
+        elif settings and not replaces:
             changed.update(settings)
         elif not isinstance(step, up.SetLabels):
             break
     return found
 
 
-def _settings(step: up.Step) -> Iterator[tuple[str, Expr]]:
-    """Give the properties that a step sets, where its text has them one by one."""
+def _values(step: up.Step) -> Iterator[tuple[str, Expr]]:
+    """Give what a step evaluates; what its text sets properties to with their keys, else without."""
     match step:
         case up.SetProperty(subject=Variable(), key=key, value=value):
             yield key, value
-        case up.SetProperties(subject=Variable(), value=MapOf(entries=entries), replace=False):
+        case up.SetProperties(subject=Variable(), value=MapOf(entries=entries)):
             yield from entries
+        case up.SetLabels(subject=Variable(), dynamic=dynamic):
+            yield from (("", each) for each in dynamic)
+        case up.ForEach(items=items):
+            yield "", items
 
 
 def _reads(expr: Expr) -> list[tuple[str, str]] | None:

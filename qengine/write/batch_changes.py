@@ -95,8 +95,10 @@ class BatchChanges:
 
     # ------------------------------------------------------------ properties
 
-    def set(self, found: Divided, columns: Mapping[str, Values]) -> bool:
+    def set(self, found: Divided, columns: Mapping[str, Values], *, replace: bool = False) -> bool:
         """Set properties of the elements that are patched, of which the last row counts; tell whether it could be done.
+
+        ``replace``: all others go.
 
         It can't where a property goes of an element that comes twice, since counts depend on what rows before did.
         """
@@ -119,8 +121,19 @@ class BatchChanges:
                 had = has_value(self._overlay, gone, key, nodes=found.nodes)
                 count -= len(gone) - int(np.count_nonzero(had))
             arrays[key] = _taken(array, rows)
+        if replace:
+            for key in self._keys(nodes=found.nodes) - columns.keys():
+                going = int(np.count_nonzero(has_value(self._overlay, found.numbers, key, nodes=found.nodes)))
+                if going:
+                    arrays[key], count = pa.nulls(len(found.numbers)), count + going
         self._patch(found, Patch(found.numbers, arrays), properties_set=count)
         return True
+
+    def _keys(self, *, nodes: bool) -> frozenset[str]:
+        """Return the properties that elements which aren't apart may have."""
+        overlay = self._overlay
+        above = (overlay.node_patches if nodes else overlay.relationship_patches).keys
+        return above.union(overlay.base.store.property_keys("node" if nodes else "relationship"))
 
     def remove(self, found: Divided, key: str) -> None:
         """Take a property away from the elements that are patched."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from qengine.errors import Span
 from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.environment import Environment
-from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, failing_at
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at
 from qengine.plan import logical as op
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, Literal, MapOf, Parameter, Variable
@@ -27,7 +27,7 @@ from qengine.storage.arrays import Array
 from qengine.write.ahead import Ahead
 from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged
-from qengine.write.column_values import ColumnValues, Unbatched, stored
+from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
 from qengine.write.key_lookup import distinct_keys, keyed_nodes, nodes_by_keys, relationships_between
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
@@ -37,6 +37,9 @@ __all__ = ["BatchSteps", "ByRow", "Held"]
 
 _Run = Callable[[Table], Table]
 _Entity = NodeHandle | RelationshipHandle
+_Setting = tuple[Array | None, Mapping[str, Values]]  # rows (None: all), and what is set of them
+_ByRow = Callable[..., Any]
+_Named = list[tuple[tuple[str, ...], Array | None]]  # rows (None: all) of the same labels, or type
 _AT_ONCE = 4096  # elements that are read together
 _PLAIN = frozenset((bool, int, float, str, type(None)))  # values of which a column is repeated as an array
 _SHARE = 4  # a block's column is made anew where at least one of so many of its nodes changes
@@ -53,11 +56,15 @@ class Held(Protocol):
 
 
 class ByRow:
-    """What is done row by row. ``assign``: sets properties of one element; ``all``: compiles steps."""
+    """What is done row by row.
+
+    ``assign``: sets properties of one element (entity, values, ``replace``: in place of all that it has); ``all``:
+    compiles steps.
+    """
 
     def __init__(
         self,
-        assign: Callable[[_Entity, Mapping[str, Any]], None],
+        assign: Callable[..., None],
         all: Callable[[Iterable[up.Step]], Callable[..., Any]],
     ) -> None:
         self.assign = assign
@@ -87,7 +94,8 @@ class BatchSteps:
         self._graph = graph
         self._check, self._look = held.check, held.look
         self._by_row = by_row
-        self._values = ColumnValues(environment, held.check)
+        #: What evaluates expressions.
+        self.values = ColumnValues(environment, held.check)
         self._changes = BatchChanges(graph, held.check, held.look)
         #: Values that rows may have, by ``id`` of their expressions.
         self.ahead: dict[int, Ahead] = {}
@@ -111,7 +119,7 @@ class BatchSteps:
         Unbatched
             Where it unwinds what isn't a list.
         """
-        (items,) = self._values.of(operator.expr, Table(1, {}))
+        (items,) = self.values.of(operator.expr, Table(1, {}))
         if type(items) is not list:
             raise Unbatched
         return Table(len(items), {operator.name: items})
@@ -124,7 +132,7 @@ class BatchSteps:
 
         def run(table: Table) -> Table:
             for node in nodes:
-                keys = {key: self._values.of(value, table) for key, value in node.keys}
+                keys = {key: self.values.of(value, table) for key, value in node.keys}
                 rows, numbers = nodes_by_keys(self._overlay, node.labels, keys, self._graph.context)
                 table = table.take(rows).with_column(node.name, Elements(numbers, NodeHandle))
             return table
@@ -135,11 +143,9 @@ class BatchSteps:
 
     @step.register
     def _(self, step: up.Create) -> _Run | None:
-        if any(isinstance(each, up.NewRelationship) and each.dynamic is not None for each in step.elements):
-            return None
-
         def run(table: Table) -> Table:
-            properties = [self._values.properties(each.properties, table, each.span) for each in step.elements]
+            properties = [self.values.properties(each.properties, table, each.span) for each in step.elements]
+            named = [self._named(each, table) for each in step.elements]
             new: set[str] = set()
             for each in step.elements:
                 if isinstance(each, up.NewRelationship):
@@ -147,24 +153,47 @@ class BatchSteps:
                         self._ends(table, end)
                 else:
                     new.add(each.name)
-            for each, columns in zip(step.elements, properties, strict=True):
+            for each, columns, names in zip(step.elements, properties, named, strict=True):
                 self._check()
-                table = table.with_column(each.name, self._made(each, table, columns))
+                table = table.with_column(each.name, self._made(each, table, columns, names))
             return table
 
         return run
 
-    def _made(self, element: up.NewElement, table: Table, columns: Mapping[str, list[Any]]) -> Elements:
-        """Make an element for each row."""
+    def _named(self, element: up.NewElement, table: Table) -> _Named:
+        """Return the labels of the nodes to make, or the type of the relationships, with the rows that have them."""
+        if isinstance(element, up.NewNode):
+            dynamic, fixed = element.dynamic, element.labels
+        else:
+            dynamic, fixed = (() if element.dynamic is None else (element.dynamic,)), (element.type,)
+        if not dynamic or not len(table):
+            return [(tuple(dict.fromkeys(fixed)), None)]
+        found = rows_by_names([self.values.of(each, table) for each in dynamic])
+        if isinstance(element, up.NewNode):
+            return [(tuple(dict.fromkeys((*fixed, *names))), rows) for names, rows in found]
+        if any(len(names) != 1 for names, _ in found):
+            raise Unbatched
+        return [*found]
+
+    def _made(
+        self, element: up.NewElement, table: Table, columns: Mapping[str, list[Any]], named: _Named | None = None
+    ) -> Elements:
+        """Make an element for each row; ``named``: as of ``_named``, where they aren't the same for all."""
         count = len(table)
         self._look(count)
-        if isinstance(element, up.NewNode):
-            labels = tuple(dict.fromkeys(element.labels))
-            first = self._overlay.create_nodes(labels, count, columns) if count else 0
-            return Elements(np.arange(first, first + count, dtype=np.int64), NodeHandle)
-        starts, ends = (self._ends(table, end) for end in (element.start, element.end))
-        first = self._overlay.create_relationships(element.type, starts, ends, columns) if count else 0
-        return Elements(np.arange(first, first + count, dtype=np.int64), RelationshipHandle)
+        numbers = np.empty(count, np.int64)
+        is_node = isinstance(element, up.NewNode)
+        ends = [] if isinstance(element, up.NewNode) else [self._ends(table, e) for e in (element.start, element.end)]
+        for names, rows in (self._named(element, table) if named is None else named) if count else ():
+            own = columns if rows is None else _given_columns(columns, rows)
+            size = count if rows is None else len(rows)
+            if is_node:
+                first = self._overlay.create_nodes(names, size, own)
+            else:
+                starts, stops = ends if rows is None else (each[rows] for each in ends)
+                first = self._overlay.create_relationships(names[0], starts, stops, own)
+            numbers[slice(None) if rows is None else rows] = np.arange(first, first + size)
+        return Elements(numbers, NodeHandle if is_node else RelationshipHandle)
 
     def _ends(self, table: Table, name: str) -> Array:
         """Return the numbers of the nodes that relationships begin or end at; all of them are there."""
@@ -189,7 +218,7 @@ class BatchSteps:
             columns = self._columns((*pattern.keys.items(), *pattern.created), creating, element.span)
             if pattern.reads_own:
                 for _, value in pattern.matched:
-                    self._values.check_reads(value, matching, element.name)
+                    self.values.check_reads(value, matching, element.name)
                 settings = {}
             else:
                 settings = self._columns(pattern.matched, matching, element.span)
@@ -221,11 +250,11 @@ class BatchSteps:
         self._overlay.read_ahead(*((numbers, []) if elements.handle is NodeHandle else ([], numbers)))
 
     def _columns(self, items: Iterable[tuple[str, Expr]], table: Table, span: Span | None) -> dict[str, list[Any]]:
-        return {key: stored(key, self._values.of(value, table), span) for key, value in items}
+        return {key: stored(key, self.values.of(value, table), span) for key, value in items}
 
     def _looked_for(self, pattern: Merged, table: Table) -> Outcome:
         """Look for what a MERGE is of, for all rows."""
-        keys = {key: self._values.of(value, table) for key, value in pattern.keys.items()}
+        keys = {key: self.values.of(value, table) for key, value in pattern.keys.items()}
         if any(None in values for values in keys.values()):
             raise Unbatched
         places: Sequence[Any] = list(distinct_keys(keys)) if keys else ()
@@ -267,24 +296,47 @@ class BatchSteps:
 
     @step.register
     def _(self, step: up.SetProperties) -> _Run | None:
-        if not isinstance(step.subject, Variable) or step.replace:
+        if not isinstance(step.subject, Variable):
             return None
-        name, value = step.subject.name, step.value
+        name, value, replace = step.subject.name, step.value, step.replace
+        literal = isinstance(value, MapOf) and len(dict(value.entries)) == len(value.entries)
 
         def run(table: Table) -> Table:
             part = _present(table, name)
-            if isinstance(value, MapOf) and len(dict(value.entries)) == len(value.entries):
-                columns = {key: self._column(key, own, part, step.span, name) for key, own in value.entries}
+            subject = _elements(part, name)
+            if literal:
+                assert isinstance(value, MapOf)
+                entries = {key: self._column(key, own, part, step.span, name) for key, own in value.entries}
+                settings: list[_Setting] = [(None, entries)]
             else:
-                maps = self._values.maps(self._values.of(value, part))
-                if any(None in values for values in maps.values()):
-                    raise Unbatched  # what a map doesn't have stays, what is null in it goes
-                columns = {key: stored(key, values, step.span) for key, values in maps.items()}
+                settings = self._maps(step, part)
+                if len(settings) > 1 and not _are_different(subject.numbers):
+                    raise Unbatched  # of what several maps set the last one counts
             with failing_at(step.span):
-                self._assign(_elements(part, name), columns)
+                for rows, columns in settings:
+                    own = subject if rows is None else Elements(subject.numbers[rows], subject.handle)
+                    self._assign(own, columns, replace=replace)
             return table
 
         return run
+
+    def _maps(self, step: up.SetProperties, table: Table) -> list[_Setting]:
+        """Return the maps of a step as columns: of all rows, or, where null takes away, of those with the same keys."""
+        values = self.values.of(step.value, table)
+        maps = self.values.maps(values)
+        alike: dict[frozenset[str], list[int]] = {}
+        if not step.replace and any(None in each for each in maps.values()):
+            for row, each in enumerate(values):
+                alike.setdefault(frozenset(each), []).append(row)
+        if len(alike) < 2:
+            return [(None, {key: stored(key, each, step.span) for key, each in maps.items()})]
+        return [
+            (
+                np.array(rows, np.int64),
+                {key: stored(key, [values[row][key] for row in rows], step.span) for key in keys},
+            )
+            for keys, rows in alike.items()
+        ]
 
     def _column(self, key: str, value: Expr, table: Table, span: Span | None, subject: str) -> Values:
         """Return the values of a property of a column's elements, as they are stored."""
@@ -295,9 +347,9 @@ class BatchSteps:
             column = table.columns[ahead.name]
             return column if isinstance(column, Plain) else stored(key, table.values(ahead.name), span)
         if isinstance(value, Literal | Parameter):
-            (one,) = stored(key, self._values.of(value, Table(1, {})), span)
+            (one,) = stored(key, self.values.of(value, Table(1, {})), span)
             return Plain.repeated(one, len(table)) if type(one) in _PLAIN else repeated(one, len(table))
-        return stored(key, self._values.of(value, table), span)
+        return stored(key, self.values.of(value, table), span)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run | None:
@@ -307,15 +359,34 @@ class BatchSteps:
 
     @step.register
     def _(self, step: up.SetLabels) -> _Run | None:
-        if not isinstance(step.subject, Variable) or step.dynamic:
+        if not isinstance(step.subject, Variable):
             return None
+        name = step.subject.name
+        if not step.dynamic:
+            return self._relabelling(step, name, step.labels)
+        by_row = self._by_row.all((step,))
+
+        def run(table: Table) -> Table:
+            part = _present(table, name)
+            values = [self._column("", each, part, step.span, name) for each in step.dynamic]
+            for names, rows in rows_by_names([each if isinstance(each, list) else each.values() for each in values]):
+                own = part.take(rows)
+                self._relabelling(step, name, tuple(dict.fromkeys((*step.labels, *names))), by_row)(own)
+            return table
+
+        return run
+
+    def _relabelling(
+        self, step: up.SetLabels, name: str, labels: tuple[str, ...], by_row: _ByRow | None = None
+    ) -> _Run:
+        """Return what carries out a step for rows that give or take away the same labels."""
 
         def relabel(found: Divided) -> None:
             if not found.nodes:
                 raise Unbatched
-            self._changes.relabel(found, step.labels, remove=step.remove)
+            self._changes.relabel(found, labels, remove=step.remove)
 
-        return self._patching(step, step.subject.name, relabel)
+        return self._patching(step, name, relabel, by_row=by_row)
 
     @step.register
     def _(self, step: up.Delete) -> _Run | None:
@@ -326,20 +397,28 @@ class BatchSteps:
             runs.append(self._patching(up.Delete((each,), step.detach, step.span), name, delete, gone=True))
 
         def run(table: Table) -> Table:
-            if not all(isinstance(table.columns[name], Elements) for name in names):
-                raise Unbatched
-            for each in runs:
-                each(table)
+            parts = [_parts(table.columns[name]) for name in names]
+            for each, name, elements in zip(runs, names, parts, strict=True):
+                for column in elements:
+                    each(Table(len(column.numbers), {name: column}))
             return table
 
         return run if len(names) == len(step.subjects) else None
 
-    def _patching(self, step: up.Step, name: str, patch: Callable[[Divided], None], *, gone: bool = False) -> _Run:
-        """Return what carries out a step for the elements of a column: for many of them at once, else row by row.
+    def _patching(
+        self,
+        step: up.Step,
+        name: str,
+        patch: Callable[[Divided], None],
+        *,
+        gone: bool = False,
+        by_row: _ByRow | None = None,
+    ) -> _Run:
+        """Return what carries out a step for the elements of a column: for many of them at once, else ``by_row``.
 
         ``gone``: elements that aren't there any more are left out.
         """
-        by_row = self._by_row.all((step,))
+        by_row = self._by_row.all((step,)) if by_row is None else by_row
 
         def run(table: Table) -> Table:
             column = table.columns[name]
@@ -356,32 +435,31 @@ class BatchSteps:
 
         return run
 
-    def _assign(self, subject: Elements, columns: Mapping[str, Values]) -> None:
-        """Set properties of the element of each row: of many as a whole."""
-        rest = self._assign_blocks(subject, columns)
+    def _assign(self, subject: Elements, columns: Mapping[str, Values], *, replace: bool = False) -> None:
+        """Set properties of the element of each row: of many as a whole; ``replace``: all others go."""
+        rest = self._assign_blocks(subject, columns, replace=replace)
         if rest is not None:
             if not len(rest):
                 return
             subject = Elements(subject.numbers[rest], subject.handle)
             columns = {key: _picked(values, rest) for key, values in columns.items()}
         found = self._changes.divided(subject)
-        if found is None or not self._changes.set(found, columns):
-            self._assign_rows(subject, columns)
+        if found is None or not self._changes.set(found, columns, replace=replace):
+            self._assign_rows(subject, columns, replace=replace)
         elif len(found.others):
             others = Elements(subject.numbers[found.others], subject.handle)
-            self._assign_rows(others, {key: _picked(values, found.others) for key, values in columns.items()})
+            picked = {key: _picked(values, found.others) for key, values in columns.items()}
+            self._assign_rows(others, picked, replace=replace)
 
-    def _assign_blocks(self, subject: Elements, columns: Mapping[str, Values]) -> Array | None:
+    def _assign_blocks(self, subject: Elements, columns: Mapping[str, Values], *, replace: bool) -> Array | None:
         """Set properties of the nodes of new blocks, where these are many of them; return the other rows (int64).
 
         None where that is all of them.
         """
         blocks = self._overlay.uncommitted_blocks() if subject.handle is NodeHandle else []
-        given = {
-            key: values if isinstance(values, list) else values.values() for key, values in columns.items() if blocks
-        }
-        if not blocks or any(None in values for values in given.values()):
+        if not blocks:
             return None
+        given = {key: values if isinstance(values, list) else values.values() for key, values in columns.items()}
         numbers = subject.numbers
         rest = np.ones(len(numbers), np.bool_)
         for block in blocks:
@@ -391,27 +469,54 @@ class BatchSteps:
                 continue
             if self._overlay.are_touched(numbers[inside]):
                 continue
-            rows = inside.tolist()
-            for key, values in given.items():
+            rows, own = inside.tolist(), places.tolist()
+            for key in (*given, *(key for key in block.columns if replace and key not in given)):
                 self._check()
                 column = list(self._overlay.node_blocks.by_first[block.first].columns.get(key, [None] * block.count))
-                for place, row in zip(places.tolist(), rows, strict=True):
-                    column[place] = values[row]
-                self._overlay.set_block_column(block.first, key, column, len(rows))
+                values = given.get(key)
+                new = repeated(None, len(rows)) if values is None else [values[row] for row in rows]
+                count = len(rows)
+                for place, value in zip(own, new, strict=True):
+                    if value is None and column[place] is None:
+                        count -= 1
+                    column[place] = value
+                self._overlay.set_block_column(block.first, key, column, count)
             rest[inside] = False
         return None if rest.all() else np.flatnonzero(rest)
 
-    def _assign_rows(self, subject: Elements, columns: Mapping[str, Values]) -> None:
+    def _assign_rows(self, subject: Elements, columns: Mapping[str, Values], *, replace: bool) -> None:
         """Set properties of the element of each row, one after the other."""
         assign, keys, handle = self._by_row.assign, tuple(columns), subject.handle
         lists = [each if isinstance(each, list) else each.values() for each in columns.values()]
-        values = list(zip(*lists, strict=True))
+        values = list(zip(*lists, strict=True)) if lists else [()] * len(subject.numbers)
         for first in range(0, len(values), _AT_ONCE):
             part = subject.numbers[first : first + _AT_ONCE]
             self._read_ahead(Elements(part, handle))
             for number, own in zip(part.tolist(), values[first : first + _AT_ONCE], strict=True):
                 self._check()
-                assign(handle(number), dict(zip(keys, own, strict=True)))
+                assign(handle(number), dict(zip(keys, own, strict=True)), replace=replace)
+
+
+def _given_columns(columns: Mapping[str, list[Any]], rows: Array) -> dict[str, list[Any]]:
+    """Return the values that columns give some rows."""
+    listed = rows.tolist()
+    picked = {key: [values[row] for row in listed] for key, values in columns.items()}
+    return {key: values for key, values in picked.items() if values.count(None) < len(values)}
+
+
+def _parts(column: Any) -> list[Elements]:
+    """Return the elements of a column to delete: of paths their relationships, then their nodes."""
+    if isinstance(column, Elements):
+        return [column]
+    if not isinstance(column, list) or not {PathHandle, type(None)}.issuperset(map(type, column)):
+        raise Unbatched
+    paths = [each for each in column if each is not None]
+    relationships = [each.id for path in paths for each in path.relationships]
+    nodes = [each.id for path in paths for each in path.nodes]
+    return [
+        Elements(np.array(relationships, np.int64), RelationshipHandle),
+        Elements(np.array(nodes, np.int64), NodeHandle),
+    ]
 
 
 def _elements(table: Table, name: str) -> Elements:

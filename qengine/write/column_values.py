@@ -10,18 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from qengine.errors import ExecutionError, Span
-from qengine.exec.scalar.entities import ENTITIES
+from qengine.exec.scalar.entities import ENTITIES, label_names
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, preorder
+from qengine.storage.arrays import Array
 from qengine.write.table import Table, repeated
 from qengine.write.values import storable_value
 
-__all__ = ["SIMPLE", "ColumnValues", "Unbatched", "stored"]
+__all__ = ["SIMPLE", "ColumnValues", "Unbatched", "rows_by_names", "stored"]
 
 _NULL = type(None)
+_TEXT = frozenset((str,))
 _PLAIN = frozenset((bool, int, float, str, _NULL))
 _MAPS = frozenset((dict,))
 _MAPS_OR_NULLS = frozenset((dict, _NULL))
@@ -161,5 +165,32 @@ def stored(key: str, values: list[Any], span: Span | None) -> list[Any]:
         return values
     try:
         return [None if value is None else storable_value(key, value, span) for value in values]
+    except ExecutionError:
+        raise Unbatched from None
+
+
+def rows_by_names(columns: Sequence[list[Any]]) -> list[tuple[tuple[str, ...], Array]]:
+    """Return the names that ``$(value)`` gives, of all columns together, each once, with the rows (int64) of these.
+
+    Raises
+    ------
+    Unbatched
+        For values that are no names.
+    """
+    found: dict[tuple[str, ...], list[int]] = {}
+    known: dict[Any, list[int]] = {}
+    for row, values in enumerate(zip(*columns, strict=True)):
+        key = values if _TEXT.issuperset(map(type, values)) else tuple(map(_names, values))
+        rows = known.get(key)
+        if rows is None:
+            named = tuple(dict.fromkeys(name for value in values for name in _names(value)))
+            rows = known[key] = found.setdefault(named, [])
+        rows.append(row)
+    return [(names, np.array(rows, np.int64)) for names, rows in found.items()]
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    try:
+        return tuple(label_names(value))
     except ExecutionError:
         raise Unbatched from None

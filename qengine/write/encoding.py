@@ -67,6 +67,19 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators
 _DECODER = json.JSONDecoder()
 
 
+def _made_encoder() -> Callable[[Any], str]:
+    """Return ``_ENCODER.encode``, which makes an encoder each time, with one that is made once where there is one."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return _ENCODER.encode
+    escaped = json.encoder.encode_basestring
+    encoder = make(None, _ENCODER.default, escaped, None, ":", ",", False, False, True)
+    return lambda value: "".join(encoder(value, 0))
+
+
+_text = _made_encoder()
+
+
 def encode(commit: Commit) -> bytes:
     """Return a commit as bytes, of which none is 0xFE or 0xFF.
 
@@ -98,12 +111,12 @@ def encode(commit: Commit) -> bytes:
             [_patch_written(patch, commit.next_relationship) for patch in commit.relationship_patches],
         )
         whole = VERSION, *found, commit.rules, *_blocks_written(commit), *patches
-        return _ENCODER.encode(whole).encode("utf-8", "surrogatepass")
+        return _text(whole).encode("utf-8", "surrogatepass")
     if commit.node_blocks or commit.relationship_blocks:
         blocks = _blocks_written(commit)
-        return _ENCODER.encode((_WITH_BLOCKS, *found, commit.rules, *blocks)).encode("utf-8", "surrogatepass")
+        return _text((_WITH_BLOCKS, *found, commit.rules, *blocks)).encode("utf-8", "surrogatepass")
     rules = () if commit.rules is None else (commit.rules,)
-    return _ENCODER.encode((_WITHOUT_BLOCKS, *found, *rules)).encode("utf-8", "surrogatepass")
+    return _text((_WITHOUT_BLOCKS, *found, *rules)).encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes) -> Commit:

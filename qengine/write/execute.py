@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -24,8 +25,10 @@ from qengine.storage.arrays import Array
 from qengine.storage.store import GraphStore
 from qengine.write.ahead import Ahead, values_ahead
 from qengine.write.base_columns import are_gone, incident
+from qengine.write.bodies import Body
 from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
+from qengine.write.key_lookup import few_rows
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
@@ -260,7 +263,7 @@ class _Compiler(Compiler):
         self._held = _Held(graph.overlay, memory)
         self._check = self._held.check
         env: LiveEnvironment = self._env  # type: ignore[assignment]
-        self._steps = StepCompiler(graph, env, self._held, self._call, together=parts is not None)
+        self._steps = StepCompiler(graph, env, self._held, (self._call, self._body), together=parts is not None)
 
     def _version_now(self) -> GraphStore:
         return self._execution.sealed()
@@ -335,8 +338,12 @@ class _Compiler(Compiler):
         # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
         source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
         names = frozenset(each.name for each in ahead.values())
+        walks = self._parts is not None and self._context.profile is None
+        few = few_rows(self._live, self._env, operator.input) if walks else None
 
         def rows(outer: Row) -> Given:
+            if few is not None and (found := few()) is not None:
+                return run(found)
             given: Table | None = None
             if together is not None:
                 try:
@@ -345,8 +352,8 @@ class _Compiler(Compiler):
                     given = None
             if given is None:
                 return run(self._held.gathered(source(outer)))
-            found = run(self._held.together(given))
-            return _without(found, names) if names else found
+            result = run(self._held.together(given))
+            return _without(result, names) if names else result
 
         return rows
 
@@ -417,10 +424,26 @@ class _Compiler(Compiler):
         def run(rows: Rows) -> Rows:
             return [made for row in rows for made in for_row(row)]
 
-        return run if step.batch is None else self._in_batches(step, for_row)
+        return run if step.batch is None else self._in_batches(step, run)
 
-    def _in_batches(self, step: up.CallSubquery, for_row: Callable[[dict[str, Any]], Rows]) -> Callable[[Rows], Rows]:
+    def _body(self, step: up.CallSubquery) -> Body | None:
+        """Return what runs a ``CALL`` for a table; None where it must be run for each row, or has transactions."""
+        return None if step.batch is not None else self._whole_body(step)
+
+    def _whole_body(self, step: up.CallSubquery) -> Body | None:
+        profiled = self._context.profile is not None
+        return None if profiled or self._parts is None else self._steps.bodies.called(step, self._steps.all)
+
+    def _in_batches(self, step: up.CallSubquery, by_row: Callable[[Rows], Rows]) -> Callable[[Rows], Rows]:
         assert step.batch is not None
+        together = self._whole_body(step)
+
+        def for_rows(rows: Rows) -> Rows:
+            if together is not None and enough(rows):
+                with suppress(Unbatched):
+                    return as_rows(together(Table.of(rows)))
+            return by_row(rows)
+
         size = compile(step.batch, self._env)
 
         def run(rows: Rows) -> Rows:
@@ -438,7 +461,7 @@ class _Compiler(Compiler):
             stopped = False
             for first in range(0, len(rows), count):
                 part = rows[first : first + count]
-                made, error = ([], None) if stopped else self._batch(part, for_row, step.on_error == "fail")
+                made, error = ([], None) if stopped else self._batch(part, for_rows, step.on_error == "fail")
                 failed = stopped or error is not None
                 found += self._reported(step, part if failed else made, error, begun=not stopped, failed=failed)
                 stopped = stopped or (error is not None and step.on_error == "break")
@@ -446,14 +469,12 @@ class _Compiler(Compiler):
 
         return run
 
-    def _batch(
-        self, rows: Rows, for_row: Callable[[dict[str, Any]], Rows], must_hold: bool
-    ) -> tuple[Rows, QengineError | None]:
+    def _batch(self, rows: Rows, for_rows: Callable[[Rows], Rows], must_hold: bool) -> tuple[Rows, QengineError | None]:
         """Run some rows as a transaction; return what they give, or why they were taken back."""
         overlay = self._live.overlay
         mark, changes = overlay.mark(), replace(overlay.changes)
         try:
-            made = [each for row in rows for each in for_row(row)]
+            made = for_rows(rows)
             _check_end(self._live, mark)
         except ResourceError:
             raise

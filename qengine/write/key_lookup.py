@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from math import isnan
 from typing import Any
@@ -14,22 +14,29 @@ from qengine.exec.common.access import hash_index
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import equals
+from qengine.exec.scalar.environment import Environment, Row
+from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.values import NodeHandle
+from qengine.plan import logical as op
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import Direction, LabelExpr, QueryGraph
+from qengine.plan.pattern import Direction, LabelExpr, MatchMode, QueryGraph
 from qengine.storage.arrays import Array
 from qengine.write.block_table import places_of
 from qengine.write.column_values import Unbatched
-from qengine.write.live import equalities
+from qengine.write.live import LiveGraph, equalities
 from qengine.write.overlay import Overlay
 from qengine.write.patch_table import names_in
+from qengine.write.table import Rows
 
-__all__ = ["KeyedNode", "Keys", "distinct_keys", "keyed_nodes", "nodes_by_keys", "relationships_between"]
+__all__ = ["KeyedNode", "Keys", "distinct_keys", "few_rows", "keyed_nodes", "nodes_by_keys", "relationships_between"]
 
 Keys = Mapping[str, list[Any]]
 """By property the value that is looked for, for each row."""
 
 _PLAIN = frozenset((int, float, str, bool, type(None)))
 _NONE = np.empty(0, np.int64)
+_NOTHING: Row = {}
+_FEW = 16  # rows that are found one by one
 
 
 @frozen
@@ -54,6 +61,35 @@ def keyed_nodes(graph: QueryGraph) -> tuple[KeyedNode, ...] | None:
     if not all(node.keys for node in nodes) or sum(len(node.keys) for node in nodes) != conditions:
         return None
     return tuple(nodes) if all(len(dict(node.keys)) == len(node.keys) for node in nodes) else None
+
+
+def few_rows(graph: LiveGraph, environment: Environment, operator: op.Operator) -> Callable[[], Rows | None] | None:
+    """Return what gives the rows of a pattern whose nodes have a key each, and which is matched first; None for others.
+
+    It returns None where there are more than a few rows, or no index tells: then they are to be found in another way.
+    """
+    if not isinstance(operator, op.Match) or not isinstance(operator.input, op.Unit) or operator.optional:
+        return None
+    nodes = keyed_nodes(operator.graph)
+    if nodes is None or operator.graph.mode is MatchMode.DIFFERENT_NODES or any(len(node.keys) > 1 for node in nodes):
+        return None
+    keyed = [(node.name, node.labels, node.keys[0][0], compile(node.keys[0][1], environment)) for node in nodes]
+    labels_of = environment.labels
+
+    def rows() -> Rows | None:
+        found: Rows = [{}]
+        for name, labels, key, evaluate in keyed:
+            value = evaluate(_NOTHING)
+            kind = type(value)
+            numbers = graph.with_value(key, value) if kind is int or kind is str else None
+            if numbers is None or len(numbers) * len(found) > _FEW:
+                return None
+            if labels is not None:
+                numbers = [number for number in numbers if labels.admits(labels_of(number))]
+            found = [{**row, name: NodeHandle(number)} for row in found for number in numbers]
+        return found
+
+    return rows
 
 
 def distinct_keys(keys: Keys) -> Iterable[Any]:

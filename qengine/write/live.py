@@ -229,7 +229,7 @@ class WalkedVersion(Generic[_V]):
             value = evaluate(row)
             if value is None:
                 return []
-            found = self._with_value(key, value) if type(value) in _PLAIN else None
+            found = self.with_value(key, value) if type(value) in _PLAIN else None
             return iter(self.having({key: value}, labels)) if found is None else found
 
         return find
@@ -247,7 +247,7 @@ class WalkedVersion(Generic[_V]):
 
         return found
 
-    def _with_value(self, key: str, value: int | str) -> Iterable[int] | None:
+    def with_value(self, key: str, value: int | str) -> list[int] | None:
         """Return exactly the nodes with a value of a property, None where no index answers."""
         base, overlay = self._base, self.overlay
         touched = overlay.touched_nodes((key,), ())

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from qengine.errors import StorageError, StorageWarning, TransactionError
+from qengine.storage import from_records
+from qengine.storage.directory import MANIFEST
 from qengine.storage.disk import DISK, Disk
-from qengine.storage.saved import Verify
+from qengine.storage.saved import Verify, save_new
 from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WRITER
@@ -266,13 +268,14 @@ def open_folder(
     *,
     read_only: bool = False,
     verify: Verify = "lazy",
+    create: bool = False,
     disk: Disk = DISK,
 ) -> tuple[GraphStore, list[Commit], OpenFolder]:
     """Open a saved graph: the saved version, the commits since, and the folder, to follow and to write to.
 
     Parameters
     ----------
-    path, durability, read_only, verify
+    path, durability, read_only, verify, create
         As for ``Graph.open``.
     disk
         What writes.
@@ -280,8 +283,13 @@ def open_folder(
     Raises
     ------
     StorageError
-        As ``open_for_reading``; for a durability that there isn't.
+        As ``open_for_reading``; for a durability that there isn't; where no graph can be created.
     """
     check_durability(durability)
+    if create:
+        if read_only:
+            raise StorageError("A graph that is only read can't be created.", hint="Leave out read_only or create.")
+        if not os.path.lexists(Path(path) / MANIFEST):
+            save_new(from_records([]), Path(path), disk)
     store, commits, follower = open_for_reading(path, verify)
     return store, commits, OpenFolder(Path(path).absolute(), follower, _Options(durability, read_only, verify, disk))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 
 from qengine import optimizer
+from qengine._beside import Beside
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.pipeline import batches
@@ -41,11 +41,11 @@ class PartPlans:
     """Physical plans of a statement's reading parts, for each version that it ran on and that is still there."""
 
     def __init__(self) -> None:
-        self._plans: WeakKeyDictionary[GraphStore, dict[int, tuple[op.Operator, PhysicalPlan]]] = WeakKeyDictionary()
+        self._plans: Beside[tuple[op.Operator, PhysicalPlan]] = Beside()
 
     def of(self, part: op.Operator, store: GraphStore) -> PhysicalPlan:
         """Return the plan of a part."""
-        known = self._plans.setdefault(store, {})
+        known = self._plans.of(store)
         found = known.get(id(part))
         if found is None or found[0] is not part:
             found = known[id(part)] = part, optimizer.plan(op.LogicalPlan(part, columns_of(part)), store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial, singledispatchmethod
+from functools import singledispatchmethod
 from typing import Any, TypeAlias
 
 from qengine._frozen import replace
@@ -19,6 +19,7 @@ from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.storage.states import NodeState
 from qengine.write.ahead import Ahead
 from qengine.write.batch_steps import BatchSteps, ByRow, Held
+from qengine.write.bodies import Bodies, Body
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveEnvironment, LiveGraph, gone
 from qengine.write.rules import add_rule, drop_rule
@@ -53,7 +54,7 @@ class StepCompiler:
     held
         Raises where the execution must stop.
     call
-        Compiles ``CALL { … }``.
+        Compiles ``CALL { … }``, row by row and for tables.
     together
         Carry out many rows at once where a step can be done so.
     """
@@ -63,7 +64,7 @@ class StepCompiler:
         graph: LiveGraph,
         environment: LiveEnvironment,
         held: Held,
-        call: Callable[[up.CallSubquery], _Run],
+        call: tuple[Callable[[up.CallSubquery], _Run], Callable[[up.CallSubquery], Body | None]],
         *,
         together: bool,
     ) -> None:
@@ -71,10 +72,10 @@ class StepCompiler:
         self._overlay = graph.overlay
         self._env = environment
         self._check = held.check
-        self._call = call
+        self._call, self._call_together = call
         self._together = together
-        assign = partial(self._assign, replace=False)
-        self.batches = BatchSteps(graph, environment, held, ByRow(assign, self._each_by_row))
+        self.batches = BatchSteps(graph, environment, held, ByRow(self._assign, self._each_by_row))
+        self.bodies = Bodies(graph.overlay, environment, self.batches, held)
 
     def all(self, steps: Iterable[up.Step], ahead: Mapping[int, Ahead] = _NOTHING) -> Run:
         """Return what carries out steps one after the other: many rows together, where a step can be done so.
@@ -92,7 +93,8 @@ class StepCompiler:
         return run
 
     def _either(self, step: up.Step) -> Run:
-        together, by_row = self.batches.step(step) if self._together else None, self.step(step)
+        by_row = self.step(step)
+        together = self._for_tables(step) if self._together else None
 
         def run(rows: Given) -> Given:
             if together is not None and enough(rows):
@@ -102,6 +104,14 @@ class StepCompiler:
             return by_row(as_rows(rows))
 
         return run
+
+    def _for_tables(self, step: up.Step) -> Body | None:
+        """Return what carries out a step for a table; None where it has to be done row by row."""
+        if isinstance(step, up.ForEach):
+            return self.bodies.for_each(step, self.all(step.steps))
+        if isinstance(step, up.CallSubquery):
+            return self._call_together(step)
+        return self.batches.step(step)
 
     def _each_by_row(self, steps: Iterable[up.Step]) -> _Run:
         runs = [self.step(each) for each in steps]
@@ -175,9 +185,26 @@ class StepCompiler:
     def _node_maker(self, element: up.NewNode) -> _ForRow:
         properties = self._properties(element.properties, element.span)
         name, labels, create = element.name, tuple(dict.fromkeys(element.labels)), self._overlay.create_node
+        if element.dynamic:
+            return self._labelled_maker(element, labels, properties)
 
         def make(row: Any) -> None:
             row[name] = NodeHandle(create(labels, properties(row)))
+
+        return make
+
+    def _labelled_maker(
+        self, element: up.NewNode, labels: tuple[str, ...], properties: Callable[[Row], Mapping[str, Any]]
+    ) -> _ForRow:
+        """Return what makes a node whose labels expressions name."""
+        name, span, create = element.name, element.span, self._overlay.create_node
+        dynamic = [compile(each, self._env) for each in element.dynamic]
+
+        def make(row: Any) -> None:
+            given = properties(row)
+            with failing_at(span):
+                named = [own for each in dynamic for own in label_names(each(row))]
+            row[name] = NodeHandle(create(tuple(dict.fromkeys((*labels, *named))), given))
 
         return make
 

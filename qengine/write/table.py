@@ -14,7 +14,7 @@ from qengine._frozen import frozen
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.storage.arrays import Array
 
-__all__ = ["Column", "Elements", "Plain", "Rows", "Table", "as_rows", "repeated"]
+__all__ = ["Column", "Elements", "Plain", "Rows", "Table", "as_rows", "column_of", "repeated"]
 
 Rows: TypeAlias = list[dict[str, Any]]
 _NULL = type(None)
@@ -69,7 +69,7 @@ class Table:
     def of(cls, rows: Rows) -> Table:
         """Return rows, all with the same names, as a table."""
         names = rows[0] if rows else ()
-        return cls(len(rows), {name: _column([row[name] for row in rows]) for name in names})
+        return cls(len(rows), {name: column_of([row[name] for row in rows]) for name in names})
 
     def values(self, name: str) -> list[Any]:
         """Return a column's values."""
@@ -139,7 +139,8 @@ def _nbytes(column: Column) -> int:
     return int(column.numbers.nbytes if isinstance(column, Elements) else column.array.nbytes)
 
 
-def _column(values: list[Any]) -> Column:
+def column_of(values: list[Any]) -> Column:
+    """Return values as a column."""
     classes = set(map(type, values))
     for handle in (NodeHandle, RelationshipHandle):
         if handle in classes and classes <= {handle, _NULL}:

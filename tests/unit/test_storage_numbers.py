@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 import numpy as np
@@ -148,3 +149,24 @@ def test_a_manifest_that_does_not_fit_the_numbers_is_refused(store, tmp_path):
         with pytest.raises(StorageError, match="can't be understood"):
             open_saved(tmp_path)
         (tmp_path / "manifest.json").write_text(text)
+
+
+@pytest.mark.parametrize(("reading", "most"), [(True, 8), (False, 40)])
+def test_the_numbers_of_versions_before_are_let_go(reading, most):
+    chance = np.random.default_rng(3)
+    count = 300
+    people = [{"id": n, "labels": ["P"], "properties": {"id": n}} for n in range(count)]
+    links = [{"type": "R", "start": int(a), "end": int(b)} for a, b in chance.integers(0, count, (4 * count, 2))]
+    graph = Graph.from_records(people, links)
+    numbered = {tuple(row) for row in graph.query("MATCH (n) RETURN id(n), n.id").fetchall()}
+    for step in range(80):
+        label, some = f"L{step % 3}", chance.integers(0, count, 40).tolist()
+        graph.query(f"MATCH (n) WHERE n.id IN $some SET n:{label} REMOVE n:L{(step + 1) % 3}", {"some": some})
+        if reading:
+            graph.query("MATCH (n)-[r]->() RETURN sum(id(n)), sum(id(r))").fetchall()
+        else:
+            assert graph._store.vertex_count == count  # a version of the graph is made
+    gc.collect()
+    assert sum(type(each) is NumberList for each in gc.get_objects()) <= most
+    assert {tuple(row) for row in graph.query("MATCH (n) RETURN id(n), n.id").fetchall()} == numbered
+    assert graph.query("MATCH ()-[r]->() RETURN count(DISTINCT id(r))").value() == len(links)

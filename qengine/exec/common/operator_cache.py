@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Generic, TypeVar
 
+from qengine._beside import Beside
 from qengine.exec.view import ExecView
 from qengine.plan.logical import Operator
 
@@ -23,13 +23,11 @@ class PerOperatorCache(Generic[Found]):
     """
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Any, dict[int, tuple[Operator, Found]]] = WeakKeyDictionary()
+        self._known: Beside[tuple[Operator, Found]] = Beside()
 
     def get(self, store: ExecView, operator: Operator, find: Callable[[], tuple[Found, bool]]) -> Found:
         """Return what is known of an operator; else what ``find`` returns, which also says whether to keep it."""
-        known = self._known.get(store)
-        if known is None:
-            known = self._known.setdefault(store, {})
+        known = self._known.of(store)
         if (entry := known.get(id(operator))) is not None:
             return entry[1]
         found, keep = find()

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qengine._beside import Beside
 from qengine.errors import InternalError
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
@@ -41,11 +41,11 @@ _MOST_KNOWN = 256
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
 
-_known: WeakKeyDictionary[Any, dict[int, OperatorFacts]] = WeakKeyDictionary()
+_known: Beside[OperatorFacts] = Beside()
 
 
 def _of(store: ExecView, operator: Eliminate) -> OperatorFacts:
-    known: dict[int, OperatorFacts] = _known.setdefault(store, {})
+    known = _known.of(store)
     if (found := known.get(id(operator))) is None:
         if len(known) >= _MOST_KNOWN:
             known.clear()

@@ -9,7 +9,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
-from qengine.write import batch_changes, batch_steps, overlay, reading, steps
+from qengine.write import batch_changes, batch_steps, bodies, overlay, reading, steps
 from qengine.write.column_values import Unbatched
 
 ROWS: list[dict[str, Any]] = [
@@ -105,6 +105,50 @@ TOGETHER = [
     "MATCH (n) SET n.x = n.id WITH n ORDER BY n.x MERGE (q:P {x: n.x}) ON MATCH SET q.seen = true",
     "MATCH (n) SET n.x = n.id, n:Active WITH n MATCH (n) WHERE n.x = 1 SET n.y = n.x DETACH DELETE n",
     "MATCH (a:P) CREATE (b:New {x: a.id})-[:T]->(a) SET b:Made, a:Old DETACH DELETE a",
+    "UNWIND $rows AS r CREATE (n:Made:$(r.name + 'x') {id: r.id}) RETURN labels(n), n.id",
+    "UNWIND $rows AS r CREATE (n:$(coalesce(r.tags, ['Q']))) RETURN labels(n)",
+    "UNWIND $rows AS r CREATE (a:$(r.props.q) {id: r.id})-[k:$(r.props.q) {x: r.x}]->(b:B) RETURN type(k), k.x, a.id",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p:$(r.props.q):New RETURN labels(p), r.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) REMOVE p:$(['P', r.props.q]):Q RETURN labels(p), r.name",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p = {x: r.x, new: 1} RETURN p.id, p.x, p.new",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p = r.props RETURN p.p, p.name",
+    "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p = r.props SET p.id = r.id",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id, old: r.name}) SET p = {name: r.name} RETURN p.id, p.name, p.old",
+    "UNWIND $rows AS r CREATE (p:P {id: r.id, name: r.name}) SET p += {name: r.x, more: r.name} RETURN p.name",
+    "UNWIND [{id: 2, m: {x: 1, name: null}}, {id: 7, m: {}}] AS r MATCH (p {id: r.id}) SET p += r.m RETURN p.x, p.id",
+    "UNWIND [{m: {x: 1, name: null}}, {m: {name: 'a'}}, {m: {x: null}}] AS r CREATE (p:P {x: 0, name: 'b'}) "
+    "SET p += r.m RETURN p.x, p.name",
+    "MATCH (n) SET n = {x: n.id} RETURN n.x, n.name",
+    "MATCH (n) SET n = {}",
+    "MATCH (n)-[k]->(m) SET k = {x: n.id + m.id}",
+    "MATCH (n)-[k]->(m) SET k = {v: k.w, w: 'text'} SET k.x = k.v RETURN k.w, k.v, k.x",
+    "MATCH (n)--(m) SET n = {seen: 1} RETURN n.seen",
+    "MATCH (n) WHERE n.name IS NOT NULL SET n:$(n.name)",
+    "MATCH (n) SET n:$('L' + n.id) SET n.x = n.id REMOVE n:$('L' + n.x) RETURN labels(n)",
+    "MATCH p = (n)-[:S]->(m) DETACH DELETE p",
+    "MATCH p = (n)--() DELETE p",
+    "MATCH p = (n:P)-[:R]->() DETACH DELETE p, n",
+    "MATCH (n) FOREACH (x IN [n.id, 7] | SET n.x = x)",
+    "MATCH (n:P) FOREACH (x IN [1, 2] | CREATE (n)-[:T {x: x}]->(:New {y: x}))",
+    "UNWIND $rows AS r FOREACH (t IN r.tags | MERGE (:Tag {name: t}))",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) FOREACH (t IN r.tags | MERGE (k:Tag {name: t}) MERGE (p)-[:HAS]->(k))",
+    "UNWIND $rows AS r FOREACH (t IN r.tags | FOREACH (u IN [t, 'u'] | MERGE (k:Tag {name: u}) SET k.seen = true))",
+    "UNWIND $rows AS r FOREACH (p IN [r.props] | CREATE (n:New:$(p.q) {id: r.id}) SET n.x = p.p)",
+    "MATCH (n) WITH collect(n) AS all UNWIND [1, 2] AS i FOREACH (n IN all | SET n:Found)",
+    "MATCH p = (n)-[]->(m) FOREACH (k IN relationships(p) | SET k.seen = 1)",
+    "UNWIND $rows AS r CALL (r) { CREATE (:New {id: r.id}) }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) CREATE (p)-[:T]->(n:New {x: r.x}) RETURN n.x AS x, p } "
+    "RETURN r.name, x, p.id",
+    "UNWIND $rows AS r CALL (r) { MERGE (p:P {id: r.id}) SET p.x = r.x }",
+    "UNWIND $rows AS r CALL (r) { MERGE (p:P {id: r.id}) ON CREATE SET p.new = true RETURN p } RETURN p.id, r.name",
+    "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t MERGE (k:Tag {name: t}) RETURN k } RETURN r.name, k.name",
+    "UNWIND $rows AS r CALL (r) { WITH r, r.x AS x WHERE x > 1 CREATE (:New {id: r.id, x: x}) }",
+    "UNWIND $rows AS r CALL { WITH r MATCH (p:P {id: r.id}) SET p:New REMOVE p.name }",
+    "UNWIND $rows AS r CALL (r) { MERGE (p:P {id: r.props.p}) SET p += r.props }",
+    "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) SET p += r RETURN p } RETURN p.a, p.w, r.b",
+    "MATCH (n) CALL (n) { SET n.x = n.id }",
+    "MATCH (n) CALL (n) { DETACH DELETE n }",
+    "UNWIND $links AS r CALL (r) { MATCH (a:P {id: r.a}) MATCH (b:P {id: r.b}) MERGE (a)-[k:New]->(b) SET k.w = 1 }",
 ]
 """Statements with at least one step that can be carried out together."""
 
@@ -138,9 +182,33 @@ FAILING = [
     "MATCH (n:P) SET n:Unique",
     "MATCH (n) SET n:Given REMOVE n.name",
     "MATCH ()-[k:Given]->() REMOVE k.w",
+    "MATCH (n) SET n:$(n.name)",
+    "UNWIND $rows AS r CREATE (n:$(r.x))",
+    "UNWIND $rows AS r CREATE (:P)-[:$(r.tags)]->(:P)",
+    "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p = {x: [{}]}",
+    "MATCH (n:P) SET n = {name: 1 / (n.id - 1)}",
     "MATCH (n) SET n:Typed, n.id = 'text'",
+    "UNWIND $rows AS r FOREACH (x IN r.name | CREATE (:P {x: x}))",
+    "UNWIND $rows AS r FOREACH (x IN [r.x] | CREATE (:P {x: 1 / (x - 2)}) CREATE (:P {x: [{}]}))",
+    "UNWIND $rows AS r CALL (r) { CREATE (:P {x: r.x}) CREATE (:P {x: 1 / (r.x - 2)}) }",
+    "UNWIND $rows AS r CALL (r) { WITH r WHERE 1 / (r.id - 1) > 0 CREATE (:P) }",
 ]
 ROW_BY_ROW = [
+    "MATCH (n:P) FOREACH (x IN [1, 2] | SET n.x = coalesce(n.x, 0) + x SET n.y = n.x)",
+    "UNWIND $rows AS r FOREACH (x IN [r.x] | CREATE (n:P {x: x}) MERGE (m:P {x: x + 1}) SET m.id = x)",
+    "UNWIND $rows AS r FOREACH (x IN [r.x] | MERGE (n:P {x: x}) MERGE (m:P {x: 2}))",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) CREATE (q:P {id: r.id}) RETURN q } RETURN count(q)",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) SET p.id = 2 RETURN p } RETURN p.name",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) SET p.name = r.name RETURN p.name AS n } RETURN r.name, n",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P) SET p.n = coalesce(p.n, 0) + 1 RETURN count(p) AS c } RETURN r.x, c",
+    "UNWIND $rows AS r CALL (r) { WITH r WHERE r.x > 1 MATCH (p:P {id: r.id}) SET p:$(r.props.q) REMOVE p.name }",
+    "UNWIND $rows AS r CALL (r) { MERGE (p:P {id: r.props.p}) SET p += r.props RETURN p.q AS x } RETURN r.id, x",
+    "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) MERGE (q:P {w: r.a}) SET q += r }",
+    "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) SET p = r }",
+    "UNWIND $rows AS r CALL (r) { CREATE (p:P {id: r.id}) WITH p MATCH (q:P) RETURN count(q) AS c } RETURN r.x, c",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) SET p.x = 1 RETURN p } RETURN r.id, p.name",
+    "MATCH (n) CALL (n) { SET n:A REMOVE n:A SET n:B RETURN labels(n) AS l } RETURN l",
+    "UNWIND $rows AS r CALL (r) { MERGE (n:A {id: r.id}) SET n:$(r.props.q) MERGE (m:x {id: r.id}) }",
     "UNWIND $rows AS r CREATE (a:P {id: r.id}), (b:P {id: a.id})",
     "UNWIND $rows AS r CREATE (a:P {id: COUNT { (:P) }})",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.id = 9",
@@ -150,10 +218,7 @@ ROW_BY_ROW = [
     "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
     "MATCH (n)--(m) SET n.id = n.id + 1",
     "MATCH (n)--(m) SET n.id = m.id",
-    "MATCH (n) SET n = {x: n.id}",
     "MATCH (n) SET n.x = COUNT { (n)--() }",
-    "MATCH (n) SET n:$(n.name)",
-    "MATCH p = (n)--() DELETE p",
     "MATCH (n)--(m) SET n.name = null",
     "UNWIND [] AS r CREATE (:P)",
     "UNWIND null AS r CREATE (:P)",
@@ -233,10 +298,43 @@ def test_steps_are_carried_out_together(text: str, monkeypatch: pytest.MonkeyPat
             overlay.Overlay, name, lambda *args, own=own, **counts: done.append(1) or own(*args, **counts)
         )
     assign = batch_steps.BatchSteps._assign_rows
-    monkeypatch.setattr(batch_steps.BatchSteps, "_assign_rows", lambda *args: done.append(1) or assign(*args))
+    monkeypatch.setattr(
+        batch_steps.BatchSteps, "_assign_rows", lambda *args, **own: done.append(1) or assign(*args, **own)
+    )
     use(monkeypatch, 1)
     outcome(begun(), text)
     assert done
+
+
+def bodies_done(patch: pytest.MonkeyPatch, text: str) -> int:
+    """Count the bodies of FOREACH and CALL that a statement carries out for all rows."""
+    done = []
+    own = bodies.Bodies._attempted
+
+    def counted(self: Any, *args: Any) -> Any:
+        attempt = own(self, *args)
+
+        def attempted(table: Any) -> Any:
+            found = attempt(table)
+            done.append(text)
+            return found
+
+        return attempted
+
+    patch.setattr(bodies.Bodies, "_attempted", counted)
+    use(patch, 1)
+    outcome(begun(), text)
+    return len(done)
+
+
+@pytest.mark.parametrize("text", [each for each in TOGETHER if "FOREACH" in each or "CALL" in each])
+def test_bodies_are_carried_out_together(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bodies_done(monkeypatch, text)
+
+
+@pytest.mark.parametrize("text", [each for each in ROW_BY_ROW if "FOREACH" in each or "CALL" in each])
+def test_bodies_whose_parts_read_each_other_go_row_by_row(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not bodies_done(monkeypatch, text)
 
 
 @pytest.mark.parametrize("text", [each for each in TOGETHER if each.startswith("UNWIND")])
