@@ -338,7 +338,8 @@ class Repeat(Operator):
     columns ``relationships_of`` are the relationships in walking order, ``nodes_of`` the node behind each, in the last
     of which the next repetition begins. All else is as in ``Walk``: ``mode`` and ``different`` are about single
     relationships and nodes, and ``relationships`` is the list of all. ``selector``: which walks to each end are
-    wanted, None for all; then ``mode`` is of trails or walks.
+    wanted, None for all; then ``mode`` is of trails or walks. ``by``, with ``distinct_ends``: the ends of all starts of
+    rows that are equal in these columns of the input, which with ``end.name`` are all columns then; None: of each row.
     """
 
     input: Operator
@@ -356,6 +357,7 @@ class Repeat(Operator):
     mode: PathMode = PathMode.TRAIL
     distinct_ends: bool = False
     selector: PathSelector | None = None
+    by: tuple[str, ...] | None = None
 
 
 @node("input", "end", "predicates", "inner")

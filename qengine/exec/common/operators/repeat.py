@@ -1,19 +1,23 @@
 """``Repeat``: quantified paths of several relationships. The ways of one repetition come from a subplan, and are kept.
 
-Walks are followed depth first, some at a time: the ways from the vertices where they have come to are found together.
+Walks are followed depth first, many at a time (``_Repeated.run``). Where only their ends are wanted, sets of vertices are
+followed instead (``repeat_ends``), and where the shortest are, lengths are tried (``repeat_shortest``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import IntArray, NodeColumn, vertex_ids
+from qengine.exec.common.batch import Batch, concatenate_batches
+from qengine.exec.common.columns import BoolArray, IntArray, vertex_ids
+from qengine.exec.common.grouping import group_rows
+from qengine.exec.common.operators.repeat_ends import Ends, Starts
 from qengine.exec.common.operators.repeat_shortest import Levels, Selection, shortest_walks
-from qengine.exec.common.operators.stage import Build, Stage, numbered, rows_of
+from qengine.exec.common.operators.repeat_ways import Extension, Walks, Ways, longer
+from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.plan import physical
 from qengine.plan.pattern import PathMode, PathSelector
 
@@ -22,239 +26,241 @@ if TYPE_CHECKING:
 
 __all__ = ["repeat_stage"]
 
-_TOGETHER = 256  # walks that go on at a time
 _ROWS = 8192  # walks that are handed on at a time
-_KEPT_WAYS = 1 << 20  # of which so many are kept
-_WAY_BYTES = 200  # of a way, and of a step of a walk
-
-
-class _Walk(NamedTuple):
-    """A walk of an input row: where it has come to, what it took, and which of that must not come again."""
-
-    row: int
-    vertex: int
-    edges: tuple[int, ...]
-    repetitions: int
-    seen_edges: frozenset[int]
-    seen_vertices: frozenset[int]
-
-
-class _Way(NamedTuple):
-    """One repetition: its relationships, and the vertex behind each."""
-
-    edges: tuple[int, ...]
-    vertices: tuple[int, ...]
+_CELLS = 1 << 20  # numbers in the columns of walks that are made longer at a time
+_TOGETHER = 1 << 16  # such walks
 
 
 def repeat_stage(operator: physical.Repeat, build: Build, first: int) -> Stage:
     """Emit the walks from each input row's vertex."""
     upstream = build(operator.input, first)
-    ways = _Ways(operator, build)
+    ways = Ways(operator, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        for batch in upstream(outer):
+        batches = upstream(outer)
+        if operator.by is not None and operator.start not in operator.by:
+            batches = _gathered(batches, build)
+        for batch in batches:
             repeated = _Repeated(operator, build, batch, ways)
             wanted = min(first, _ROWS)
-            if operator.selector is None:
-                yield from repeated.run(wanted)
-            else:
+            if operator.selector is not None:
                 yield from repeated.selected(operator.selector, wanted)
+            elif operator.distinct_ends:
+                yield from repeated.reached()
+            else:
+                yield from repeated.run(wanted)
 
     return run
 
 
-class _Ways:
-    """The ways of one repetition from each vertex, found when they are first asked for."""
-
-    def __init__(self, operator: physical.Repeat, build: Build) -> None:
-        self._operator = operator
-        self._inner = build(operator.repeated)
-        self._known: dict[int, list[_Way]] = {}
-        self.kept = 0
-
-    def of(self, vertices: Sequence[int]) -> dict[int, list[_Way]]:
-        """Return the ways from vertices; the mapping holds until the next call."""
-        if self.kept > _KEPT_WAYS:
-            self._known, self.kept = {}, 0
-        missing = [vertex for vertex in dict.fromkeys(vertices) if vertex not in self._known]
-        if missing:
-            self._known.update((vertex, []) for vertex in missing)
-            self._find(missing)
-        return self._known
-
-    def _find(self, vertices: list[int]) -> None:
-        operator = self._operator
-        begin = Batch(len(vertices), {operator.begin: NodeColumn(np.array(vertices, np.int64))})
-        for found in self._inner(numbered(begin)):
-            rows = rows_of(found)
-            assert rows is not None
-            edges = [_ids(found, name) for name in operator.relationships_of]
-            nodes = [_ids(found, name) for name in operator.nodes_of]
-            for row, taken, met in zip(rows.tolist(), zip(*edges, strict=True), zip(*nodes, strict=True), strict=True):
-                self._known[vertices[row]].append(_Way(taken, met))
-            self.kept += found.length
-
-
-def _ids(batch: Batch, name: str) -> list[int]:
-    column = batch.columns[name]
-    ids: list[int] = column.ids.tolist()  # type: ignore[attr-defined]
-    return ids
+def _gathered(batches: Iterator[Batch], build: Build) -> Iterator[Batch]:
+    """Yield all rows together."""
+    with build.runtime.memory.holding("Repeat") as holding:
+        found: list[Batch] = []
+        for batch in batches:
+            found.append(batch)
+            holding.add(batch.nbytes)
+        if found:
+            yield concatenate_batches(found)
 
 
 class _Repeated:
     """The walks of one batch."""
 
-    def __init__(self, operator: physical.Repeat, build: Build, batch: Batch, ways: _Ways) -> None:
+    def __init__(self, operator: physical.Repeat, build: Build, batch: Batch, ways: Ways) -> None:
         from qengine.exec.host.walk import end_filter, forbidden_relationships
 
         runtime = build.runtime
         self.operator, self.runtime, self.batch, self.ways = operator, runtime, batch, ways
-        self.starts: list[int] = vertex_ids(batch.columns[operator.start]).tolist()
-        self.targets = vertex_ids(batch.columns[operator.end.name]).tolist() if operator.end_bound else None
+        self.starts = vertex_ids(batch.columns[operator.start])
+        self.targets = vertex_ids(batch.columns[operator.end.name]) if operator.end_bound else None
         self.ends = end_filter(runtime.store, operator, build.masks)
-        self.forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
-        self.found: list[_Walk] = []
-        self.reached: set[tuple[int, int]] = set()
+        forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
+        self.forbidden: IntArray | None = None
+        self.relationships = sum(kind.count for kind in runtime.store.types) + 1
+        if forbidden is not None:
+            rows = np.repeat(np.arange(batch.length), np.diff(forbidden[0]))
+            self.forbidden = np.unique(rows * self.relationships + forbidden[1])
+        self.found: list[Walks] = []
+
+    # ------------------------------------------------------------ all walks
 
     def run(self, wanted: int) -> Iterator[Batch]:
         """Yield the input rows joined with their walks, at least ``wanted`` at a time but for the last."""
-        operator, check = self.operator, self.runtime.context.check
+        together = max(1, min(_TOGETHER, 8 * wanted))
         with self.runtime.memory.holding("Repeat") as holding:
             waiting = [self._begun()]
             while waiting:
-                check()
-                level = waiting[-1]
-                some = level[-_TOGETHER:]
-                del level[-_TOGETHER:]
-                if not level:
-                    waiting.pop()
-                if following := self._following(some):
-                    waiting.append(following)
-                steps = sum(map(len, waiting)) * (1 + len(operator.relationships_of)) + self.ways.kept
-                holding.set(_WAY_BYTES * (steps + len(self.found)))
-                if len(self.found) >= wanted:
+                self.runtime.context.check()
+                walks = waiting.pop()
+                begin, count = self._from(walks, together)
+                if len(count) < walks.count:
+                    waiting.append(walks.take(slice(0, walks.count - len(count))))
+                some = walks.take(slice(walks.count - len(count), None))
+                going = self._following(some, Extension.every(begin, count))
+                if going.count:
+                    waiting.append(going)
+                holding.set(self.ways.nbytes + sum(each.nbytes for each in (*waiting, *self.found)))
+                if sum(each.count for each in self.found) >= wanted:
                     yield from self._joined()
-            if self.found:
-                yield from self._joined()
+                    together = min(_TOGETHER, 4 * together)
+            yield from self._joined()
+
+    def _from(self, walks: Walks, together: int) -> tuple[IntArray, IntArray]:
+        """Return where the ways begin that the last of some walks may take, one walk at least, and how many there are."""
+        cells = 2 + len(walks.edges) + len(walks.met)
+        most = max(1, min(together, _CELLS // cells))
+        begin, count = self.ways.of(walks.vertices[-most:])
+        some = max(1, int(np.searchsorted(np.cumsum(count[::-1]), most, side="right")))
+        return begin[-some:], count[-some:]
+
+    def _begun(self) -> Walks:
+        operator = self.operator
+        there = self.starts >= 0
+        if self.targets is not None:
+            there &= self.targets >= 0
+        rows = np.flatnonzero(there)
+        walks = Walks.begun(rows, self.starts[rows], operator.mode)
+        if operator.minimum == 0:
+            self.found.append(walks.where(self._may_end(rows, walks.vertices)))
+        return walks if operator.maximum != 0 else walks.take(slice(0, 0))
+
+    def _following(self, walks: Walks, extension: Extension) -> Walks:
+        """Return the walks one repetition longer that may go on; note those that are wanted."""
+        operator = self.operator
+        number = walks.repetitions + 1
+        last = operator.maximum is not None and number >= operator.maximum
+        if last:
+            ends = self.ways.nodes[-1][extension.ways]
+            extension = extension.where(self._may_end(walks.origins[extension.parents], ends))
+        if self.forbidden is not None:
+            extension = extension.where(self._free(walks, extension))
+        whole = operator.relationships is not None or not (last or operator.mode is PathMode.WALK)
+        _, found = longer(walks, extension, self.ways, operator.mode, whole=whole)
+        if number >= operator.minimum:
+            self.found.append(found if last else found.where(self._may_end(found.origins, found.vertices)))
+        return found.take(slice(0, 0)) if last else found.open(operator.mode)
+
+    def _may_end(self, rows: IntArray, vertices: IntArray) -> BoolArray:
+        if self.targets is not None:
+            return np.asarray(self.targets[rows] == vertices)
+        ends = self.ends
+        kept = (vertices >= ends.lo) & (vertices < ends.hi)
+        if ends.bits is not None:
+            inside = np.where(kept, vertices, ends.lo)
+            kept &= (ends.bits[inside >> 6] >> (inside & 63).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
+        return kept
+
+    def _free(self, walks: Walks, extension: Extension) -> BoolArray:
+        """Tell which ways take no relationship that the walk's row forbids."""
+        assert self.forbidden is not None
+        rows = walks.origins[extension.parents] * self.relationships
+        kept = np.ones(len(rows), np.bool_)
+        if len(self.forbidden):
+            for column in self.ways.edges:
+                keys = rows + column[extension.ways]
+                places = np.minimum(np.searchsorted(self.forbidden, keys), len(self.forbidden) - 1)
+                kept &= self.forbidden[places] != keys
+        return kept
+
+    def _joined(self) -> Iterator[Batch]:
+        """Yield the input rows of the walks that were found, and forget these."""
+        from qengine.exec.host.walk import joined
+        from qengine.exec.host.walk_kernel import WalkChunk
+
+        found, self.found = self.found, []
+        for walks in found:
+            chunk = WalkChunk(walks.origins, walks.vertices)
+            if self.operator.relationships is not None:
+                offsets = np.arange(walks.count + 1) * len(walks.edges)
+                chunk = WalkChunk(walks.origins, walks.vertices, offsets, walks.edges.T.ravel())
+            if walks.count:
+                yield from joined(self.operator, self.batch, chunk, self.runtime.context)
+
+    # ------------------------------------------------------------ ends alone
+
+    def reached(self) -> Iterator[Batch]:
+        """Yield the input rows joined with each end that a walk leads to; with ``by``, rows that are equal there once."""
+        from qengine.exec.host.walk import joined
+        from qengine.exec.host.walk_kernel import WalkChunk
+
+        store, targets = self.runtime.store, self.targets
+        every = np.arange(store.vertex_count)
+        admitted = self._may_end(every, every) if targets is None else None
+        rows, groups, batch = self._groups()
+        order = np.lexsort((self.starts[rows], groups))
+        rows, groups = rows[order], groups[order]
+        with self.runtime.memory.holding("Repeat") as holding:
+            ends = Ends(self.ways, store.vertex_count, admitted, holding)
+            for lo in range(0, int(groups[-1]) + 1 if len(groups) else 0, ends.groups_together()):
+                hi = min(lo + ends.groups_together(), int(groups[-1]) + 1)
+                here = slice(*np.searchsorted(groups, (lo, hi)).tolist())
+                owners, own = groups[here] - lo, rows[here]
+                pairs = np.unique(np.stack((owners, self.starts[own])), axis=1)
+                places = None if targets is None else owners * store.vertex_count + targets[own]
+                seen = ends.of(hi - lo, Starts(*pairs), places)
+                if places is not None:
+                    taken = own[seen[places]]
+                    yield from joined(self.operator, batch, WalkChunk(taken, self.starts[taken]), self.runtime.context)
+                    continue
+                if self.operator.by is not None:
+                    owners, which = np.unique(owners, return_index=True)
+                    own = own[which]
+                for owner, row in zip(owners.tolist(), own.tolist(), strict=True):
+                    found = np.flatnonzero(seen[owner * store.vertex_count :][: store.vertex_count] & admitted)
+                    chunk = WalkChunk(np.full(len(found), row), found)
+                    yield from joined(self.operator, batch, chunk, self.runtime.context)
+
+    def _groups(self) -> tuple[IntArray, IntArray, Batch]:
+        """Return the rows with a start, the group of each, and the columns that come out of their operator."""
+        operator, batch = self.operator, self.batch
+        rows = np.flatnonzero(self.starts >= 0 if self.targets is None else (self.starts >= 0) & (self.targets >= 0))
+        if operator.by is None:
+            return rows, np.unique(self.starts[rows], return_inverse=True)[1], batch
+        names = [*operator.by, *(name for name in (ROW,) if name in batch.columns)]
+        codes = group_rows([batch.columns[name] for name in names], batch.length).codes
+        return rows, codes[rows], batch.select(names)
+
+    # ------------------------------------------------------------ the shortest
 
     def selected(self, selector: PathSelector, wanted: int) -> Iterator[Batch]:
         """Yield the input rows joined with their selected walks, at least ``wanted`` at a time but for the last."""
         operator, runtime = self.operator, self.runtime
         trail = operator.mode is not PathMode.WALK
         store = runtime.store
-        relationships = sum(kind.count for kind in store.types)
-        selection = Selection(selector, operator.minimum, operator.maximum, trail, relationships, store.vertex_count)
+        selection = Selection(
+            selector, operator.minimum, operator.maximum, trail, self.relationships - 1, store.vertex_count
+        )
         with runtime.memory.holding("Repeat") as holding:
-            for row, start in enumerate(self.starts):
-                target = None if self.targets is None else self.targets[row]
+            for row, start in enumerate(self.starts.tolist()):
+                target = None if self.targets is None else int(self.targets[row])
                 if start < 0 or (target is not None and target < 0):
                     continue
                 levels = Levels(start, self._ways_of)
-                forbidden, none = self._forbidden(row), frozenset[int]()
-                ends = [target] if target is not None else sorted(levels.within(operator.maximum))
-                for end in ends:
-                    if target is None and not _admits(self.ends, end):
-                        continue
+                forbidden = self._forbidden_of(row)
+                ends = np.array([target] if target is not None else sorted(levels.within(operator.maximum)))
+                for end in ends[self._may_end(np.full(len(ends), row), ends)].tolist():
                     found = shortest_walks(levels, end, selection, runtime.context.check)
-                    self.found += [_Walk(row, end, each, 0, none, none) for each in found if forbidden.isdisjoint(each)]
-                    holding.set(_WAY_BYTES * (self.ways.kept + sum(map(len, found)) + len(self.found)))
+                    for each in found:
+                        if forbidden.isdisjoint(each):
+                            edges = np.array(each, np.int64)[:, None]
+                            self.found.append(Walks(np.array([row]), np.array([end]), edges, edges[:0], 0))
+                    holding.set(self.ways.nbytes + 200 * (len(self.found) + sum(map(len, found))))
                     if len(self.found) >= wanted:
                         yield from self._joined()
-            if self.found:
-                yield from self._joined()
+            yield from self._joined()
 
-    def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[_Way]]:
-        self.runtime.context.check()
-        return self.ways.of(vertices)
-
-    def _begun(self) -> list[_Walk]:
-        walks = []
-        for row, start in enumerate(self.starts):
-            if start >= 0 and (self.targets is None or self.targets[row] >= 0):
-                forbidden = self._forbidden(row)
-                walks.append(_Walk(row, start, (), 0, forbidden, frozenset((start,))))
-        if self.operator.minimum == 0:
-            for walk in walks:
-                self._take(walk)
-        return walks if self.operator.maximum != 0 else []
-
-    def _forbidden(self, row: int) -> frozenset[int]:
+    def _forbidden_of(self, row: int) -> frozenset[int]:
         if self.forbidden is None:
             return frozenset()
-        offsets, ids = self.forbidden
-        return frozenset(ids[offsets[row] : offsets[row + 1]].tolist())
+        ids = self.forbidden[self.forbidden // self.relationships == row]
+        return frozenset((ids % self.relationships).tolist())
 
-    def _following(self, walks: list[_Walk]) -> list[_Walk]:
-        """Return the walks one repetition longer that may go on; note those that are wanted."""
-        operator = self.operator
-        minimum, maximum, mode = operator.minimum, operator.maximum, operator.mode
-        if operator.distinct_ends and operator.end_bound:
-            walks = [walk for walk in walks if (walk.row, self.targets[walk.row]) not in self.reached]  # type: ignore[index]
-        ways = self.ways.of([walk.vertex for walk in walks])
-        going: list[_Walk] = []
-        for walk in walks:
-            for way in ways[walk.vertex]:
-                longer = _longer(walk, way, mode, self.starts[walk.row])
-                if longer is None:
-                    continue
-                if longer.repetitions >= minimum:
-                    self._take(longer)
-                closed = mode is PathMode.SIMPLE and longer.vertex == self.starts[walk.row]
-                if not closed and (maximum is None or longer.repetitions < maximum):
-                    going.append(longer)
-        return going
-
-    def _take(self, walk: _Walk) -> None:
-        """Note a walk if it ends where one may."""
-        vertex = walk.vertex
-        if self.targets is not None:
-            if self.targets[walk.row] != vertex:
-                return
-        elif not _admits(self.ends, vertex):
-            return
-        if self.operator.distinct_ends:
-            if (walk.row, vertex) in self.reached:
-                return
-            self.reached.add((walk.row, vertex))
-        self.found.append(walk)
-
-    def _joined(self) -> Iterator[Batch]:
-        from qengine.exec.host.walk import joined
-        from qengine.exec.host.walk_kernel import WalkChunk
-
-        found, self.found = self.found, []
-        offsets = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(walk.edges) for walk in found], out=offsets[1:])
-        chunk = WalkChunk(
-            _array([walk.row for walk in found]),
-            _array([walk.vertex for walk in found]),
-            offsets,
-            _array([edge for walk in found for edge in walk.edges]),
-        )
-        yield from joined(self.operator, self.batch, chunk, self.runtime.context)
-
-
-def _longer(walk: _Walk, way: _Way, mode: PathMode, start: int) -> _Walk | None:
-    """Return a walk with one more repetition, None where it would repeat what its mode forbids."""
-    edges, vertices = walk.seen_edges, walk.seen_vertices
-    if mode is not PathMode.WALK:
-        if not edges.isdisjoint(way.edges) or len(set(way.edges)) < len(way.edges):
-            return None
-        edges = edges.union(way.edges)
-    if mode in (PathMode.ACYCLIC, PathMode.SIMPLE):
-        closes = mode is PathMode.SIMPLE and way.vertices[-1] == start
-        met = way.vertices[:-1] if closes else way.vertices
-        if not vertices.isdisjoint(met) or len(set(met)) < len(met):
-            return None
-        vertices = vertices.union(met)
-    return _Walk(walk.row, way.vertices[-1], walk.edges + way.edges, walk.repetitions + 1, edges, vertices)
-
-
-def _admits(ends: EndFilter, vertex: int) -> bool:
-    if not ends.lo <= vertex < ends.hi:
-        return False
-    return ends.bits is None or bool(int(ends.bits[vertex >> 6]) >> (vertex & 63) & 1)
-
-
-def _array(values: list[int]) -> IntArray:
-    return np.array(values, np.int64)
+    def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+        self.runtime.context.check()
+        begin, count = self.ways.of(np.array(vertices, np.int64))
+        found = {}
+        for vertex, at, number in zip(vertices, begin.tolist(), count.tolist(), strict=True):
+            edges, nodes = (each[:, at : at + number].T.tolist() for each in (self.ways.edges, self.ways.nodes))
+            found[vertex] = [(tuple(one), tuple(other)) for one, other in zip(edges, nodes, strict=True)]
+        return found
