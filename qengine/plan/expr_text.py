@@ -141,6 +141,9 @@ class ExprText:
             case "[..]":
                 bounds = (self._bound(args[1], 0), self._bound(args[2], _LAST))
                 return f"{self._at(args[0], _POSTFIX)}[{'..'.join(bounds)}]", _POSTFIX
+            case "[::]":
+                bounds = (self._bound(args[1], 0), self._bound(args[2], _LAST), self(args[3]))
+                return f"{self._at(args[0], _POSTFIX)}[{':'.join(bounds)}]", _POSTFIX
         function = lookup(expr.name)
         return f"{function.name if function else expr.name}({self.joined(args)})", _ATOM
 

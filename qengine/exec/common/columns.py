@@ -8,6 +8,8 @@ class                   holds                                             null
 ``ArrowColumn``         a flat Arrow array: booleans, int64, double,      Arrow's
                         strings, temporal values, or type null
 ``ListColumn``          lists: places in another column of the items      ``valid`` is false
+``PathColumn``          paths: a ``ListColumn`` each of their nodes and   that of these
+                        relationships (``path_column``)
 ``ConstantColumn``      one value for all rows                            ``None``
 ``ObjectColumn``        any values of the language as Python objects      ``None``
 ======================  ================================================  ==========================================
@@ -246,6 +248,13 @@ class ListColumn(Column):
     def offsets(self) -> IntArray:
         """Return where each list begins in ``flat()``, and at last where that ends."""
         return np.concatenate(([0], np.cumsum(self.lengths())))
+
+    def filter_rows(self, kept: BoolArray) -> ListColumn:
+        """Return the rows where ``kept`` is true."""
+        if kept.all():
+            return self
+        valid = None if self.valid is None else self.valid[kept]
+        return self.over(self.starts[kept], self.ends[kept], valid)
 
     def shared(self) -> tuple[IntArray, ListColumn] | None:
         """Return each list that several rows have once, and for each row its place there.

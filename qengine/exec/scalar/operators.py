@@ -210,6 +210,11 @@ def _slice(items: Any, begin: Any, end: Any) -> Any:
     return items[begin:end]
 
 
+@strict
+def _every(items: Any, begin: Any, end: Any, step: Any) -> Any:
+    return _slice(items, begin, end)[::step]
+
+
 def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
@@ -250,6 +255,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "IS NULL": _is_null,
     "IS NOT NULL": _is_not_null,
     "[..]": _slice,
+    "[::]": _every,
     "||": _concatenate,
 }
 
