@@ -271,7 +271,8 @@ class _Writer:
         text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         text += f" ≠ {_names(operator.different)}" if operator.different else ""
-        return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "")
+        by = f" by {_names(operator.by)}" if operator.by else ""
+        return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "") + by
 
     def _reach(self, operator: physical.Reach) -> str:
         by = f" by {_names(operator.by)}" if operator.by else ""

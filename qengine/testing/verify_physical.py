@@ -292,7 +292,12 @@ def _repeat(step: Repeat, given: Columns) -> Columns:
     found = _columns(step.repeated, (step.begin,))
     assert {step.begin, *step.relationships_of, *step.nodes_of} <= set(found), f"a repetition gives {found}"
     assert step.minimum >= 0, f"a walk of {step.minimum} repetitions"
-    return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+    if step.by is None:
+        return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+    assert step.distinct_ends, f"walks by {step.by}"
+    assert not (step.end_bound or step.relationships), f"more than ends by {step.by}"
+    assert set(step.by) <= set(given), f"ends by {step.by}, of {given}"
+    return (*step.by, name)
 
 
 def _reach(step: Reach, given: Columns) -> Columns:

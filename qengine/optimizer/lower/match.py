@@ -40,7 +40,7 @@ from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Filter, Limit, Match, Operator, Project, Unit
 from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph, Repetition
-from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
+from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Search, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
@@ -152,9 +152,8 @@ class MatchLowering:
         self._filter([each for each in filters.general if not condition_can_fail(each)])
         self._filter([each for each in filters.general if condition_can_fail(each)])
         weight = self.weight or self.input_weight
-        if isinstance(self.root, Reach):
-            self.root = reaching_by(self.root, self.demand.columns | ({weight} if weight else set()))
-            self.columns = [*self.root.by, self.root.end.name]
+        read = self.demand.columns | ({weight} if weight else set())
+        self.root, self.columns = reaching_by(self.root, self.columns, read)
         return Lowered(self.root, tuple(self.columns), weight)
 
     # ------------------------------------------------------------ steps
