@@ -21,6 +21,9 @@ from qengine.exec.common.runtime import Runtime
 
 __all__ = ["PATHS", "paths"]
 
+_FEW_ROWS = 8  # that aren't worth a step together
+_CHECKED_HOPS = 1 << 14  # that are walked between two looks at the clock
+
 
 def paths(elements: Sequence[Column], runtime: Runtime) -> Column | None:
     """Return the path through node, relationship or list of relationships, node, … of each row.
@@ -80,6 +83,9 @@ def _behind(starts: IntArray, lengths: IntArray, ids: IntArray, runtime: Runtime
     """Return the node behind each relationship of lists, each of which is walked from its row's start."""
     sources, targets = (ends.astype(np.int64) for ends in runtime.store.endpoints(ids))
     behind = np.empty(len(ids), np.int64)
+    if len(ids) < _FEW_ROWS * lengths.max(initial=0):
+        _walked_one_by_one(starts, lengths, (sources, targets), behind, runtime)
+        return behind
     rows = np.flatnonzero(lengths)
     places, left, reached = (np.cumsum(lengths) - lengths)[rows], lengths[rows], starts[rows]
     while len(places):
@@ -89,6 +95,23 @@ def _behind(starts: IntArray, lengths: IntArray, ids: IntArray, runtime: Runtime
         going = np.flatnonzero(left > 1)
         places, left, reached = places[going] + 1, left[going] - 1, reached[going]
     return behind
+
+
+def _walked_one_by_one(
+    starts: IntArray, lengths: IntArray, ends: tuple[IntArray, IntArray], behind: IntArray, runtime: Runtime
+) -> None:
+    """Write the node behind each relationship of few lists."""
+    place = 0
+    for reached, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        for begin in range(place, place + length, _CHECKED_HOPS):
+            runtime.context.check()
+            end = min(begin + _CHECKED_HOPS, place + length)
+            found = []
+            for source, target in zip(ends[0][begin:end].tolist(), ends[1][begin:end].tolist(), strict=True):
+                reached = target if source == reached else source  # noqa: PLW2901
+                found.append(reached)
+            behind[begin:end] = found
+        place += length
 
 
 def _of_path(part: Callable[[PathColumn], Column]) -> Callable[[Runtime, Column], Column | None]:

@@ -82,6 +82,7 @@ class _Repeated:
             rows = np.repeat(np.arange(batch.length), np.diff(forbidden[0]))
             self.forbidden = np.unique(rows * self.relationships + forbidden[1])
         self.found: list[Walks] = []
+        self.held = self.rows = 0  # bytes of these, and how many there are
 
     # ------------------------------------------------------------ all walks
 
@@ -89,30 +90,27 @@ class _Repeated:
         """Yield the input rows joined with their walks, at least ``wanted`` at a time but for the last."""
         together = max(1, min(_TOGETHER, 8 * wanted))
         with self.runtime.memory.holding("Repeat") as holding:
-            waiting = [self._begun()]
+            begun = self._begun()
+            waiting, bytes_waiting = [begun] if begun.count else [], begun.nbytes
             while waiting:
                 self.runtime.context.check()
                 walks = waiting.pop()
-                begin, count = self._from(walks, together)
+                bytes_waiting -= walks.nbytes
+                most = max(1, min(together, _CELLS // (2 + len(walks.edges) + len(walks.met))))
+                begin, count = self.ways.of(walks.vertices, most)
                 if len(count) < walks.count:
-                    waiting.append(walks.take(slice(0, walks.count - len(count))))
-                some = walks.take(slice(walks.count - len(count), None))
-                going = self._following(some, Extension.every(begin, count))
+                    waiting.append(walks.take(slice(len(count), None)))
+                    bytes_waiting += waiting[-1].nbytes
+                    walks = walks.take(slice(0, len(count)))
+                going = self._following(walks, Extension.every(begin, count))
                 if going.count:
                     waiting.append(going)
-                holding.set(self.ways.nbytes + sum(each.nbytes for each in (*waiting, *self.found)))
-                if sum(each.count for each in self.found) >= wanted:
+                    bytes_waiting += going.nbytes
+                holding.set(self.ways.nbytes + bytes_waiting + self.held)
+                if self.rows >= wanted:
                     yield from self._joined()
                     together = min(_TOGETHER, 4 * together)
             yield from self._joined()
-
-    def _from(self, walks: Walks, together: int) -> tuple[IntArray, IntArray]:
-        """Return where the ways begin that the last of some walks may take, one walk at least, and how many there are."""
-        cells = 2 + len(walks.edges) + len(walks.met)
-        most = max(1, min(together, _CELLS // cells))
-        begin, count = self.ways.of(walks.vertices[-most:])
-        some = max(1, int(np.searchsorted(np.cumsum(count[::-1]), most, side="right")))
-        return begin[-some:], count[-some:]
 
     def _begun(self) -> Walks:
         operator = self.operator
@@ -122,7 +120,7 @@ class _Repeated:
         rows = np.flatnonzero(there)
         walks = Walks.begun(rows, self.starts[rows], operator.mode)
         if operator.minimum == 0:
-            self.found.append(walks.where(self._may_end(rows, walks.vertices)))
+            self._note(walks.where(self._may_end(rows, walks.vertices)))
         return walks if operator.maximum != 0 else walks.take(slice(0, 0))
 
     def _following(self, walks: Walks, extension: Extension) -> Walks:
@@ -138,7 +136,7 @@ class _Repeated:
         whole = operator.relationships is not None or not (last or operator.mode is PathMode.WALK)
         _, found = longer(walks, extension, self.ways, operator.mode, whole=whole)
         if number >= operator.minimum:
-            self.found.append(found if last else found.where(self._may_end(found.origins, found.vertices)))
+            self._note(found if last else found.where(self._may_end(found.origins, found.vertices)))
         return found.take(slice(0, 0)) if last else found.open(operator.mode)
 
     def _may_end(self, rows: IntArray, vertices: IntArray) -> BoolArray:
@@ -168,14 +166,23 @@ class _Repeated:
         from qengine.exec.host.walk import joined
         from qengine.exec.host.walk_kernel import WalkChunk
 
-        found, self.found = self.found, []
-        for walks in found:
-            chunk = WalkChunk(walks.origins, walks.vertices)
-            if self.operator.relationships is not None:
-                offsets = np.arange(walks.count + 1) * len(walks.edges)
-                chunk = WalkChunk(walks.origins, walks.vertices, offsets, walks.edges.T.ravel())
-            if walks.count:
-                yield from joined(self.operator, self.batch, chunk, self.runtime.context)
+        found, self.found = [walks for walks in self.found if walks.count], []
+        self.held = self.rows = 0
+        if not found:
+            return
+        rows, ends = (np.concatenate(each) for each in ([w.origins for w in found], [w.vertices for w in found]))
+        chunk = WalkChunk(rows, ends)
+        if self.operator.relationships is not None:
+            lengths = np.repeat([len(walks.edges) for walks in found], [walks.count for walks in found])
+            offsets = np.concatenate(([0], np.cumsum(lengths)))
+            chunk = WalkChunk(rows, ends, offsets, np.concatenate([walks.edges.T.ravel() for walks in found]))
+        yield from joined(self.operator, self.batch, chunk, self.runtime.context)
+
+    def _note(self, walks: Walks) -> None:
+        """Keep walks that were found."""
+        self.found.append(walks)
+        self.held += walks.nbytes
+        self.rows += walks.count
 
     # ------------------------------------------------------------ ends alone
 
@@ -244,9 +251,9 @@ class _Repeated:
                     for each in found:
                         if forbidden.isdisjoint(each):
                             edges = np.array(each, np.int64)[:, None]
-                            self.found.append(Walks(np.array([row]), np.array([end]), edges, edges[:0], 0))
+                            self._note(Walks(np.array([row]), np.array([end]), edges, edges[:0], 0))
                     holding.set(self.ways.nbytes + 200 * (len(self.found) + sum(map(len, found))))
-                    if len(self.found) >= wanted:
+                    if self.rows >= wanted:
                         yield from self._joined()
             yield from self._joined()
 
@@ -258,8 +265,8 @@ class _Repeated:
 
     def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
         self.runtime.context.check()
-        begin, count = self.ways.of(np.array(vertices, np.int64))
-        found = {}
+        every, found = np.array(vertices, np.int64), {}
+        begin, count = self.ways.of(every, 2**62)
         for vertex, at, number in zip(vertices, begin.tolist(), count.tolist(), strict=True):
             edges, nodes = (each[:, at : at + number].T.tolist() for each in (self.ways.edges, self.ways.nodes))
             found[vertex] = [(tuple(one), tuple(other)) for one, other in zip(edges, nodes, strict=True)]

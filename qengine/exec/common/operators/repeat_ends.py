@@ -9,7 +9,7 @@ those of different places of a way may be the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +85,8 @@ class Ends:
             early = walks.repetitions + 1 < self.minimum
             marks = np.zeros(size, np.bool_) if early else seen
             following, turned_away = [], []
-            for begin in self._pieces(walks):
-                found, keys, lost = self._level(walks.take(begin), marks, checked=checked)
+            for part, extension in self._pieces(walks):
+                found, keys, lost = self._level(part, extension, marks, checked=checked)
                 latest[keys] = np.arange(len(keys), dtype=np.int32)
                 first = latest[keys] == np.arange(len(keys), dtype=np.int32)
                 marks[keys] = True
@@ -104,28 +104,24 @@ class Ends:
                 walks = walks.where(waiting[walks.origins])
         return seen, doubtful
 
-    def _level(self, walks: Walks, marks: BoolArray, *, checked: bool) -> tuple[Walks, IntArray, IntArray]:
+    def _level(
+        self, walks: Walks, extension: Extension, marks: BoolArray, *, checked: bool
+    ) -> tuple[Walks, IntArray, IntArray]:
         """Return walks to vertices without a mark, the places of these, and the places that none may go to."""
-        begin, count = self.ways.of(walks.vertices)
-        extension = Extension.every(begin, count)
         keys = walks.origins[extension.parents] * self.vertices + self.ways.nodes[-1][extension.ways]
         new = ~marks[keys]
         extension, keys = extension.where(new), keys[new]
         kept, found = longer(walks, extension, self.ways, self.mode if checked else PathMode.WALK, whole=checked)
         return found, keys[kept], keys[~kept]
 
-    def _pieces(self, walks: Walks) -> list[slice]:
-        """Return parts of some walks, of which about so many ways lead on as are followed together."""
+    def _pieces(self, walks: Walks) -> Iterator[tuple[Walks, Extension]]:
+        """Yield parts of some walks, of which so many ways lead on as are followed together, and these ways."""
         most = max(1, min(_TOGETHER, _CELLS // (2 + len(walks.edges) + len(walks.met))))
-        pieces: list[slice] = []
-        at = 0
-        while at < walks.count:
+        while walks.count:
             self.check()
-            _, count = self.ways.of(walks.vertices[at : at + most])
-            some = max(1, int(np.searchsorted(np.cumsum(count), most, side="right")))
-            pieces.append(slice(at, at + some))
-            at += some
-        return pieces
+            begin, count = self.ways.of(walks.vertices, most)
+            yield walks.take(slice(0, len(count))), Extension.every(begin, count)
+            walks = walks.take(slice(len(count), None))
 
     def _try(self, starts: Starts, missing: BoolArray, seen: BoolArray) -> None:
         """Follow walks of the groups that miss something until they don't; note in ``seen`` what is found."""
@@ -138,11 +134,9 @@ class Ends:
             walks = walks.where(left[walks.origins])
             if not walks.count:
                 continue
-            piece = self._pieces(walks.take(slice(0, _TOGETHER)))[0]
-            if piece.stop < walks.count:
-                waiting.append(walks.take(slice(piece.stop, None)))
-            some = walks.take(piece)
-            _, found = longer(some, Extension.every(*self.ways.of(some.vertices)), self.ways, self.mode)
+            some, extension = next(self._pieces(walks))
+            waiting.append(walks.take(slice(some.count, None)))
+            _, found = longer(some, extension, self.ways, self.mode)
             if found.repetitions >= self.minimum:
                 keys = found.origins * self.vertices + found.vertices
                 keys = keys[missing[keys]]

@@ -20,7 +20,7 @@ __all__ = ["Extension", "Walks", "Ways", "longer"]
 _OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
 
 _KEPT_WAYS = 1 << 21
-_FOUND_TOGETHER = 1 << 13  # vertices that the subplan is run for at a time
+_FIRST = 64  # vertices that the subplan is run for at first: each may have very many ways
 
 
 class Walks(NamedTuple):
@@ -110,17 +110,25 @@ class Ways:
         """Bytes of what is kept."""
         return 17 * len(self._begin) + self.edges.nbytes + self.nodes.nbytes
 
-    def of(self, vertices: IntArray) -> tuple[IntArray, IntArray]:
-        """Return where the ways from each vertex begin in the columns, and how many there are: until the next call."""
-        known = self._known[vertices]
-        if not known.all():
-            if self.kept > _KEPT_WAYS:
-                self._forget()
-                known[:] = False
-            missing = np.unique(vertices[~known])
-            for begin in range(0, len(missing), _FOUND_TOGETHER):
-                self._find(missing[begin : begin + _FOUND_TOGETHER])
-        return self._begin[vertices], self._count[vertices]
+    def of(self, vertices: IntArray, most: int) -> tuple[IntArray, IntArray]:
+        """Return where the ways from the first of some vertices begin in the columns, and how many there are.
+
+        They hold until the next call. Vertices are as many as have ``most`` ways together, at least one.
+        """
+        if self.kept > _KEPT_WAYS:
+            self._forget()
+        size = _FIRST
+        while True:
+            some = vertices[:size]
+            missing = np.unique(some[~self._known[some]])
+            if len(missing):
+                self._find(missing)
+            ways = np.cumsum(self._count[some])
+            if len(some) == len(vertices) or ways[-1] >= most:
+                break
+            size *= 2 + 6 * int(ways[-1] < most // 8)
+        fitting = max(1, int(np.searchsorted(ways, most, side="right")))
+        return self._begin[some[:fitting]], self._count[some[:fitting]]
 
     def may_share(self, one: int, other: int) -> bool:
         """Tell whether a relationship at place ``one`` of a way may stand at place ``other`` of another."""
