@@ -142,8 +142,8 @@ class ExprText:
                 bounds = (self._bound(args[1], 0), self._bound(args[2], _LAST))
                 return f"{self._at(args[0], _POSTFIX)}[{'..'.join(bounds)}]", _POSTFIX
             case "[::]":
-                bounds = (self._bound(args[1], 0), self._bound(args[2], _LAST), self(args[3]))
-                return f"{self._at(args[0], _POSTFIX)}[{':'.join(bounds)}]", _POSTFIX
+                places = (self._bound(args[1], 0), self._bound(args[2], _LAST), self(args[3]))
+                return f"{self._at(args[0], _POSTFIX)}[{':'.join(places)}]", _POSTFIX
         function = lookup(expr.name)
         return f"{function.name if function else expr.name}({self.joined(args)})", _ATOM
 

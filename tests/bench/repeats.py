@@ -1,6 +1,6 @@
 """Quantified paths of several relationships, beside the plain patterns that have the same matches.
 
-``python -m tests.bench.repeats [--nodes N] [--degree D]``: processor time of whole statements, the least of three turns.
+``python -m tests.bench.repeats [--nodes N] [--degree D]``: processor time of whole statements, the least of some turns.
 """
 
 from __future__ import annotations

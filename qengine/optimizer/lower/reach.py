@@ -15,7 +15,7 @@ __all__ = ["counted_ends", "reaching_by"]
 
 
 def reaching_by(root: Operator, columns: Collection[str], wanted: Collection[str]) -> tuple[Operator, list[str]]:
-    """Return an operator, and its columns; if it finds ends alone, its rows are told apart by those that are read above.
+    """Return an operator, and its columns; if it finds ends alone, its rows are told apart by those that are read.
 
     ``columns``: of the operator; ``wanted``: what is read.
     """

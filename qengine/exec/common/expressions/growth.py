@@ -18,10 +18,10 @@ from qengine.exec.common.columns import (
     IntArray,
     ListColumn,
     NodeColumn,
+    PathColumn,
     RelationshipColumn,
     text_offsets,
 )
-from qengine.exec.common.path_column import PathColumn
 from qengine.exec.common.text_rows import TextRows
 from qengine.exec.sizes import ITEM, size_of
 from qengine.exec.view import ExecView

@@ -13,10 +13,10 @@ from qengine.exec.common.columns import (
     IntArray,
     ListColumn,
     NodeColumn,
+    PathColumn,
     RelationshipColumn,
     integer_column,
 )
-from qengine.exec.common.path_column import PathColumn
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["PATHS", "paths"]
@@ -108,7 +108,7 @@ def _walked_one_by_one(
             end = min(begin + _CHECKED_HOPS, place + length)
             found = []
             for source, target in zip(ends[0][begin:end].tolist(), ends[1][begin:end].tolist(), strict=True):
-                reached = target if source == reached else source  # noqa: PLW2901
+                reached = target if source == reached else source
                 found.append(reached)
             behind[begin:end] = found
         place += length
@@ -143,7 +143,9 @@ def _every(_: Runtime, column: Column, begin: Column, end: Column, step: Column)
 
 
 def _constants(*columns: Column) -> tuple[int, ...] | None:
-    found = tuple(column.value for column in columns if isinstance(column, ConstantColumn) and type(column.value) is int)
+    found = tuple(
+        column.value for column in columns if isinstance(column, ConstantColumn) and type(column.value) is int
+    )
     return found if len(found) == len(columns) else None
 
 

@@ -1,7 +1,7 @@
 """``Repeat``: quantified paths of several relationships. The ways of one repetition come from a subplan, and are kept.
 
-Walks are followed depth first, many at a time (``_Repeated.run``). Where only their ends are wanted, sets of vertices are
-followed instead (``repeat_ends``), and where the shortest are, lengths are tried (``repeat_shortest``).
+Walks are followed depth first, many at a time (``_Repeated.run``). Where only their ends are wanted, sets of vertices
+are followed instead (``repeat_ends``), and where the shortest are, lengths are tried (``repeat_shortest``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qengine.plan import physical
 from qengine.plan.pattern import PathMode, PathSelector
 
 if TYPE_CHECKING:
-    from qengine.exec.host.walk_kernel import EndFilter
+    pass
 
 __all__ = ["repeat_stage"]
 
@@ -187,13 +187,13 @@ class _Repeated:
     # ------------------------------------------------------------ ends alone
 
     def reached(self) -> Iterator[Batch]:
-        """Yield the input rows joined with each end that a walk leads to; with ``by``, rows that are equal there once."""
+        """Yield the input rows joined with each end that a walk leads to; with ``by``, rows equal in these once."""
         from qengine.exec.host.walk import joined
         from qengine.exec.host.walk_kernel import WalkChunk
 
         store, targets = self.runtime.store, self.targets
         every = np.arange(store.vertex_count)
-        admitted = self._may_end(every, every) if targets is None else None
+        admitted = np.ones(len(every), np.bool_) if targets is not None else self._may_end(every, every)
         rows, groups, batch = self._groups()
         order = np.lexsort((self.starts[rows], groups))
         rows, groups = rows[order], groups[order]

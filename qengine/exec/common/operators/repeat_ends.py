@@ -1,10 +1,10 @@
 """The vertices that walks of a ``Repeat`` lead to, each once: sets of vertices are followed, not walks.
 
-Starts fall into groups. Level by level, each vertex that a group comes to is followed once, by the first walk to it that
-repeats nothing. What another walk to it could reach, that one can, as long as it is never turned away from a vertex that
-the group hasn't come to: where it is, a search that minds no repetitions tells what could be reached at most, and walks
-are tried one by one until all of that is, or none is left. That is rare: a shortest walk repeats no relationship, unless
-those of different places of a way may be the same.
+Starts fall into groups. Level by level, each vertex that a group comes to is followed once, by the first walk to it
+that repeats nothing. What another walk to it could reach, that one can, as long as it is never turned away from a
+vertex that the group hasn't come to: where it is, a search that minds no repetitions tells what could be reached at
+most, and walks are tried one by one until all of that is, or none is left. That is rare: a shortest walk repeats no
+relationship, unless those of different places of a way may be the same.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Starts(NamedTuple):
 
 
 class Ends:
-    """Finds ends. ``admitted`` (bool[vertices]): what walks may end on; None for all of them.
+    """Finds ends. ``admitted`` (bool[vertices]): what walks may end on.
 
     ``holding``: whose memory it takes.
     """
 
-    def __init__(self, ways: Ways, vertices: int, admitted: BoolArray | None, holding: Holding) -> None:
+    def __init__(self, ways: Ways, vertices: int, admitted: BoolArray, holding: Holding) -> None:
         operator = ways.operator
         self.minimum, self.maximum, self.mode = operator.minimum, operator.maximum, operator.mode
         self.ways, self.vertices, self.admitted = ways, vertices, admitted
@@ -59,8 +59,7 @@ class Ends:
         if doubtful.any():
             every, _ = self._search(count, starts, targets, checked=False)
             missing = every & ~seen
-            if self.admitted is not None:
-                missing.reshape(count, -1)[:, ~self.admitted] = False
+            missing.reshape(count, -1)[:, ~self.admitted] = False
             if targets is not None:
                 wanted = np.zeros(len(missing), np.bool_)
                 wanted[targets] = True
@@ -125,7 +124,7 @@ class Ends:
 
     def _try(self, starts: Starts, missing: BoolArray, seen: BoolArray) -> None:
         """Follow walks of the groups that miss something until they don't; note in ``seen`` what is found."""
-        left = missing.reshape(-1, self.vertices).any(axis=1)
+        left: BoolArray = np.asarray(missing.reshape(-1, self.vertices).any(axis=1))
         walks = Walks.begun(starts.groups, starts.vertices, self.mode)
         waiting = [walks.where(left[walks.origins])]
         while waiting:

@@ -1,4 +1,4 @@
-"""The ways of one repetition of a quantified path: rows of arrays, found by a subplan and kept by the vertex they begin in.
+"""The ways of one repetition of a quantified path: columns, found by a subplan and kept by the vertex they begin in.
 
 Which of them may go on a walk is told by comparing columns: ``longer`` takes many walks at once.
 """
@@ -26,9 +26,9 @@ _FIRST = 64  # vertices that the subplan is run for at first: each may have very
 class Walks(NamedTuple):
     """Walks of equally many repetitions, column by column.
 
-    ``origins`` (int64[n]): what each belongs to, a number of the caller's. ``vertices`` (int64[n]): where it has come to.
-    ``edges`` (int64[m, n]): its relationships in order. ``met`` (int64[m, n]): its vertices in order, the start first,
-    where these must differ. Either has no rows where it isn't kept.
+    ``origins`` (int64[n]): what each belongs to, a number of the caller's. ``vertices`` (int64[n]): where it has come
+    to. ``edges`` (int64[m, n]): its relationships in order. ``met`` (int64[m, n]): its vertices in order, the start
+    first, where these must differ. Either has no rows where it isn't kept.
     """
 
     origins: IntArray
