@@ -149,6 +149,13 @@ def _holds(node: object, test: Callable[[ast.Ast], bool]) -> bool:
     return test(node) or any(_holds(getattr(node, part.name), test) for part in fields(node))
 
 
+def names_read(node: object) -> set[str]:
+    """Return the names of the variables in a part of a syntax tree."""
+    found: set[str] = set()
+    _holds(node, lambda part: bool(found.add(part.name)) if isinstance(part, ast.Variable) else False)  # type: ignore[func-returns-value]
+    return found
+
+
 def _is_of(node: ast.Ast, names: Set[str]) -> bool:
     return isinstance(node, ast.Variable) and node.name in names
 

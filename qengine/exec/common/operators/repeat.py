@@ -1,12 +1,12 @@
 """``Repeat``: quantified paths of several relationships. The ways of one repetition come from a subplan, and are kept.
 
 Walks are followed depth first, many at a time (``_Repeated.run``). Where only their ends are wanted, sets of vertices
-are followed instead (``repeat_ends``), and where the shortest are, lengths are tried (``repeat_shortest``).
+are followed instead (``repeat_ends``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +15,10 @@ from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.columns import BoolArray, IntArray, vertex_ids
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.repeat_ends import Ends, Starts
-from qengine.exec.common.operators.repeat_shortest import Levels, Selection, shortest_walks
 from qengine.exec.common.operators.repeat_ways import Extension, Walks, Ways, longer
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.plan import physical
-from qengine.plan.pattern import PathMode, PathSelector
+from qengine.plan.pattern import PathMode
 
 if TYPE_CHECKING:
     pass
@@ -34,7 +33,7 @@ _TOGETHER = 1 << 16  # such walks
 def repeat_stage(operator: physical.Repeat, build: Build, first: int) -> Stage:
     """Emit the walks from each input row's vertex."""
     upstream = build(operator.input, first)
-    ways = Ways(operator, build)
+    ways = Ways(operator, operator.mode, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
         batches = upstream(outer)
@@ -43,9 +42,7 @@ def repeat_stage(operator: physical.Repeat, build: Build, first: int) -> Stage:
         for batch in batches:
             repeated = _Repeated(operator, build, batch, ways)
             wanted = min(first, _ROWS)
-            if operator.selector is not None:
-                yield from repeated.selected(operator.selector, wanted)
-            elif operator.distinct_ends:
+            if operator.distinct_ends:
                 yield from repeated.reached()
             else:
                 yield from repeated.run(wanted)
@@ -74,7 +71,7 @@ class _Repeated:
         self.operator, self.runtime, self.batch, self.ways = operator, runtime, batch, ways
         self.starts = vertex_ids(batch.columns[operator.start])
         self.targets = vertex_ids(batch.columns[operator.end.name]) if operator.end_bound else None
-        self.ends = end_filter(runtime.store, operator, build.masks)
+        self.ends = end_filter(runtime.store, operator.end, build.masks)
         forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
         self.forbidden: IntArray | None = None
         self.relationships = sum(kind.count for kind in runtime.store.types) + 1
@@ -142,12 +139,7 @@ class _Repeated:
     def _may_end(self, rows: IntArray, vertices: IntArray) -> BoolArray:
         if self.targets is not None:
             return np.asarray(self.targets[rows] == vertices)
-        ends = self.ends
-        kept = (vertices >= ends.lo) & (vertices < ends.hi)
-        if ends.bits is not None:
-            inside = np.where(kept, vertices, ends.lo)
-            kept &= (ends.bits[inside >> 6] >> (inside & 63).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
-        return kept
+        return self.ends.of(vertices)
 
     def _free(self, walks: Walks, extension: Extension) -> BoolArray:
         """Tell which ways take no relationship that the walk's row forbids."""
@@ -163,7 +155,7 @@ class _Repeated:
 
     def _joined(self) -> Iterator[Batch]:
         """Yield the input rows of the walks that were found, and forget these."""
-        from qengine.exec.host.walk import joined
+        from qengine.exec.host.walk import joined_walks
         from qengine.exec.host.walk_kernel import WalkChunk
 
         found, self.found = [walks for walks in self.found if walks.count], []
@@ -171,12 +163,12 @@ class _Repeated:
         if not found:
             return
         rows, ends = (np.concatenate(each) for each in ([w.origins for w in found], [w.vertices for w in found]))
-        chunk = WalkChunk(rows, ends)
+        offsets = edges = None
         if self.operator.relationships is not None:
             lengths = np.repeat([len(walks.edges) for walks in found], [walks.count for walks in found])
             offsets = np.concatenate(([0], np.cumsum(lengths)))
-            chunk = WalkChunk(rows, ends, offsets, np.concatenate([walks.edges.T.ravel() for walks in found]))
-        yield from joined(self.operator, self.batch, chunk, self.runtime.context)
+            edges = np.concatenate([walks.edges.T.ravel() for walks in found])
+        yield from joined_walks(self.operator, self.batch, WalkChunk(rows, ends, offsets, edges), self.runtime.context)
 
     def _note(self, walks: Walks) -> None:
         """Keep walks that were found."""
@@ -188,7 +180,7 @@ class _Repeated:
 
     def reached(self) -> Iterator[Batch]:
         """Yield the input rows joined with each end that a walk leads to; with ``by``, rows equal in these once."""
-        from qengine.exec.host.walk import joined
+        from qengine.exec.host.walk import joined_walks
         from qengine.exec.host.walk_kernel import WalkChunk
 
         store, targets = self.runtime.store, self.targets
@@ -198,7 +190,7 @@ class _Repeated:
         order = np.lexsort((self.starts[rows], groups))
         rows, groups = rows[order], groups[order]
         with self.runtime.memory.holding("Repeat") as holding:
-            ends = Ends(self.ways, store.vertex_count, admitted, holding)
+            ends = Ends(self.operator, self.ways, store.vertex_count, admitted, holding)
             for lo in range(0, int(groups[-1]) + 1 if len(groups) else 0, ends.groups_together()):
                 hi = min(lo + ends.groups_together(), int(groups[-1]) + 1)
                 here = slice(*np.searchsorted(groups, (lo, hi)).tolist())
@@ -208,7 +200,9 @@ class _Repeated:
                 seen = ends.of(hi - lo, Starts(*pairs), places)
                 if places is not None:
                     taken = own[seen[places]]
-                    yield from joined(self.operator, batch, WalkChunk(taken, self.starts[taken]), self.runtime.context)
+                    yield from joined_walks(
+                        self.operator, batch, WalkChunk(taken, self.starts[taken]), self.runtime.context
+                    )
                     continue
                 if self.operator.by is not None:
                     owners, which = np.unique(owners, return_index=True)
@@ -216,7 +210,7 @@ class _Repeated:
                 for owner, row in zip(owners.tolist(), own.tolist(), strict=True):
                     found = np.flatnonzero(seen[owner * store.vertex_count :][: store.vertex_count] & admitted)
                     chunk = WalkChunk(np.full(len(found), row), found)
-                    yield from joined(self.operator, batch, chunk, self.runtime.context)
+                    yield from joined_walks(self.operator, batch, chunk, self.runtime.context)
 
     def _groups(self) -> tuple[IntArray, IntArray, Batch]:
         """Return the rows with a start, the group of each, and the columns that come out of their operator."""
@@ -227,47 +221,3 @@ class _Repeated:
         names = [*operator.by, *(name for name in (ROW,) if name in batch.columns)]
         codes = group_rows([batch.columns[name] for name in names], batch.length).codes
         return rows, codes[rows], batch.select(names)
-
-    # ------------------------------------------------------------ the shortest
-
-    def selected(self, selector: PathSelector, wanted: int) -> Iterator[Batch]:
-        """Yield the input rows joined with their selected walks, at least ``wanted`` at a time but for the last."""
-        operator, runtime = self.operator, self.runtime
-        trail = operator.mode is not PathMode.WALK
-        store = runtime.store
-        selection = Selection(
-            selector, operator.minimum, operator.maximum, trail, self.relationships - 1, store.vertex_count
-        )
-        with runtime.memory.holding("Repeat") as holding:
-            for row, start in enumerate(self.starts.tolist()):
-                target = None if self.targets is None else int(self.targets[row])
-                if start < 0 or (target is not None and target < 0):
-                    continue
-                levels = Levels(start, self._ways_of)
-                forbidden = self._forbidden_of(row)
-                ends = np.array([target] if target is not None else sorted(levels.within(operator.maximum)))
-                for end in ends[self._may_end(np.full(len(ends), row), ends)].tolist():
-                    found = shortest_walks(levels, end, selection, runtime.context.check)
-                    for each in found:
-                        if forbidden.isdisjoint(each):
-                            edges = np.array(each, np.int64)[:, None]
-                            self._note(Walks(np.array([row]), np.array([end]), edges, edges[:0], 0))
-                    holding.set(self.ways.nbytes + 200 * (len(self.found) + sum(map(len, found))))
-                    if self.rows >= wanted:
-                        yield from self._joined()
-            yield from self._joined()
-
-    def _forbidden_of(self, row: int) -> frozenset[int]:
-        if self.forbidden is None:
-            return frozenset()
-        ids = self.forbidden[self.forbidden // self.relationships == row]
-        return frozenset((ids % self.relationships).tolist())
-
-    def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-        self.runtime.context.check()
-        every, found = np.array(vertices, np.int64), {}
-        begin, count = self.ways.of(every, 2**62)
-        for vertex, at, number in zip(vertices, begin.tolist(), count.tolist(), strict=True):
-            edges, nodes = (each[:, at : at + number].T.tolist() for each in (self.ways.edges, self.ways.nodes))
-            found[vertex] = [(tuple(one), tuple(other)) for one, other in zip(edges, nodes, strict=True)]
-        return found

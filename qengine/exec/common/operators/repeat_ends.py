@@ -17,6 +17,7 @@ import numpy as np
 from qengine.exec.common.columns import BoolArray, IntArray
 from qengine.exec.common.operators.repeat_ways import Extension, Walks, Ways, longer
 from qengine.exec.memory import Holding
+from qengine.plan import physical
 from qengine.plan.pattern import PathMode
 
 __all__ = ["Ends", "Starts"]
@@ -39,8 +40,9 @@ class Ends:
     ``holding``: whose memory it takes.
     """
 
-    def __init__(self, ways: Ways, vertices: int, admitted: BoolArray, holding: Holding) -> None:
-        operator = ways.operator
+    def __init__(
+        self, operator: physical.Repeat, ways: Ways, vertices: int, admitted: BoolArray, holding: Holding
+    ) -> None:
         self.minimum, self.maximum, self.mode = operator.minimum, operator.maximum, operator.mode
         self.ways, self.vertices, self.admitted = ways, vertices, admitted
         self.check: Callable[[], None] = ways.runtime.context.check

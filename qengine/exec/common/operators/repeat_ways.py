@@ -88,8 +88,8 @@ class Ways:
     A way that its mode would never allow is left out: with a relationship twice, or a node.
     """
 
-    def __init__(self, operator: physical.Repeat, build: Build) -> None:
-        self.operator, self.runtime = operator, build.runtime
+    def __init__(self, operator: physical.Repeat | physical.PathPart, mode: PathMode, build: Build) -> None:
+        self.operator, self.mode, self.runtime = operator, mode, build.runtime
         self._inner = build(operator.repeated)
         self.length = len(operator.relationships_of)
         self._forget()
@@ -141,7 +141,7 @@ class Ways:
                 rows = rows_of(found)
                 assert rows is not None
                 columns = [_ids(found, name) for name in (*operator.relationships_of, *operator.nodes_of)]
-                kept = _possible(vertices[rows], columns, operator.mode)
+                kept = _possible(vertices[rows], columns, self.mode)
                 parts.append([column if kept is None else column[kept] for column in (rows, *columns)])
                 holding.add(8 * len(rows) * (1 + len(columns)))
             if parts:
