@@ -22,7 +22,7 @@ from qengine.plan.pattern import (
 
 __all__ = ["ChainPath", "chain_paths", "repetitions", "selected_paths"]
 
-_MOST = 6  # repetitions that are tried where relationships may repeat
+_MOST = 4  # repetitions that are tried where relationships may repeat
 
 Embeddings = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]
 

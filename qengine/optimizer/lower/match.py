@@ -641,6 +641,8 @@ class MatchLowering:
         for place, edge in enumerate(chain_edges(chain)):
             near, behind = chain.elements[2 * place], nodes[chain.elements[2 * place + 2]]
             minimum, maximum = edge.hops or (1, 1)
+            if chain.graph.mode is MatchMode.DIFFERENT_NODES:  # its two ends differ
+                minimum = max(1, minimum)
             repetition = edge.repetition or single_hop(edge, near, chain.graph)
             level = VertexLevel(behind.name, behind.labels, behind.predicates)
             parts.append(PathPart(*self._repeated(repetition, False), minimum, maximum, level))
