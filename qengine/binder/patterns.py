@@ -30,9 +30,9 @@ from qengine.binder.quantified import (
     without,
 )
 from qengine.binder.scope import Scope, Symbol
-from qengine.binder.selected_chains import SelectedNames, is_chain
+from qengine.binder.selected_chains import SelectedNames, check_column, is_chain
 from qengine.binder.shortest import path_condition, selector_of
-from qengine.errors import Span
+from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import (
@@ -94,6 +94,7 @@ class GraphBuilder:
     spans: dict[str, Span] = field(default_factory=dict)
     paths: list[PatternPath] = field(default_factory=list)
     exhaustive: dict[str, str] = field(default_factory=dict)
+    chained: set[str] = field(default_factory=set)
     written: list[Written] = field(default_factory=list)
     conditions: list[ast.Expression] = field(default_factory=list)
     selecting: list[ast.Expression] = field(default_factory=list)
@@ -181,6 +182,7 @@ class GraphBuilder:
         chain = Chain(replace(graph, paths=()), names, bounds)
         self.relationships[edge] = PatternRelationship(edge, start, end, hops=(0, None), chain=chain)
         self.spans[edge] = pattern.span
+        self.chained |= {edge, bounds, whole}
         selected = SelectedNames(edge, bounds, whole, names, graph.paths)
         edges = inside.relationships
         for user_name, symbol in inside.declared.items():
@@ -198,12 +200,15 @@ class GraphBuilder:
             (inside.conditions if known else self.selecting).append(where)
         graph = inside.finish(None, span)
         for predicate in graph.predicates:
-            raise self.binding.unsupported(
-                "This condition would decide which path is selected, and isn't built.",
-                predicate.span or span,
-                "Put a condition on one node or relationship, or one in the WHERE of the MATCH to filter afterwards.",
-            )
+            raise self._decides(predicate.span or span)
         return graph
+
+    def _decides(self, span: Span | None) -> Unsupported:
+        return self.binding.unsupported(
+            "This condition would decide which path is selected, and isn't built.",
+            span,
+            "Put a condition on one node or relationship, or one in the WHERE of the MATCH to filter afterwards.",
+        )
 
     def _repetition(self, path: ast.QuantifiedPath, ends: tuple[str, str], *, endless: bool) -> str:
         """Add a quantified path that is repeated as a pattern of its own; return the name of its relationships."""
@@ -409,12 +414,8 @@ class GraphBuilder:
             return self.binding.names.anonymous(), False
         symbol = self.declared.get(user_name) or self.scope.find(user_name)
         known = symbol is not None and user_name not in self.declared
-        if symbol is not None and symbol.value is not None and symbol.type == type:
-            raise self.binding.unsupported(
-                f"Variable `{user_name}` is part of a selected path, and can't stand in another pattern before a WITH.",
-                span,
-                "Name it in a WITH first.",
-            )
+        if symbol is not None and symbol.type == type:
+            check_column(self.binding, user_name, symbol, span)
         if symbol is None:
             symbol = Symbol(self.binding.names.fresh(user_name), type)
         elif not may_be(symbol.type, type.kind) or (
@@ -515,6 +516,8 @@ class GraphBuilder:
             yield from conjuncts(binder.condition(where))
 
     def _place_written(self, written: Written, predicate: Expr) -> None:
+        if self.chained & free_variables(predicate):
+            raise self._decides(predicate.span)
         own = only_variable(predicate) == written.name
         if not written.hops or (own and (written.selected or not condition_can_fail(predicate))):
             self._place(predicate, hop=written.hops)

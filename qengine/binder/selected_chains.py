@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from qengine._frozen import frozen
+from qengine.binder.binding import Binding
 from qengine.binder.quantified import Group, Repeated
 from qengine.binder.scope import Symbol
 from qengine.binder.shortest import repeats_no_node
+from qengine.errors import Span
 from qengine.plan.expr import Call, Expr, Literal, Variable
 from qengine.plan.pattern import MatchMode, PathSelector, PatternPath
 from qengine.plan.traverse import substitute
 from qengine.syntax import ast
 from qengine.types import INTEGER, NODE, PATH, RELATIONSHIP, list_of
 
-__all__ = ["SelectedNames", "is_chain"]
+__all__ = ["SelectedNames", "check_column", "is_chain"]
 
 _END = 2**63 - 1
 
@@ -38,6 +40,22 @@ def is_chain(pattern: ast.PathPattern, elements: Sequence[object], mode: MatchMo
         return repeatable
     plain = simple and pattern.path_mode == "SIMPLE" and not repeatable
     return pattern.path_mode in ("ACYCLIC", "SIMPLE") and not plain
+
+
+def check_column(binding: Binding, name: str, symbol: Symbol, span: Span) -> None:
+    """Refuse a name in a pattern that is computed of a selected path, where it stands for no column yet.
+
+    Raises
+    ------
+    Unsupported
+        For such a name.
+    """
+    if symbol.value is not None:
+        raise binding.unsupported(
+            f"Variable `{name}` is part of a selected path, and can't stand in another pattern before a WITH.",
+            span,
+            "Name it in a WITH first.",
+        )
 
 
 @frozen
