@@ -98,22 +98,20 @@ class _Selected:
 
     def _joined(self, rows: list[int], ends: list[int], found: list[Taken]) -> Iterator[Batch]:
         from qengine.exec.host.walk import joined
-        from qengine.exec.host.walk_kernel import WalkChunk
 
         operator = self.operator
         offsets = np.cumsum([0, *(len(taken.edges) for taken in found)])
         edges = _array([edge for taken in found for edge in taken.edges])
-        chunk = WalkChunk(_array(rows), _array(ends), offsets, edges)
         added: dict[str, Column] = {}
         if not operator.end_bound:
-            added[operator.end.name] = NodeColumn(chunk.end)
+            added[operator.end.name] = NodeColumn(_array(ends))
         if operator.relationships is not None:
             added[operator.relationships] = ListColumn(offsets, RelationshipColumn(edges))
         if operator.bounds is not None:
             places = _array([place for taken in found for place in taken.bounds])
             count = len(self.parts) - 1
             added[operator.bounds] = ListColumn(np.arange(len(found) + 1) * count, integer_column(places))
-        yield from joined(self.batch, chunk.row, added, self.runtime.context)
+        yield from joined(self.batch, _array(rows), added, self.runtime.context)
 
 
 def _of(ways: Ways) -> Callable[[Sequence[int]], dict[int, list[Way]]]:
