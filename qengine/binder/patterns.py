@@ -121,6 +121,8 @@ class GraphBuilder:
             pattern = replace(pattern, elements=whole.elements)
             wheres += [] if whole.where is None else [whole.where]
         elements = elements_of(binding, pattern)
+        if len(elements) == 1:  # a node is the only path to itself
+            selector = None
         if selector is not None and is_chain(pattern, elements, self.mode, selector):
             return self._chain(pattern, elements, selector, wheres)
         (self.conditions if selector is None else self.selecting).extend(wheres)

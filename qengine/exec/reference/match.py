@@ -59,7 +59,7 @@ class Matcher:
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
         self._trails = {name for path in pattern.paths if path.mode is not None for name in path.elements[1::2]}
-        self._path_modes = {path.elements[1]: path.mode for path in pattern.paths if path.mode is not None}
+        self._path_modes = {name: path.mode for path in pattern.paths if path.mode for name in path.elements[1::2]}
         self._unbound = frozenset(pattern.variables())
         self._joint = pattern.predicates
         self._steps = self._plan(pattern)

@@ -212,6 +212,8 @@ def _slice(items: Any, begin: Any, end: Any) -> Any:
 
 @strict
 def _every(items: Any, begin: Any, end: Any, step: Any) -> Any:
+    if type(step) is not int or step < 1:
+        raise wrong_argument("[::]", "a positive integer as step", step)
     return _slice(items, begin, end)[::step]
 
 
