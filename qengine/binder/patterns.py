@@ -6,7 +6,7 @@ predicates are bound, split into conjuncts, and put at the one element that they
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from qengine._frozen import record, replace
@@ -17,6 +17,7 @@ from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic
 from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
 from qengine.binder.quantified import (
+    Element,
     Group,
     HopEnd,
     Repeated,
@@ -25,14 +26,17 @@ from qengine.binder.quantified import (
     elements_of,
     group_nodes,
     hop_ends,
+    names_read,
     without,
 )
 from qengine.binder.scope import Scope, Symbol
-from qengine.binder.shortest import path_condition, repeats_no_node, selector_of
-from qengine.errors import Span
+from qengine.binder.selected_chains import SelectedNames, check_column, is_chain
+from qengine.binder.shortest import path_condition, selector_of
+from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import (
+    Chain,
     Direction,
     LabelExpr,
     MatchMode,
@@ -90,6 +94,7 @@ class GraphBuilder:
     spans: dict[str, Span] = field(default_factory=dict)
     paths: list[PatternPath] = field(default_factory=list)
     exhaustive: dict[str, str] = field(default_factory=dict)
+    chained: set[str] = field(default_factory=set)
     written: list[Written] = field(default_factory=list)
     conditions: list[ast.Expression] = field(default_factory=list)
     selecting: list[ast.Expression] = field(default_factory=list)
@@ -105,8 +110,8 @@ class GraphBuilder:
         """Add the elements of one path pattern, then its name; return the name of its first node."""
         binding = self.binding
         selector = selector_of(binding, pattern)
-        mode = self._path_mode(pattern, selector)
         whole = pattern.elements[0]
+        wheres: list[ast.Expression] = []
         if (
             len(pattern.elements) == 1
             and isinstance(whole, ast.QuantifiedPath)
@@ -114,22 +119,27 @@ class GraphBuilder:
             and whole.name is None
         ):
             pattern = replace(pattern, elements=whole.elements)
-            if whole.where is not None:
-                (self.conditions if selector is None else self.selecting).append(whole.where)
-        names = self._elements(pattern, selector, endless=mode is None)
+            wheres += [] if whole.where is None else [whole.where]
+        elements = elements_of(binding, pattern)
+        if len(elements) == 1:  # a node is the only path to itself
+            selector = None
+        if selector is not None and is_chain(pattern, elements, self.mode, selector):
+            return self._chain(pattern, elements, selector, wheres)
+        (self.conditions if selector is None else self.selecting).extend(wheres)
+        mode = self._path_mode(pattern, selector)
+        names = self._elements(elements, selector, endless=mode is None)
         if pattern.name is not None or selector is not None or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
         return names[0]
 
-    def _elements(self, pattern: ast.PathPattern, selector: PathSelector | None, *, endless: bool) -> list[str]:
-        """Add the elements of a path pattern; return their names in order."""
+    def _elements(self, elements: Sequence[Element], selector: PathSelector | None, *, endless: bool) -> list[str]:
+        """Add the elements of a path; return their names in order."""
         names: list[str] = []
         between: tuple[ast.RelationshipPattern, str, bool] | Repeated | None = None
         group: Group | None = None
-        for element in elements_of(self.binding, pattern):
+        for element in elements:
             if isinstance(element, Repeated):
                 between = element
-                self._check_selected(pattern, element, selector)
                 continue
             if not isinstance(element, ast.NodePattern):
                 group = element if isinstance(element, Group) else None
@@ -138,7 +148,7 @@ class GraphBuilder:
                 continue
             node = self._node(element)
             if isinstance(between, Repeated):
-                names.append(self._repetition(between.path, (names[-1], node), selector, endless=endless))
+                names.append(self._repetition(between.path, (names[-1], node), endless=endless))
             elif between is not None:
                 self._relationship(*between, names[-1], node, selector is not None, endless=endless)
                 if group is not None:
@@ -147,35 +157,72 @@ class GraphBuilder:
             names.append(node)
         return names
 
-    def _check_selected(self, pattern: ast.PathPattern, element: Repeated, selector: PathSelector | None) -> None:
-        """Refuse what would have to hold of the nodes inside a selected path's repetitions."""
-        simple = self.mode is MatchMode.DIFFERENT_NODES or pattern.path_mode in ("ACYCLIC", "SIMPLE")
-        if selector is not None and simple:
-            raise self.binding.unsupported(
-                "Shortest paths over several relationships that repeat no node aren't built.",
-                element.path.span,
-                "Leave the mode away, or quantify one relationship.",
-            )
-
-    def _repetition(
-        self, path: ast.QuantifiedPath, ends: tuple[str, str], selector: PathSelector | None, *, endless: bool
+    def _chain(
+        self,
+        pattern: ast.PathPattern,
+        elements: Sequence[Element],
+        selector: PathSelector,
+        wheres: Sequence[ast.Expression],
     ) -> str:
+        """Add a selected path of several elements; return the name of its first node."""
+        binding, mode = self.binding, PathMode(pattern.path_mode or "WALK")
+        first, last = elements[0], elements[-1]
+        assert isinstance(first, ast.NodePattern)
+        assert isinstance(last, ast.NodePattern)
+        start = self._node(first)
+        anonymous = ast.NodePattern(span=pattern.span)
+        inside = GraphBuilder(binding, self.scope, self.mode)
+        names = tuple(inside._elements((anonymous, *elements[1:-1], anonymous), None, endless=False))
+        end = self._node(last)
+        self._check_names_inside(pattern.span, inside)
+        graph = self._chosen_by(inside, wheres, pattern.span)
+        if len(set(names)) < len(names):
+            raise binding.unsupported(
+                "A node that stands twice in a selected path isn't built.", pattern.span, "Compare two in the WHERE."
+            )
+        edge, bounds, whole = binding.names.anonymous(), binding.names.anonymous(), binding.names.anonymous()
+        chain = Chain(replace(graph, paths=()), names, bounds)
+        self.relationships[edge] = PatternRelationship(edge, start, end, hops=(0, None), chain=chain)
+        self.spans[edge] = pattern.span
+        self.chained |= {edge, bounds, whole}
+        selected = SelectedNames(edge, bounds, whole, names, graph.paths)
+        edges = inside.relationships
+        for user_name, symbol in inside.declared.items():
+            self.declared[user_name] = selected.symbol(symbol, lambda name: name in edges and edges[name].hops is None)
+        path = (start, edge, end)
+        if any(symbol.type != RELATIONSHIP for symbol in inside.declared.values()):
+            self.paths.append(PatternPath(whole, path, selector))
+        self._path(pattern, path, selector, None if mode is PathMode.WALK else mode)
+        return start
+
+    def _chosen_by(self, inside: GraphBuilder, wheres: Sequence[ast.Expression], span: Span) -> QueryGraph:
+        """Return the query graph of a selected path; refuse conditions that would have to be asked of whole paths."""
+        for where in wheres:
+            known = any(name in inside.declared for name in names_read(where))
+            (inside.conditions if known else self.selecting).append(where)
+        graph = inside.finish(None, span)
+        for predicate in graph.predicates:
+            raise self._decides(predicate.span or span)
+        return graph
+
+    def _decides(self, span: Span | None) -> Unsupported:
+        return self.binding.unsupported(
+            "This condition would decide which path is selected, and isn't built.",
+            span,
+            "Put a condition on one node or relationship, or one in the WHERE of the MATCH to filter afterwards.",
+        )
+
+    def _repetition(self, path: ast.QuantifiedPath, ends: tuple[str, str], *, endless: bool) -> str:
         """Add a quantified path that is repeated as a pattern of its own; return the name of its relationships."""
         inside = GraphBuilder(self.binding, self.scope, self.mode)
         pattern = ast.PathPattern(path.elements, span=path.span)
-        elements = inside._elements(pattern, None, endless=False)
-        self._check_names_inside(path, inside)
+        elements = inside._elements(elements_of(self.binding, pattern), None, endless=False)
+        self._check_names_inside(path.span, inside)
         graph = inside.finish(path.where, path.span)
         nodes, relationships = tuple(elements[::2]), tuple(elements[1::2])
         name, hops = self.binding.names.anonymous(), path.hops
         assert hops is not None
         outside = [each for each in graph.predicates if not free_variables(each) <= {*nodes, *relationships}]
-        if outside and selector is not None:
-            raise self.binding.unsupported(
-                "A condition inside a selected path can't read variables from before it.",
-                outside[0].span,
-                "Compare with a parameter, or filter the paths in the WHERE of the MATCH.",
-            )
         self._check_hops(path, (hops.minimum, hops.maximum), endless)
         self.relationships[name] = PatternRelationship(
             name,
@@ -187,21 +234,21 @@ class GraphBuilder:
         whole = self.binding.names.anonymous()
         walk = RepeatedWalk(name, whole, nodes, relationships)
         if outside or any(symbol.name in nodes for symbol in inside.declared.values()):
-            self.paths.append(PatternPath(whole, (ends[0], name, ends[1]), selector))
+            self.paths.append(PatternPath(whole, (ends[0], name, ends[1])))
         self.predicates += [walk.each(self.binding, predicate) for predicate in outside]
         for user_name, symbol in inside.declared.items():
             items = walk.items(symbol.name)
             self.declared[user_name] = Symbol(name if symbol.name in relationships else whole, items.type, items)
         return name
 
-    def _check_names_inside(self, path: ast.QuantifiedPath, inside: GraphBuilder) -> None:
-        """Refuse names inside a quantified path that mean something outside."""
+    def _check_names_inside(self, span: Span, inside: GraphBuilder) -> None:
+        """Refuse names inside a quantified or selected path that mean something outside."""
         for user_name in inside.declared:
             if user_name in self.declared or self.scope.find(user_name) is not None:
                 raise self.binding.error(
                     "VariableAlreadyBound",
-                    f"Variable `{user_name}` is already defined, and can't stand in a quantified path pattern.",
-                    path.span,
+                    f"Variable `{user_name}` is already defined, and can't stand in a quantified or selected path.",
+                    span,
                     "Give it another name there, and compare them.",
                 )
 
@@ -254,21 +301,10 @@ class GraphBuilder:
         """Return what a path must not repeat beyond what the match mode says."""
         mode = PathMode(pattern.path_mode or "WALK")
         repeatable = self.mode is MatchMode.REPEATABLE_ELEMENTS
-        if self.mode is MatchMode.DIFFERENT_NODES and selector is not None and not repeats_no_node(pattern, selector):
-            raise self.binding.unsupported(
-                "More than one path, or one of a least length, can't be selected with DIFFERENT NODES yet.",
-                pattern.span,
-                "Ask for ANY SHORTEST or ALL SHORTEST with a length from 0 or 1 on, or leave DIFFERENT NODES away.",
-            )
         if mode is PathMode.WALK or (mode is PathMode.TRAIL and not repeatable):
             return None
-        if selector is not None:
-            if mode is PathMode.SIMPLE and not repeatable and repeats_no_node(pattern, selector):
-                return None
-            hint = "Leave the mode away: a shortest path repeats nothing unless it ends where it starts."
-            if not repeats_no_node(pattern, selector):
-                hint = "Leave the mode away, and ask for paths that repeat no relationship."
-            raise self.binding.unsupported(f"{pattern.selector} {mode.value} isn't built.", pattern.span, hint)
+        if selector is not None:  # what is no chain repeats no node then
+            return None
         if mode is PathMode.SIMPLE and repeatable:
             hint = "Leave REPEATABLE ELEMENTS away, or take ACYCLIC."
             raise self.binding.unsupported("SIMPLE isn't built with REPEATABLE ELEMENTS.", pattern.span, hint)
@@ -288,7 +324,7 @@ class GraphBuilder:
         return name
 
     def _relationship_symbol(self, element: ast.RelationshipPattern, selected: bool) -> tuple[str, bool]:
-        if selected and element.hops is None and element.name is not None:
+        if selected and element.hops is None and element.name is not None:  # of shortestPath()
             raise self.binding.unsupported(
                 "A relationship of one hop can't be named in a shortest path.", element.span, "Write *1..1 behind it."
             )
@@ -380,6 +416,8 @@ class GraphBuilder:
             return self.binding.names.anonymous(), False
         symbol = self.declared.get(user_name) or self.scope.find(user_name)
         known = symbol is not None and user_name not in self.declared
+        if symbol is not None and symbol.type == type:
+            check_column(self.binding, user_name, symbol, span)
         if symbol is None:
             symbol = Symbol(self.binding.names.fresh(user_name), type)
         elif not may_be(symbol.type, type.kind) or (
@@ -480,6 +518,8 @@ class GraphBuilder:
             yield from conjuncts(binder.condition(where))
 
     def _place_written(self, written: Written, predicate: Expr) -> None:
+        if self.chained & free_variables(predicate):
+            raise self._decides(predicate.span)
         own = only_variable(predicate) == written.name
         if not written.hops or (own and (written.selected or not condition_can_fail(predicate))):
             self._place(predicate, hop=written.hops)

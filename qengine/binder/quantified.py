@@ -14,7 +14,7 @@ from dataclasses import fields
 
 from qengine._frozen import frozen, replace
 from qengine.binder.binding import Binding
-from qengine.plan.expr import Call, Expr, ListComprehension, Literal, Quantifier, Subquery, Variable
+from qengine.plan.expr import Call, Expr, Literal, Quantifier, Subquery, Variable
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables, preorder, substitute
 from qengine.syntax import ast
@@ -149,6 +149,13 @@ def _holds(node: object, test: Callable[[ast.Ast], bool]) -> bool:
     return test(node) or any(_holds(getattr(node, part.name), test) for part in fields(node))
 
 
+def names_read(node: object) -> set[str]:
+    """Return the names of the variables in a part of a syntax tree."""
+    found: set[str] = set()
+    _holds(node, lambda part: bool(found.add(part.name)) if isinstance(part, ast.Variable) else False)  # type: ignore[func-returns-value]
+    return found
+
+
 def _is_of(node: ast.Ast, names: Set[str]) -> bool:
     return isinstance(node, ast.Variable) and node.name in names
 
@@ -172,13 +179,17 @@ class RepeatedWalk:
     def items(self, name: str) -> Expr:
         """Return what a name inside is outside: the list of what it was in each repetition."""
         size = len(self.relationships)
-        of_nodes = name in self.nodes
-        place = self.nodes.index(name) if of_nodes else self.relationships.index(name)
-        bounds = (_integer(place), _plus(self._count(), place - size if of_nodes else -1), _integer(size))
-        index = Variable(f"@item{place}", type=INTEGER)
-        item = self._item(name, index)
-        every = Call("range", bounds, type=list_of(INTEGER))
-        return ListComprehension(index.name, every, None, item, type=list_of(item.type))
+        if name in self.relationships:
+            items: Expr = Variable(self.name, type=list_of(RELATIONSHIP))
+            place, end = self.relationships.index(name), _END
+        else:
+            items = Call("nodes", (Variable(self.path, type=PATH),), type=list_of(NODE))
+            place = self.nodes.index(name)
+            end = place - size or _END  # none behind the last repetition
+        if size == 1:
+            whole = place == 0 and end == _END
+            return items if whole else Call("[..]", (items, _integer(place), _integer(end)), type=items.type)
+        return Call("[::]", (items, _integer(place), _integer(end), _integer(size)), type=items.type)
 
     def each(self, binding: Binding, predicate: Expr) -> Expr:
         """Return a condition inside, which reads what is outside, as one on the whole walk."""

@@ -12,6 +12,7 @@ from qengine.binder.calls import bind_operator
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.scope import Scope, Symbol
+from qengine.binder.selected_chains import check_column
 from qengine.errors import SemanticError, Span
 from qengine.plan.expr import Call, Comparison, Expr, Literal, MapOf, PathOf, Property, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -286,6 +287,7 @@ class _Pattern:
             if alone or element.labels is not None or element.properties is not None:
                 hint = "Give the new node another name." if alone else f"Write ({element.name}) to connect it."
                 raise self._already(element.name or "", element.span, hint)
+            check_column(updates.binding, element.name or "", known, element.span)
             self.nodes.setdefault(known.name, PatternNode(known.name, bound=True))
             return known.name
         properties = self._properties(element)

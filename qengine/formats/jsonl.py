@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -37,6 +38,15 @@ _TEMPORAL: Mapping[type, str] = {
 }
 _AT_ONCE = 4096  # lines that are parsed, or written, together
 _HINT = 'A line is {"type": "node", "id": …} or {"type": "relationship", "start": {"id": …}, "end": …}.'
+_TEXT = r'"([^"\\\n]*)"'
+_PLAIN = r"(?:,\"properties\":(\{[^][{}\n]*\}))?\}\n"
+_NODE = re.compile(rf'^{{"type":"node","id":{_TEXT},"labels":(\[[^][{{}}\n]*\]){_PLAIN}', re.MULTILINE)
+_LINK = re.compile(
+    rf'^{{"type":"relationship","id":"[^"\\\n]*","label":{_TEXT},"start":{{"id":{_TEXT}}},"end":{{"id":{_TEXT}}}'
+    rf'(,"directed":false)?{_PLAIN}',
+    re.MULTILINE,
+)
+"""Lines as they are written here, but for values that aren't plain."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -146,11 +156,52 @@ def from_jsonl(path: Path, undirected: Iterable[str] = ()) -> GraphStore:
 def _read(path: Path) -> Records:
     records, number = Records(str(path)), 0
     for block in _blocks(path):
-        if not _add_plain(records, block):
-            for place, found in enumerate(block, number + 1):
-                _add(records, found, f"{path}: object {place}")
+        if isinstance(block, str):
+            number += _add_written(records, block, path, number)
+            continue
+        _add_all(records, block, path, number)
         number += len(block)
     return records
+
+
+def _add_all(records: Records, block: Sequence[Any], path: Path, number: int) -> None:
+    """Add objects, of which so many came before."""
+    if not _add_plain(records, block):
+        for place, found in enumerate(block, number + 1):
+            _add(records, found, f"{path}: object {place}")
+
+
+def _add_written(records: Records, text: str, path: Path, number: int) -> int:
+    """Add the objects of some lines, and return how many they are.
+
+    Of lines that are all as ``write_jsonl`` writes them, with plain values, the properties alone are parsed as JSON.
+    """
+    count = text.count("\n")
+    try:
+        if len(links := _LINK.findall(text)) == count:
+            kinds, starts, ends, ways, own = zip(*links, strict=True)
+            properties = _parsed(own)
+            if len({*kinds}) == 1 and len({*ways}) == 1:
+                records.relationships(kinds[0], bool(ways[0]), starts, ends, properties)
+                return count
+        if len(nodes := _NODE.findall(text)) == count:
+            keys, labels, own = zip(*nodes, strict=True)
+            properties = _parsed(own)
+            if len({*labels}) == 1:
+                records.nodes(tuple(json.loads(labels[0])), keys, properties)
+                return count
+        lines = [line for line in text.split("\n") if line.strip()]
+        block = json.loads(f"[{','.join(lines)}]")
+    except ValueError as error:
+        raise StorageError(f"{path}: after object {number} it is no JSON: {error}", hint=_HINT) from None
+    _add_all(records, block, path, number)
+    return len(block)
+
+
+def _parsed(properties: Sequence[str]) -> list[Any]:
+    """Return JSON's objects, or "" for none, as dictionaries."""
+    found: list[Any] = json.loads(f"[{','.join(each or '{}' for each in properties)}]")
+    return found
 
 
 def _add_plain(records: Records, block: Sequence[Any]) -> bool:
@@ -207,9 +258,8 @@ def _add(records: Records, found: Any, place: str) -> None:
         raise StorageError(f"{place}: {message}", hint=_HINT) from None
 
 
-def _blocks(path: Path) -> Iterator[list[Any]]:
-    """Yield the objects of a file, some thousand at a time."""
-    number = 0
+def _blocks(path: Path) -> Iterator[list[Any] | str]:
+    """Yield the lines of a file, some thousand at a time, or the objects of one that is a single value."""
     with path.open("rb") as file:
         try:
             first = file.read(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -218,12 +268,10 @@ def _blocks(path: Path) -> Iterator[list[Any]]:
                 yield _whole(json.loads(file.read().decode("utf-8-sig")))
                 return
             while lines := file.readlines(1 << 20):
-                text = b",".join(line for line in lines if line.strip()).removeprefix(b"\xef\xbb\xbf")
-                block = json.loads(b"[" + text + b"]")
-                number += len(block)
-                yield block
+                text = b"".join(lines).decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+                yield text if text.endswith("\n") else text + "\n"
         except ValueError as error:
-            raise StorageError(f"{path}: after object {number} it is no JSON: {error}", hint=_HINT) from None
+            raise StorageError(f"{path} is no JSON: {error}", hint=_HINT) from None
 
 
 def _whole(found: Any) -> list[Any]:

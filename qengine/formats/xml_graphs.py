@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -24,6 +25,26 @@ _LABEL = re.compile(r":(?:`((?:[^`]|``)*)`|([^:]+))")
 _GRAPHML_TYPES = {"int": "long", "integer": "long", "float": "double", "anyuri": "string"}
 _LEFT_OUT = frozenset(("ports", "port", "hyperedge", "endpoint"))
 _CHUNK = 1 << 20
+_PLAIN = r"[^<>&\"\x00-\x1f\ufffe\uffff]"
+_CONTENT = _PLAIN.replace('\\"', "")
+_ITEMS = rf'(?P<data>(?:<data key="{_PLAIN}+">{_CONTENT}*</data>)*)'
+_DATA = re.compile(r'<data key="([^"]*)">')
+_NODE = re.compile(
+    rf'^<node id="(?P<id>{_PLAIN}+)"(?: labels="(?P<labels>{_PLAIN}+)")?>{_ITEMS}</node>\n', re.MULTILINE
+)
+_EDGE = re.compile(
+    rf'^<edge id="(?P<id>{_PLAIN}+)" source="(?P<source>{_PLAIN}+)" target="(?P<target>{_PLAIN}+)"'
+    rf'(?: label="(?P<label>{_PLAIN}+)")?(?: directed="(?P<directed>true|false)")?>{_ITEMS}</edge>\n',
+    re.MULTILINE,
+)
+"""Lines as ``graphml_out`` writes them."""
+
+
+@lru_cache(64)
+def _lines(form: re.Pattern[str], keys: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of lines that have just these keys in this order: the text of each is a group."""
+    items = "".join(f'<data key="{re.escape(key)}">({_CONTENT}*)</data>' for key in keys)
+    return re.compile(form.pattern.replace(_ITEMS, items), re.MULTILINE)
 
 
 @record
@@ -72,6 +93,7 @@ class _Reader:
         self.attributes: dict[str, str] | None = None
         self.properties: dict[str, Any] = {}
         self.text: list[str] = []
+        self.taken = 0  # lines that the parser hasn't seen
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.buffer_size = 1 << 16
@@ -88,19 +110,24 @@ class _Reader:
     def _read(self) -> Records:
         try:
             with self.path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    self.parser.Parse(chunk, False)
+                while chunk := b"".join(file.readlines(_CHUNK)):
+                    if not self.take(chunk):
+                        self.parser.Parse(chunk, False)
                 self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise StorageError(f"{self.path}: it is no {self.name}: {error}") from None
         except OSError as error:
             raise StorageError(f"{self.path}: it can't be read: {error.strerror}") from None
         except (KeyError, ValueError, StorageError, ExecutionError) as error:
-            line = self.parser.CurrentLineNumber
+            line = self.parser.CurrentLineNumber + self.taken
             message = error.message if isinstance(error, StorageError | ExecutionError) else error
             what = f"the attribute {message} is missing" if isinstance(error, KeyError) else message
             raise StorageError(f"{self.path}, line {line}: {what}") from None
         return self.records
+
+    def take(self, chunk: bytes) -> bool:
+        """Read some lines without the parser, if they are all of a known form; tell whether that was done."""
+        return False
 
     def refuse(self, *_: Any) -> None:
         """Refuse declared entities, which can blow up a small file."""
@@ -126,6 +153,50 @@ class _GraphML(_Reader):
         self.open: list[dict[str, str]] = []
         self.ways: list[bool] = []
         self.label_sets: dict[str, tuple[str, ...]] = {}
+
+    def take(self, chunk: bytes) -> bool:
+        """Read lines that hold an element each, as they are written here, where no text needs to be resolved."""
+        if len(self.ways) != 1 or self.open or any(self.defaults.values()):
+            return False
+        try:
+            text = chunk.decode()
+        except UnicodeDecodeError:
+            return False
+        form = _NODE.match(text) or _EDGE.match(text)
+        if form is None:
+            return False
+        keys = tuple(_DATA.findall(form["data"]))
+        found = _lines(form.re, keys).findall(text)
+        if len(found) < text.count("\n"):
+            return False
+        names = tuple(name for name in form.re.groupindex if name != "data")
+        columns = list(zip(*found, strict=True))
+        attributes, texts = dict(zip(names, columns, strict=False)), columns[len(names) :]
+        if any(len({*attributes[name]}) > 1 for name in ("labels", "label", "directed") if name in attributes):
+            return False
+        kept = [
+            (self.keys[key], column) for key, column in zip(keys, texts, strict=True) if self._tells(key, attributes)
+        ]
+        rows = zip(*(map(key.parse, column) for key, column in kept), strict=True) if kept else [()] * len(found)
+        try:
+            properties = [dict(zip([key.name for key, _ in kept], row, strict=True)) for row in rows]
+        except (ValueError, StorageError, ExecutionError):  # the parser knows the line
+            return False
+        self.taken += len(found)
+        if "source" not in attributes:
+            written = attributes["labels"][0]
+            self.records.nodes(_labels_of(written) if written else self.labels, attributes["id"], properties)
+            return True
+        way = attributes["directed"][0]
+        undirected = way == "false" if way else not self.directed
+        self.records.relationships(
+            attributes["label"][0] or self.type, undirected, attributes["source"], attributes["target"], properties
+        )
+        return True
+
+    def _tells(self, key: str, attributes: Mapping[str, Sequence[str]]) -> bool:
+        """Tell whether a key is a property that is read, and nothing that an attribute tells."""
+        return key in self.keys and not (key in ("labels", "label") and attributes.get(key, ("",))[0])
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if ":" in tag:

@@ -26,6 +26,7 @@ from qengine.plan.physical import (
     Reach,
     Repeat,
     Search,
+    SelectPaths,
     Shortest,
     VertexLevel,
     Walk,
@@ -116,7 +117,7 @@ class _Intervals:
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
             case Repeat():
                 return below + self(operator.repeated) + _WALK
-            case Walk() | Shortest() | Reach():
+            case Walk() | Shortest() | Reach() | SelectPaths():
                 return below + _WALK
             case logical.Aggregate(keys=()):
                 return outer

@@ -13,7 +13,19 @@ from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
-from qengine.plan.physical import Attach, Eliminate, HashJoin, LookUp, Optional, Reach, Repeat, Search, Shortest, Walk
+from qengine.plan.physical import (
+    Attach,
+    Eliminate,
+    HashJoin,
+    LookUp,
+    Optional,
+    Reach,
+    Repeat,
+    Search,
+    SelectPaths,
+    Shortest,
+    Walk,
+)
 
 __all__ = ["constant_count", "estimated_rows", "rows_counted"]
 
@@ -79,7 +91,7 @@ class _Estimate:
                 return rows * self._walks(operator)
             case Repeat():
                 return rows * self._repetitions(operator)
-            case Shortest():
+            case Shortest() | SelectPaths():
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
@@ -105,8 +117,6 @@ class _Estimate:
         ways = self(repeat.repeated, 1.0)
         ends = float(vertex_count(self.catalog, repeat.end.labels))
         longest = repeat.maximum if repeat.maximum is not None else repeat.minimum + _HOPS
-        if repeat.selector is not None:
-            return (1.0 if repeat.end_bound else ends) * repeat.selector.count
         numbers = range(repeat.minimum, min(longest, repeat.minimum + _MOST_HOPS) + 1)
         reached = min(sum(ways**number for number in numbers), 1e30) * ends / max(self.catalog.vertex_count, 1)
         if repeat.end_bound:

@@ -73,8 +73,9 @@ class Call(Expr):
 
     Operators are called by their symbol: ``+ - * / % ^ = <> < <= > >= neg pos IN "STARTS WITH" "ENDS WITH"
     CONTAINS =~ "IS NULL" "IS NOT NULL" NOT [] [..] ||`` (``neg``/``pos``: unary; ``[]``: index or key;
-    ``[..]``: slice with 3 arguments, an absent bound is 0 or the greatest integer). Functions are called by their
-    name in lower case. Comparisons by ``= <> < <= > >=`` are ``Comparison``, chained or not.
+    ``[..]``: slice with 3 arguments, an absent bound is 0 or the greatest integer; ``[::]``: each n-th item of one,
+    where a fourth says n, which is never written). Functions are called by their name in lower case. Comparisons by
+    ``= <> < <= > >=`` are ``Comparison``, chained or not.
     """
 
     name: str

@@ -143,6 +143,9 @@ class ExprText:
                 return f"{self._at(args[0], _POSTFIX)}[{'..'.join(bounds)}]", _POSTFIX
             case "{}":
                 return f"{{$({self(args[0])}): {self(args[1])}}}", _ATOM
+            case "[::]":
+                places = (self._bound(args[1], 0), self._bound(args[2], _LAST), self(args[3]))
+                return f"{self._at(args[0], _POSTFIX)}[{':'.join(places)}]", _POSTFIX
         function = lookup(expr.name)
         return f"{function.name if function else expr.name}({self.joined(args)})", _ATOM
 

@@ -150,7 +150,20 @@ class Repetition:
     relationships: tuple[str, ...]
 
 
-@node("predicates", "inner", "repetition")
+@node("graph")
+class Chain:
+    """A selected path of several elements: ``graph``, and the names of its nodes and relationships in turn.
+
+    The names in it mean nothing outside, and none is bound; its first and last node have no conditions. ``bounds``: a
+    variable of the match, the list of how many relationships come before each node between the first and the last.
+    """
+
+    graph: QueryGraph
+    elements: tuple[str, ...]
+    bounds: str
+
+
+@node("predicates", "inner", "repetition", "chain")
 class PatternRelationship:
     """An edge of the query graph from node ``start`` to node ``end``.
 
@@ -161,7 +174,8 @@ class PatternRelationship:
     Plain relationships are ``OUT`` or ``BOTH``. A variable-length one keeps its ends as written and may be ``IN``:
     its list runs from ``start`` to ``end``. A maximum below the minimum matches nothing.
     With a ``repetition`` the ``hops`` are repetitions of that, and the list has the relationships of all of them; then
-    there are no ``types``, ``predicates`` and ``inner``.
+    there are no ``types``, ``predicates`` and ``inner``. Nor with a ``chain``, of which the list has all relationships:
+    its ``hops`` are any, and its path is selected.
     """
 
     name: str
@@ -174,6 +188,7 @@ class PatternRelationship:
     bound: bool = False
     inner: tuple[Expr, ...] = ()
     repetition: Repetition | None = None
+    chain: Chain | None = None
 
 
 class PathMode(Enum):
@@ -211,8 +226,8 @@ class PatternPath:
 
     ``mode``: what it must not repeat beyond what the match mode says; None for no more.
 
-    With a selector the path is one variable-length relationship between two nodes (or a chain: refused when lowered);
-    without one all paths count.
+    With a selector the path is one variable-length relationship, or a chain, between two nodes; without one all paths
+    count.
     """
 
     name: str | None
@@ -293,10 +308,11 @@ class QueryGraph:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def variables(self) -> tuple[str, ...]:
-        """Return the names that the match binds anew: nodes, relationships, then named paths."""
+        """Return the names that the match binds anew: nodes, relationships, bounds of chains, then named paths."""
         nodes = [node.name for node in self.nodes if not node.bound]
         relationships = [edge.name for edge in self.relationships if not edge.bound]
-        return (*nodes, *relationships, *(path.name for path in self.paths if path.name))
+        bounds = [edge.chain.bounds for edge in self.relationships if edge.chain is not None]
+        return (*nodes, *relationships, *bounds, *(path.name for path in self.paths if path.name))
 
     def together(self, one: str, other: str) -> bool:
         """Tell whether ``mode`` holds between two elements: they stand in one part."""

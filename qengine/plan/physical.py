@@ -337,8 +337,9 @@ class Repeat(Operator):
     ``repeated``: a subplan over an ``Argument`` of the column ``begin``, a node; a row is one way to repeat. Its
     columns ``relationships_of`` are the relationships in walking order, ``nodes_of`` the node behind each, in the last
     of which the next repetition begins. All else is as in ``Walk``: ``mode`` and ``different`` are about single
-    relationships and nodes, and ``relationships`` is the list of all. ``selector``: which walks to each end are
-    wanted, None for all; then ``mode`` is of trails or walks.
+    relationships and nodes, and ``relationships`` is the list of all. ``by``, with ``distinct_ends``: the ends of all
+    starts of rows that are equal in these columns of the input, which with ``end.name`` are all columns then; None: of
+    each row.
     """
 
     input: Operator
@@ -355,7 +356,42 @@ class Repeat(Operator):
     different: tuple[str, ...] = ()
     mode: PathMode = PathMode.TRAIL
     distinct_ends: bool = False
-    selector: PathSelector | None = None
+    by: tuple[str, ...] | None = None
+
+
+@node("repeated", "node")
+class PathPart:
+    """A quantified part of a selected path: what it repeats, as in ``Repeat``, and the node behind it."""
+
+    repeated: Operator
+    begin: str
+    relationships_of: tuple[str, ...]
+    nodes_of: tuple[str, ...]
+    minimum: int
+    maximum: int | None
+    node: VertexLevel
+
+
+@node("input", "end", "parts")
+class SelectPaths(Operator):
+    """Emits, for each input row and end, the paths from ``start`` along ``parts`` that ``selector`` selects.
+
+    Columns: as of ``Walk``, and ``bounds``: the list of how many relationships come before the node behind each part
+    but the last. ``minimum``: relationships of a path. ``mode``: what a path must not repeat. Paths that share a
+    relationship with the columns ``different`` are dropped once they are selected.
+    """
+
+    input: Operator
+    start: str
+    end: VertexLevel
+    end_bound: bool
+    parts: tuple[PathPart, ...]
+    minimum: int
+    relationships: str | None
+    bounds: str | None
+    selector: PathSelector
+    different: tuple[str, ...] = ()
+    mode: PathMode = PathMode.TRAIL
 
 
 @node("input", "end", "predicates", "inner")

@@ -156,6 +156,8 @@ class _Writer:
     def _relationship(self, edge: PatternRelationship) -> str:
         if edge.repetition is not None:
             return f" ({self._pattern(edge.repetition.graph)}){_quantifier(edge.hops)} AS {name_text(edge.name)} "
+        if edge.chain is not None:
+            return f" ({self._pattern(edge.chain.graph)}) AS {name_text(edge.name)}, {name_text(edge.chain.bounds)} "
         hops = "" if edge.hops is None else f"*{edge.hops[0]}..{'' if edge.hops[1] is None else edge.hops[1]}"
         through = f" through ({name_text(edge.name)}{self._where(edge.inner)})" if edge.inner else ""
         inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}{through}]"
@@ -267,11 +269,25 @@ class _Writer:
         hops = _quantifier((operator.minimum, operator.maximum))
         nodes = _names((operator.begin, *operator.nodes_of))
         target = f"({name_text(operator.end.name)}{_labels(operator.end.labels)}{self._where(operator.end.predicates)})"
-        text = f"{_selected(operator.selector)}Repeat ({name_text(operator.start)}) ({nodes}){hops} {target}"
+        text = f"Repeat ({name_text(operator.start)}) ({nodes}){hops} {target}"
         text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         text += f" ≠ {_names(operator.different)}" if operator.different else ""
-        return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "")
+        by = f" by {_names(operator.by)}" if operator.by else ""
+        return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "") + by
+
+    def _select_paths(self, operator: physical.SelectPaths) -> str:
+        text = f"{_selected(operator.selector)}Paths ({name_text(operator.start)})"
+        for part in operator.parts:
+            last = part is operator.parts[-1]
+            node = operator.end if last else part.node
+            nodes = _names((part.begin, *part.nodes_of))
+            text += f" ({nodes}){_quantifier((part.minimum, part.maximum))}"
+            text += f" ({name_text(node.name)}{_labels(node.labels)}{self._where(node.predicates)})"
+        text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
+        text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
+        text += f" ≠ {_names(operator.different)}" if operator.different else ""
+        return text + _REPEATS[operator.mode]
 
     def _reach(self, operator: physical.Reach) -> str:
         by = f" by {_names(operator.by)}" if operator.by else ""
@@ -328,6 +344,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
     physical.Walk: _Writer._walk,
     physical.Repeat: _Writer._repeat,
+    physical.SelectPaths: _Writer._select_paths,
     physical.Shortest: _Writer._walk,
     physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,

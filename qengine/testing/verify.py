@@ -224,6 +224,10 @@ class _Verifier:
             assert edge.hops is not None or edge.direction is not Direction.IN, f"{edge.name} is to be turned round"
             if edge.repetition is not None:
                 self.repetition(edge, edge.repetition)
+            if edge.chain is not None:
+                inside = self.match(edge.chain.graph, ())
+                assert set(edge.chain.elements) <= set(inside), f"{edge.name} is a path of {inside}"
+                assert not edge.chain.graph.predicates, f"{edge.name} is selected by {edge.chain.graph.predicates}"
         known = {element.name for element in elements}
         for path in graph.paths:
             assert set(path.elements) <= known, f"path {path.name} has unknown elements"

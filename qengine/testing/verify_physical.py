@@ -35,10 +35,12 @@ from qengine.plan.physical import (
     Level,
     LookUp,
     Optional,
+    PathPart,
     PhysicalPlan,
     Reach,
     Repeat,
     Search,
+    SelectPaths,
     Shortest,
     VertexLevel,
     Walk,
@@ -106,6 +108,8 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _walk(operator, given)
         case Repeat():
             return _repeat(operator, given)
+        case SelectPaths():
+            return _select_paths(operator, given)
         case Reach():
             return _reach(operator, given)
         case LookUp(name=name, value=value):
@@ -288,11 +292,33 @@ def _repeat(step: Repeat, given: Columns) -> Columns:
     assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
     _conditions(name, end.predicates)
     assert set(step.different) <= set(given), f"a walk shares nothing with {step.different}, of {given}"
+    _repetition(step)
+    if step.by is None:
+        return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+    assert step.distinct_ends, f"walks by {step.by}"
+    assert not (step.end_bound or step.relationships), f"more than ends by {step.by}"
+    assert set(step.by) <= set(given), f"ends by {step.by}, of {given}"
+    return (*step.by, name)
+
+
+def _repetition(step: Repeat | PathPart) -> None:
     assert len(step.nodes_of) == len(step.relationships_of) > 0, "a node behind each relationship"
     found = _columns(step.repeated, (step.begin,))
     assert {step.begin, *step.relationships_of, *step.nodes_of} <= set(found), f"a repetition gives {found}"
     assert step.minimum >= 0, f"a walk of {step.minimum} repetitions"
-    return _with(given, (*(() if step.end_bound else (name,)), *_named(step.relationships)))
+
+
+def _select_paths(step: SelectPaths, given: Columns) -> Columns:
+    name = step.end.name
+    assert step.start in given, f"a path starts at {step.start}, which is none of {given}"
+    assert (name in given) == step.end_bound, f"a path's end {name}: bound is wrong"
+    assert set(step.different) <= set(given), f"a path shares nothing with {step.different}, of {given}"
+    _conditions(name, step.end.predicates)
+    for part in step.parts:
+        _repetition(part)
+        _conditions(part.node.name, part.node.predicates)
+    added = (*_named(step.relationships), *_named(step.bounds))
+    return _with(given, (*(() if step.end_bound else (name,)), *added))
 
 
 def _reach(step: Reach, given: Columns) -> Columns:

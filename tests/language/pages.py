@@ -17,6 +17,7 @@ __all__ = ["FOLDER", "pages", "read_source"]
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pages" / "language"
 _SOURCES = ROOT / "docs" / "language"
+_INNER = {"{}", "[::]"}  # operators that no expression writes
 _MADE = (
     "<!-- Made by python -m tests.language; edit docs/language, catalog/functions.toml or grammar/cypher.lark. -->\n"
 )
@@ -89,7 +90,7 @@ def _operators(examples: dict[str, str], graph: str) -> str:
         " `*` `/` `%`, `^`, unary signs, postfix forms.\n"
     )
     spelt = {"neg": "unary -", "pos": "unary +", "[]": "x[i]", "[..]": "x[a..b]", "$all": ":$(…)", "$any": ":$any(…)"}
-    known = [each for each in functions() if each.kind == "operator" and each.name != "{}"]  # a part of SET
+    known = [each for each in functions() if each.kind == "operator" and each.name not in _INNER]
     parts += [_entry(each, spelt.get(each.name, each.name), examples[each.name], graph) for each in known]
     return "".join(parts)
 

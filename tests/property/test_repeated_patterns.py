@@ -176,3 +176,76 @@ def test_selected_paths_are_the_shortest_of_all(selected: str) -> None:
             rows = graph.query(f"MATCH p = {selected} RETURN a.i, b.i, length(p)", device=device).fetchall()
             assert Counter(map(tuple, rows)) == wanted, (case, device)
     assert found_some
+
+
+CHAINS = [
+    ("ANY SHORTEST", "(a)-[:R]->(m)-[:S]->{1,3}(b)", ""),
+    ("ALL SHORTEST", "(a)-[r]->(m) ((x)-[:R]->(y)-[]-(z))* (n)<-[s]-(b)", ""),
+    ("SHORTEST 2", "(a) ((x)-[:R]-(y))* (m) ((z)-[:S]->(w)){0,2} (b)", ""),
+    ("SHORTEST 2 GROUPS", "(a) ((x)-[:R]-(y) WHERE x.i <> y.i)* (m {x: 1})-->(b)", ""),
+    ("ALL SHORTEST", "(a:N)-[:R]->+(m WHERE m.x > 0)-[:S]-*(b:N)", "WHERE m.i > a.i"),
+    ("SHORTEST 2", "(a)-[r]-(m)-[s]-(b)", "WHERE m.x < 2"),
+    ("SHORTEST 3", "(a)-[:R]->+(b)", ""),
+    ("SHORTEST 2 GROUPS", "(a) ((x)-->(y)-->(z)){1,2} (m)-->(a)", ""),
+]
+CHAIN_MODES = ["", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ", "ACYCLIC ", "SIMPLE "]
+
+
+@pytest.mark.parametrize("mode", CHAIN_MODES, ids=lambda mode: mode.strip() or "relationships")
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: " ".join(chain[:2]))
+def test_selected_chains_are_the_shortest_of_all(chain: tuple[str, str, str], mode: str) -> None:
+    """Their lengths are those of the first of all paths between the same ends; a WHERE filters what is left."""
+    selector, path, where = chain
+    before, within = (mode, "") if mode.startswith(("DIFFERENT", "REPEATABLE")) else ("", mode)
+    most = 2 if mode.startswith("REPEATABLE") else 6
+    bounded = path.replace(")*", f"){{0,{most}}}").replace("-*", f"-{{0,{most}}}").replace("->+", f"->{{1,{most}}}")
+    last = "b.i" if "(b" in path else "a.i"
+    choice = f"{selector} {within}" if "GROUPS" not in selector else selector.replace("GROUPS", f"{within}GROUPS ")
+    groups, count = "GROUPS" in selector or selector.startswith("ALL"), 1
+    if selector.startswith("SHORTEST"):
+        count = int(selector.split()[1])
+    devices = ("cpu",) if mode.startswith("REPEATABLE") and "(y)-[]" in path else ("cpu", "reference")
+    found_some = 0
+    for case in range(8):
+        graph, _, _ = graph_of(random.Random(3000 + case))
+        every: dict[tuple[int, int], list[int]] = {}
+        text = f"MATCH {before}p = {within}{bounded} RETURN a.i, {last} AS last, length(p)"
+        for a, b, length in graph.query(text, device="reference"):
+            every.setdefault((a, b), []).append(length)
+        wanted: Counter[tuple[int, int, int]] = Counter()
+        for (a, b), lengths in every.items():
+            kept = sorted(set(lengths))[:count]
+            chosen = [each for each in lengths if each in kept] if groups else sorted(lengths)[:count]
+            wanted.update((a, b, length) for length in chosen)
+        found_some += bool(wanted)
+        for device in devices:
+            text = f"MATCH {before}p = {choice}{path} RETURN a.i, {last} AS last, length(p)"
+            rows = [tuple(row) for row in graph.query(text, device=device)]
+            if mode.startswith("REPEATABLE"):  # of these, longer ones weren't tried
+                longest = most
+                assert Counter(row for row in rows if row[2] <= longest) == Counter(
+                    {row: times for row, times in wanted.items() if row[2] <= longest}
+                ), (case, device, text)
+            else:
+                assert Counter(rows) == wanted, (case, device, text)
+        if where and groups:
+            names = "a.i, b.i, m.i, [n IN nodes(p) | n.i]"
+            texts = [f"MATCH {before}p = {choice}{path} {where} RETURN {names}"]
+            texts.append(f"MATCH {before}p = {choice}{path} WITH * {where} RETURN {names}")
+            several = [Counter(map(repr, graph.query(each, device=device))) for each in texts for device in devices]
+            assert all(each == several[0] for each in several)
+    assert found_some or mode
+
+
+def test_names_in_a_selected_path_are_its_parts() -> None:
+    """Each name is what it is in the same pattern without a selector, for paths that are selected."""
+    for case in range(30):
+        graph, _, _ = graph_of(random.Random(4000 + case))
+        path = "(a) ((x)-[q:R]-(y)-[t]-(z)){0,2} (m)-[r]->(n)-[s:R|S]->{1,2}(b)"
+        names = "a, x, q, y, t, z, m, r, n, s, b, relationships(p)"
+        every = Counter(repr(tuple(row)) for row in graph.query(f"MATCH p = {path} RETURN {names}", device="reference"))
+        rows = [repr(tuple(row)) for row in graph.query(f"MATCH p = ALL SHORTEST {path} RETURN {names}", device="cpu")]
+        assert Counter(rows) <= every, case
+        assert bool(rows) == bool(every), case
+        expected = graph.query(f"MATCH p = ALL SHORTEST {path} RETURN {names}", device="reference").fetchall()
+        assert Counter(rows) == Counter(repr(tuple(row)) for row in expected), case

@@ -233,7 +233,7 @@ def test_a_prepared_plan_has_the_columns_of_its_result(word: str) -> None:
 
 
 def test_what_is_repeated_has_its_rows_and_seconds(world: Graph) -> None:
-    result = world.query("PROFILE MATCH (a:Country {name: 'Chad'})(()-[:borders]-()-[:borders]-()){1,2}(b) RETURN b")
+    result = world.query("PROFILE MATCH (a:Country {name: 'Chad'})(()-[:borders]-()-[:borders]-()){1,4}(b) RETURN b")
     result.fetchall()
     (found,) = (each for each in operators(result.plan.to_json()) if each["node"] == "Repeat")
     assert found["actual_rows"] > 0

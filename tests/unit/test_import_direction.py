@@ -98,6 +98,7 @@ SEAMS: dict[str, dict[str, set[str]]] = {
         "operators/join.py": {"hash_join", "joined_rows"},
         "operators/matching.py": {"eliminate", "reach", "reach_kernel", "search", "shortest", "walk"},
         "operators/repeat.py": {"walk", "walk_kernel"},
+        "operators/select_paths.py": {"walk"},
         "pipeline.py": {"count_fast_path"},
         "runtime.py": {"reach_kernel", "search"},
     },
@@ -165,6 +166,7 @@ def test_every_stage_is_known() -> None:
         "result_graphs",
         "remote",
         "dbapi",
+        "duckdb",
     }
     stages = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if not path.name.startswith("__pycache__")}
     assert stages - ends - set(ALLOWED) - {"py.typed"} == set()

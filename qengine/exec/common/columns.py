@@ -8,6 +8,8 @@ class                   holds                                             null
 ``ArrowColumn``         a flat Arrow array: booleans, int64, double,      Arrow's
                         strings, temporal values, or type null
 ``ListColumn``          lists: places in another column of the items      ``valid`` is false
+``PathColumn``          paths: a ``ListColumn`` each of their nodes and   that of these
+                        of their relationships
 ``ConstantColumn``      one value for all rows                            ``None``
 ``ObjectColumn``        any values of the language as Python objects      ``None``
 ======================  ================================================  ==========================================
@@ -28,19 +30,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from qengine.errors import InternalError
-from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
 from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
-           "ObjectColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow", "from_many",
-           "from_values", "integer_column", "null_column", "text_offsets", "vertex_ids"]  # fmt: skip
+           "ObjectColumn", "PathColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow",
+           "from_many", "from_values", "integer_column", "null_column", "text_offsets", "vertex_ids"]  # fmt: skip
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _MANY = 1 << 16  # values that become a column at a time
+_PATH_BYTES = 160  # of a path as a Python object
 _MOST_SHARED = 1 << 30  # items of which two places fit into 63 bits
 
 
@@ -247,6 +250,13 @@ class ListColumn(Column):
         """Return where each list begins in ``flat()``, and at last where that ends."""
         return np.concatenate(([0], np.cumsum(self.lengths())))
 
+    def filter_rows(self, kept: BoolArray) -> ListColumn:
+        """Return the rows where ``kept`` is true."""
+        if kept.all():
+            return self
+        valid = None if self.valid is None else self.valid[kept]
+        return self.over(self.starts[kept], self.ends[kept], valid)
+
     def shared(self) -> tuple[IntArray, ListColumn] | None:
         """Return each list that several rows have once, and for each row its place there.
 
@@ -315,6 +325,53 @@ class ListColumn(Column):
 
 
 _NO_LISTS: IntArray = np.zeros(1, dtype=np.int64)
+
+
+class PathColumn(Column):
+    """Paths: each row's nodes, and its relationships, in order; both are null where it is."""
+
+    __slots__ = ("nodes", "relationships")
+
+    def __init__(self, nodes: ListColumn, relationships: ListColumn) -> None:
+        self.nodes = nodes
+        self.relationships = relationships
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def _like(self, nodes: Column, relationships: Column) -> Column:
+        assert isinstance(nodes, ListColumn)
+        assert isinstance(relationships, ListColumn)
+        return PathColumn(nodes, relationships)
+
+    def take(self, indices: IntArray) -> Column:
+        return self._like(self.nodes.take(indices), self.relationships.take(indices))
+
+    def slice(self, offset: int, length: int) -> Column:
+        return self._like(self.nodes.slice(offset, length), self.relationships.slice(offset, length))
+
+    def is_null(self) -> BoolArray:
+        return self.nodes.is_null()
+
+    def values(self) -> list[Any]:
+        pairs = zip(self.nodes.values(), self.relationships.values(), strict=True)
+        return [None if nodes is None else PathHandle(tuple(nodes), tuple(edges)) for nodes, edges in pairs]
+
+    @property
+    def nbytes(self) -> int:
+        return self.nodes.nbytes + self.relationships.nbytes
+
+    @property
+    def object_bytes(self) -> int:
+        """Bytes of the paths as Python objects beside their elements."""
+        return _PATH_BYTES * len(self)
+
+    def joined(self, columns: Sequence[Column]) -> Column | None:
+        paths = [column for column in columns if isinstance(column, PathColumn)]
+        if len(paths) < len(columns):
+            return None
+        nodes = concatenate([path.nodes for path in paths])
+        return self._like(nodes, concatenate([path.relationships for path in paths]))
 
 
 class ConstantColumn(Column):

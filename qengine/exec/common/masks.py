@@ -17,7 +17,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
-from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, Shortest, VertexLevel, Walk
+from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
 from qengine.plan.traverse import operators
 
 __all__ = ["Masks", "conditions_hold_out"]
@@ -138,8 +138,10 @@ def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:
                 )
                 if any(map(condition_can_fail, operator.inner)):
                     masks.vertex_mask(operator.hop, operator.inner, 0, store.vertex_count)
-            elif isinstance(operator, Repeat):
+            elif isinstance(operator, Repeat | SelectPaths):
                 _try(operator.end, store, masks)
+                for part in operator.parts if isinstance(operator, SelectPaths) else ():
+                    _try(part.node, store, masks)
             elif isinstance(operator, Search):
                 for level in operator.levels:
                     _try(level, store, masks)

@@ -31,6 +31,7 @@ from qengine.exec.common.operators.matching import (
 from qengine.exec.common.operators.procedure_call import procedure_call_stage
 from qengine.exec.common.operators.repeat import repeat_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
+from qengine.exec.common.operators.select_paths import select_paths_stage
 from qengine.exec.common.operators.sort import sort_stage
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.results import ResultRows, result_rows
@@ -65,6 +66,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.AggregateEntries: aggregate_entries_stage,
     physical.Walk: walk_stage,
     physical.Repeat: repeat_stage,
+    physical.SelectPaths: select_paths_stage,
     physical.Reach: reach_stage,
     physical.Shortest: shortest_stage,
     physical.Optional: optional_stage,

@@ -77,7 +77,7 @@ def _reached(
     kernels: ReachKernels,
 ) -> Iterator[Batch]:
     lanes, groups = _lanes(op, batch)
-    ends = end_filter(store, op, masks)
+    ends = end_filter(store, op.end, masks)
     rules = ReachRules(op.minimum, op.maximum, op.mode)
     chunks: Iterable[ReachChunk]
     if ends.hi - ends.lo == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
-from qengine.exec.host.walk import end_filter, joined, walk_rows, walk_space
+from qengine.exec.host.walk import end_filter, joined_walks, walk_rows, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import PathMode
@@ -52,7 +52,7 @@ def run_shortest(
         As the context says.
     """
     space = walk_space(store, op, masks)
-    ends = end_filter(store, op, masks)
+    ends = end_filter(store, op.end, masks)
     rows = walk_rows(op, batch, ends)
     if rows.targets is not None:
         chunks = _paths(op, space, ends, rows, context)
@@ -63,7 +63,7 @@ def run_shortest(
     else:
         chunks = _paths(op, space, ends, rows, context)
     for chunk in chunks:
-        yield from joined(op, batch, chunk, context)
+        yield from joined_walks(op, batch, chunk, context)
 
 
 def _paths(

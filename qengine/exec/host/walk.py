@@ -30,9 +30,9 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.physical import Reach, Repeat, Shortest, Walk
+from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
-__all__ = ["end_filter", "forbidden_relationships", "joined", "run_walk", "walk_rows", "walk_space"]
+__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "run_walk", "walk_rows", "walk_space"]
 
 
 def run_walk(
@@ -58,12 +58,12 @@ def run_walk(
     QueryInterrupted, QueryTimeout, OutOfMemory
         As the context says.
     """
-    ends = end_filter(store, op, masks)
+    ends = end_filter(store, op.end, masks)
     rows = walk_rows(op, batch, ends, op.different)
     mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
     rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
     for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
-        yield from joined(op, batch, chunk, context)
+        yield from joined_walks(op, batch, chunk, context)
 
 
 def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider) -> WalkSpace:
@@ -81,17 +81,17 @@ def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider
     return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
 
 
-def end_filter(store: ExecView, op: Walk | Shortest | Reach | Repeat, masks: MaskProvider) -> EndFilter:
-    """Return the vertices that an operator's walks may end on."""
-    ranges = store.label_ranges(op.end.labels).tolist()
+def end_filter(store: ExecView, end: VertexLevel, masks: MaskProvider) -> EndFilter:
+    """Return the vertices that walks to a node may end on."""
+    ranges = store.label_ranges(end.labels).tolist()
     if not ranges:
         return EndFilter(0, 0)
     lo, hi = ranges[0][0], ranges[-1][1]
-    if len(ranges) == 1 and not op.end.predicates:
+    if len(ranges) == 1 and not end.predicates:
         return EndFilter(lo, hi)
     mask = np.zeros(hi, dtype=np.bool_)
-    for begin, end in ranges:
-        mask[begin:end] = masks.vertex_mask(op.end.name, op.end.predicates, begin, end) if op.end.predicates else True
+    for begin, stop in ranges:
+        mask[begin:stop] = masks.vertex_mask(end.name, end.predicates, begin, stop) if end.predicates else True
     found = np.flatnonzero(mask)
     if not len(found):
         return EndFilter(0, 0)
@@ -144,7 +144,9 @@ def _relationships(column: Column) -> tuple[IntArray, IntArray]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def joined(op: Walk | Shortest | Repeat, batch: Batch, chunk: WalkChunk, context: ExecutionContext) -> Iterator[Batch]:
+def joined_walks(
+    op: Walk | Shortest | Repeat, batch: Batch, chunk: WalkChunk, context: ExecutionContext
+) -> Iterator[Batch]:
     """Yield the input rows of a chunk with the columns that an operator adds."""
     added: dict[str, Column] = {}
     if not op.end_bound:
@@ -155,7 +157,12 @@ def joined(op: Walk | Shortest | Repeat, batch: Batch, chunk: WalkChunk, context
     if isinstance(op, Shortest) and op.hops is not None:
         assert chunk.hops is not None
         added[op.hops] = integer_column(chunk.hops)
-    found = Batch(len(chunk.row), added)
-    for offset, length in repeated_pieces(batch, chunk.row, context.memory):
-        kept = batch.take(chunk.row[offset : offset + length])
+    yield from joined(batch, chunk.row, added, context)
+
+
+def joined(batch: Batch, rows: IntArray, added: dict[str, Column], context: ExecutionContext) -> Iterator[Batch]:
+    """Yield some rows of a batch, as often as they stand there, with columns added."""
+    found = Batch(len(rows), added)
+    for offset, length in repeated_pieces(batch, rows, context.memory):
+        kept = batch.take(rows[offset : offset + length])
         yield kept.with_columns(found.slice(offset, length).columns)

@@ -231,6 +231,20 @@ class EndFilter:
     hi: int
     bits: BitArray | None = None
 
+    def of(self, vertices: IntArray) -> NDArray[np.bool_]:
+        """Return which of some vertices they are."""
+        kept = (vertices >= self.lo) & (vertices < self.hi)
+        if self.bits is not None:
+            inside = np.where(kept, vertices, self.lo)
+            kept &= (self.bits[inside >> 6] >> (inside & 63).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
+        return kept
+
+    def admits(self, vertex: int) -> bool:
+        """Tell whether a vertex is one of them."""
+        if not self.lo <= vertex < self.hi:
+            return False
+        return self.bits is None or bool(int(self.bits[vertex >> 6]) >> (vertex & 63) & 1)
+
 
 @dataclass(frozen=True, slots=True)
 class WalkRows:

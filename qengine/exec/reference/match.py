@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from qengine.exec.reference.graph import Edge, Finder, WalkedGraph
-from qengine.exec.reference.repetitions import repetitions, shortest_repetitions
+from qengine.exec.reference.repetitions import chain_paths, repetitions, selected_paths
 from qengine.exec.reference.walks import Hop, Walk, follow, shortest, walks
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile_predicate
@@ -14,7 +14,7 @@ from qengine.exec.scalar.paths import compile_path
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle, wrong_argument
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.pattern import MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.pattern import Chain, MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
 
 __all__ = ["Matcher"]
@@ -59,6 +59,7 @@ class Matcher:
         self._admits = {node.name: self._node_test(node) for node in pattern.nodes}
         self._selectors = {path.elements[1]: path.selector for path in pattern.paths if len(path.elements) > 1}
         self._trails = {name for path in pattern.paths if path.mode is not None for name in path.elements[1::2]}
+        self._path_modes = {name: path.mode for path in pattern.paths if path.mode for name in path.elements[1::2]}
         self._unbound = frozenset(pattern.variables())
         self._joint = pattern.predicates
         self._steps = self._plan(pattern)
@@ -247,13 +248,21 @@ class Matcher:
 
         return step
 
-    def _shortest_repetition_step(self, edge: PatternRelationship, selector: PathSelector) -> _Step:
-        """Walk the shortest ways along a quantified path between the two ends, which are both bound."""
-        find = shortest_repetitions(edge, self._graph, self._embeddings, selector, trail=self._is_trail(edge))
+    def _chain_step(self, edge: PatternRelationship, chain: Chain, selector: PathSelector) -> _Step:
+        """Take the shortest of all the paths along a chain between the two ends, which are both bound."""
+        find = chain_paths(edge, chain, self._path_modes.get(edge.name), self._embeddings)
+        nonempty = self._mode is MatchMode.DIFFERENT_NODES and edge.start != edge.end
 
         def step(state: _State) -> Iterator[_State]:
-            for walk in find(state.row[edge.start].id, state.row[edge.end].id):
-                yield from self._take_walk(state, edge, walk, near=edge.start, far=edge.end)
+            start, end = state.row[edge.start].id, state.row[edge.end].id
+            every = find(start, end)
+            for path in selected_paths([each for each in every if each.edges or not nonempty], selector):
+                walk = Walk((), ())
+                for handle in path.edges:
+                    here, taken = walk.end(start), self._graph.edge(handle.id)
+                    walk = walk.then(taken, taken.end if taken.start == here else taken.start)
+                for found in self._take_walk(state, edge, walk, near=edge.start, far=edge.end):
+                    yield found._replace(row={**found.row, chain.bounds: list(path.bounds)})
 
         return step
 
@@ -266,8 +275,8 @@ class Matcher:
 
     def _shortest_step(self, edge: PatternRelationship, selector: PathSelector) -> _Step:
         """Walk the shortest ways between the two ends, which are both bound."""
-        if edge.repetition is not None:
-            return self._shortest_repetition_step(edge, selector)
+        if edge.chain is not None:
+            return self._chain_step(edge, edge.chain, selector)
         hop = self._hop(edge)
 
         def step(state: _State) -> Iterator[_State]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from qengine._frozen import replace
 from qengine.errors import Unsupported
 from qengine.exec.reference.graph import WalkedGraph
 from qengine.exec.reference.walks import Walk
-from qengine.exec.scalar.values import NodeHandle
-from qengine.plan.pattern import PathSelector, PatternRelationship, QueryGraph
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.plan.pattern import (
+    Chain,
+    MatchMode,
+    PathMode,
+    PathSelector,
+    PatternPath,
+    PatternRelationship,
+    QueryGraph,
+)
 
-__all__ = ["repetitions", "shortest_repetitions"]
+__all__ = ["ChainPath", "chain_paths", "repetitions", "selected_paths"]
 
-_MOST = 12  # repetitions that are tried where relationships may repeat
+_MOST = 4  # repetitions that are tried where relationships may repeat
 
 Embeddings = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]
 
@@ -70,39 +78,62 @@ def repetitions(
     return lambda start: extend(start, Walk((), ()), 0)
 
 
-def shortest_repetitions(
+class ChainPath(NamedTuple):
+    """A path along a chain: its relationships, and behind how many of them each inner node of the chain comes."""
+
+    edges: list[RelationshipHandle]
+    bounds: list[int]
+
+
+def chain_paths(
     edge: PatternRelationship,
-    graph: WalkedGraph,
+    chain: Chain,
+    mode: PathMode | None,
     embeddings: Callable[[QueryGraph], Embeddings],
-    selector: PathSelector,
-    *,
-    trail: bool,
-) -> Callable[[int, int], list[Walk]]:
-    """Return what gives the selected walks between two vertices: all are tried, those of each length after the other.
+) -> Callable[[int, int], list[ChainPath]]:
+    """Return what gives all paths along a chain between two vertices. Where relationships may repeat, few are tried."""
+    first, last = chain.elements[0], chain.elements[-1]
+    target = first if edge.start == edge.end else last
+    elements = (*chain.elements[:-1], target)
+    repeats = chain.graph.mode is MatchMode.REPEATABLE_ELEMENTS and mode is None
+    graph = replace(
+        chain.graph,
+        nodes=tuple(
+            replace(each, bound=each.name in (first, last))
+            for each in chain.graph.nodes
+            if each.name != last or last == target
+        ),
+        relationships=tuple(_bounded(each, {last: target}, repeats) for each in chain.graph.relationships),
+        paths=(PatternPath(None, elements, None, mode),) if mode is not None else (),
+    )
+    match = embeddings(graph)
 
-    Parameters as for ``repetitions``. Where relationships may repeat, few lengths are tried.
-    """
-    assert edge.repetition is not None and edge.hops is not None
-    minimum, maximum = edge.hops
-    most = graph.edge_count if trail else minimum + _MOST
-    bound = most if maximum is None else min(most, maximum)
-
-    def find(start: int, end: int) -> list[Walk]:
-        found: list[Walk] = []
-        left = selector.count
-        for length in range(bound + 1):
-            each = replace(edge, hops=(length, length))
-            every = list(repetitions(each, graph, embeddings, forward=True, trail=trail)(start))
-            if not every:
-                break
-            ending = [walk for walk in every if walk.end(start) == end]
-            if length < minimum:
-                continue
-            taken = ending if selector.groups else ending[:left]
-            found += taken
-            left -= min(1, len(taken)) if selector.groups else len(taken)
-            if not left:
-                break
+    def find(start: int, end: int) -> list[ChainPath]:
+        found = []
+        for row in match({first: NodeHandle(start), target: NodeHandle(end)}):
+            path = ChainPath([], [])
+            for name in chain.elements[1::2]:
+                taken = row[name]
+                path.edges.extend(taken if isinstance(taken, list) else [taken])
+                path.bounds.append(len(path.edges))
+            path.bounds.pop()
+            found.append(path)
         return found
 
     return find
+
+
+def _bounded(edge: PatternRelationship, names: dict[str, str], repeats: bool) -> PatternRelationship:
+    hops = edge.hops
+    if repeats and hops is not None and hops[1] is None:
+        hops = hops[0], hops[0] + _MOST
+    start, end = names.get(edge.start, edge.start), names.get(edge.end, edge.end)
+    return replace(edge, hops=hops, start=start, end=end)
+
+
+def selected_paths(every: list[ChainPath], selector: PathSelector) -> list[ChainPath]:
+    """Return the paths that a selector takes of all."""
+    lengths = sorted({len(path.edges) for path in every})[: selector.count]
+    if selector.groups:
+        return [path for path in every if len(path.edges) in lengths]
+    return sorted(every, key=lambda path: len(path.edges))[: selector.count]

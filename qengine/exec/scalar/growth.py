@@ -148,6 +148,7 @@ GROWTH: dict[str, Callable[..., int]] = {
     "+": _joined,
     "||": _joined,
     "[..]": _copy,
+    "[::]": _copy,
     "tail": _copy,
     "reverse": _copy,
     "range": _numbers,

@@ -215,6 +215,13 @@ def _entry(key: Any, value: Any) -> dict[str, Any]:
     return {key: value}
 
 
+@strict
+def _every(items: Any, begin: Any, end: Any, step: Any) -> Any:
+    if type(step) is not int or step < 1:
+        raise wrong_argument("[::]", "a positive integer as step", step)
+    return _slice(items, begin, end)[::step]
+
+
 def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
@@ -256,6 +263,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "IS NOT NULL": _is_not_null,
     "[..]": _slice,
     "{}": _entry,
+    "[::]": _every,
     "||": _concatenate,
 }
 

@@ -18,7 +18,7 @@ _END = 2**63 - 1
 
 def walk_mode(graph: QueryGraph, walk: WalkPart) -> PathMode:
     """Return what a walk must not repeat, by the mode of its match and of its path."""
-    if walk.selected:  # only one that ends where it starts can repeat anything
+    if walk.selected and walk.chain is None:  # only one that ends where it starts can repeat anything
         return PathMode.WALK if graph.mode is MatchMode.REPEATABLE_ELEMENTS else PathMode.TRAIL
     path = next((path for path in graph.paths if path.mode is not None and walk.hop in path.elements), None)
     if graph.mode is MatchMode.DIFFERENT_NODES:

@@ -27,7 +27,15 @@ from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
-from qengine.optimizer.lower.walks import Repeated, WalkDemand, WalkPart, lower_walk, walk_parts
+from qengine.optimizer.lower.walks import (
+    Repeated,
+    WalkDemand,
+    WalkPart,
+    chain_edges,
+    lower_walk,
+    single_hop,
+    walk_parts,
+)
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, as_filter, build_levels
@@ -39,8 +47,8 @@ from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Filter, Limit, Match, Operator, Project, Unit
-from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph, Repetition
-from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
+from qengine.plan.pattern import Chain, Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph, Repetition
+from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, PathPart, Search, VertexLevel, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
@@ -152,9 +160,8 @@ class MatchLowering:
         self._filter([each for each in filters.general if not condition_can_fail(each)])
         self._filter([each for each in filters.general if condition_can_fail(each)])
         weight = self.weight or self.input_weight
-        if isinstance(self.root, Reach):
-            self.root = reaching_by(self.root, self.demand.columns | ({weight} if weight else set()))
-            self.columns = [*self.root.by, self.root.end.name]
+        read = self.demand.columns | ({weight} if weight else set())
+        self.root, self.columns = reaching_by(self.root, self.columns, read)
         return Lowered(self.root, tuple(self.columns), weight)
 
     # ------------------------------------------------------------ steps
@@ -230,7 +237,7 @@ class MatchLowering:
                     self._search(sorted(ready, key=list(self.nodes).index), edges, difference, filters, wanted)
                 continue
             walk = min(
-                (each for each in todo if {each.start, each.end} & self.bound),
+                (each for each in todo if each.begins & self.bound),
                 key=lambda each: not {each.start, each.end} <= self.bound,
                 default=None,
             )
@@ -606,9 +613,12 @@ class MatchLowering:
             others += [edge.name for edge in self.searched if set(edge.type_names()) & set(walk.types)]
             others += [other.name for other in self.walked if set(other.types) & set(walk.types)]
         named = walk.name in wanted or self._is_compared(walk)
+        named = named or (walk.chain is not None and walk.chain.bounds in wanted)
         distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
         demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
-        self.root, added = lower_walk(self.root, walk, self.nodes, self.bound, self.columns, demand, self._repeated)
+        self.root, added = lower_walk(
+            self.root, walk, self.nodes, self.bound, self.columns, demand, self._repeated, self._path_parts
+        )
         self.columns += added
         self.bound |= {walk.start, walk.end}
         self.walked.append(walk)
@@ -623,6 +633,20 @@ class MatchLowering:
         part = Match(Argument((begin,)), replace(graph, nodes=bound, hints=self.graph.hints))
         wanted = frozenset((*nodes[1:], *relationships))
         return lower_part(part, wanted, self.catalog), begin, relationships, nodes[1:]
+
+    def _path_parts(self, chain: Chain) -> tuple[PathPart, ...]:
+        """Lower the parts of a selected path."""
+        nodes = {node.name: node for node in chain.graph.nodes}
+        parts = []
+        for place, edge in enumerate(chain_edges(chain)):
+            near, behind = chain.elements[2 * place], nodes[chain.elements[2 * place + 2]]
+            minimum, maximum = edge.hops or (1, 1)
+            if chain.graph.mode is MatchMode.DIFFERENT_NODES:  # its two ends differ
+                minimum = max(1, minimum)
+            repetition = edge.repetition or single_hop(edge, near, chain.graph)
+            level = VertexLevel(behind.name, behind.labels, behind.predicates)
+            parts.append(PathPart(*self._repeated(repetition, False), minimum, maximum, level))
+        return tuple(parts)
 
     def _compares_relationships(self) -> bool:
         return self.graph.mode is not MatchMode.REPEATABLE_ELEMENTS

@@ -7,16 +7,25 @@ from collections.abc import Collection
 from qengine._frozen import replace
 from qengine.plan.expr import AggregateCall, Variable
 from qengine.plan.fallible import can_fail
-from qengine.plan.logical import Aggregate, Project
-from qengine.plan.physical import Reach
+from qengine.plan.logical import Aggregate, Operator, Project
+from qengine.plan.physical import Reach, Repeat
 from qengine.plan.traverse import free_variables, is_repeatable
 
 __all__ = ["counted_ends", "reaching_by"]
 
 
-def reaching_by(reach: Reach, wanted: Collection[str]) -> Reach:
-    """Return a ``Reach`` whose rows are told apart by those columns alone that something above it reads."""
-    return replace(reach, by=tuple(name for name in reach.by if name in wanted))
+def reaching_by(root: Operator, columns: Collection[str], wanted: Collection[str]) -> tuple[Operator, list[str]]:
+    """Return an operator, and its columns; if it finds ends alone, its rows are told apart by those that are read.
+
+    ``columns``: of the operator; ``wanted``: what is read.
+    """
+    if isinstance(root, Reach):
+        root = replace(root, by=tuple(name for name in root.by if name in wanted))
+        return root, [*root.by, root.end.name]
+    if isinstance(root, Repeat) and root.distinct_ends and not root.end_bound:
+        by = tuple(name for name in columns if name in wanted and name != root.end.name)
+        return replace(root, by=by), [*by, root.end.name]
+    return root, list(columns)
 
 
 def counted_ends(aggregate: Aggregate) -> Aggregate:

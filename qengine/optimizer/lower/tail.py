@@ -13,8 +13,9 @@ from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.optimizer.lower.unrolled import unrolled
 from qengine.plan.columns import columns_of
-from qengine.plan.expr import AggregateCall, Call, Expr, Variable
+from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
 from qengine.plan.logical import (
     Aggregate,
     Argument,
@@ -37,7 +38,7 @@ from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Optional
 from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import free_variables
-from qengine.types import BOOLEAN
+from qengine.types import BOOLEAN, INTEGER
 
 _WEIGHABLE = {"count", "sum", "avg", "min", "max"}
 
@@ -60,6 +61,8 @@ def _argument(operator: Argument, demand: Demand, catalog: CatalogView) -> Lower
 
 @lower.register
 def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
+    if (plain := unrolled(operator, demand)) is not None:
+        return lower(plain, demand, catalog)
     graph = operator.graph
     names = {node.name for node in graph.nodes if node.bound}
     names |= {edge.name for edge in graph.relationships if edge.bound}
@@ -235,6 +238,25 @@ def _load_csv(operator: LoadCsv, demand: Demand, catalog: CatalogView) -> Lowere
 
 @lower.register
 def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
-    inner = Demand(frozenset(columns_of(operator)), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
+    columns = columns_of(operator)
+    if operator.all and demand.duplicates is Duplicates.COUNT:
+        return _counted_union(operator, [name for name in columns if name in demand.columns], catalog)
+    inner = Demand(frozenset(columns), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)
+
+
+def _counted_union(operator: Union, columns: list[str], catalog: CatalogView) -> Lowered:
+    """Lower a union of rows that may come once with how often, where one of its inputs does that."""
+    inner = Demand(frozenset(columns), Duplicates.COUNT)
+    sources = [lower(each, inner, catalog) for each in operator.inputs]
+    weight = next((each.weight for each in sources if each.weight is not None), None)
+    inputs: list[Operator] = []
+    for source in sources:
+        items: list[tuple[str, Expr]] = [(name, Variable(name)) for name in columns]
+        if weight is not None:
+            once = Literal(1, type=INTEGER)
+            items.append((weight, once if source.weight is None else Variable(source.weight)))
+        as_they_are = source.weight == weight and source.columns == tuple(name for name, _ in items)
+        inputs.append(source.root if as_they_are else Project(source.root, tuple(items)))
+    return Lowered(Union(tuple(inputs), all=True), (*columns, *((weight,) if weight is not None else ())), weight)

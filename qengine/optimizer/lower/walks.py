@@ -1,16 +1,19 @@
-"""Lowers variable-length relationships to ``Walk``, quantified paths to ``Repeat``, shortest paths to ``Shortest``."""
+"""Lowers variable-length relationships to ``Walk``, quantified paths to ``Repeat``, shortest paths to ``Shortest``.
+
+Those over several elements become ``SelectPaths``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
-from qengine.errors import Unsupported
 from qengine.optimizer.pattern_edges import given_name, pattern_edge
 from qengine.plan.expr import Call, Expr, Variable
 from qengine.plan.logical import Operator, Project
 from qengine.plan.pattern import (
+    Chain,
     Direction,
     MatchMode,
     PathMode,
@@ -20,7 +23,7 @@ from qengine.plan.pattern import (
     QueryGraph,
     Repetition,
 )
-from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
+from qengine.plan.physical import PathPart, Reach, Repeat, SelectPaths, Shortest, VertexLevel, Walk
 
 Repeated = tuple[Operator, str, tuple[str, ...], tuple[str, ...]]
 """Of a ``Repeat``: ``repeated``, ``begin``, ``relationships_of`` and ``nodes_of``."""
@@ -42,6 +45,12 @@ class WalkPart:
     selector: PathSelector | None
     inner: tuple[Expr, ...]
     repetition: Repetition | None = None
+    chain: Chain | None = None
+
+    @property
+    def begins(self) -> set[str]:
+        """The ends that it may be walked from."""
+        return {self.start} if self.chain is not None else {self.start, self.end}
 
     @property
     def selected(self) -> bool:
@@ -54,11 +63,6 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
     selectors: dict[str, PathSelector] = {}
     for path in graph.paths:
         if path.selector is not None:
-            if len(path.elements) != 3:
-                raise Unsupported(
-                    "Shortest paths over more than one relationship aren't built.",
-                    hint="Use one variable-length relationship between the two nodes.",
-                )
             selectors[path.elements[1]] = path.selector
     fixed: list[PatternRelationship] = []
     walks: list[WalkPart] = []
@@ -87,6 +91,7 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
                 selector,
                 edge.inner,
                 edge.repetition,
+                edge.chain,
             )
         )
     return fixed, walks
@@ -119,11 +124,12 @@ def lower_walk(
     columns: Collection[str],
     demand: WalkDemand,
     repeat: Callable[[Repetition, bool], Repeated],
+    parts: Callable[[Chain], tuple[PathPart, ...]],
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
     A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``repeat``:
-    lowers what is repeated, backwards or not.
+    lowers what is repeated, backwards or not. ``parts``: lowers a selected path, which is never walked backwards.
     """
     start, end, direction = walk.start, walk.end, walk.direction
     backwards = start not in bound
@@ -135,10 +141,16 @@ def lower_walk(
     relationships = walk.name if demand.named else None
     minimum, maximum = walk.minimum, walk.maximum
     types = walk.types or ("",)  # no such type: only the empty walk is left
-    if walk.repetition is not None:
+    if walk.chain is not None:
+        assert walk.selector is not None
+        root = SelectPaths(
+            root, start, target, end_bound, parts(walk.chain), minimum, relationships,
+            walk.chain.bounds if demand.named else None, walk.selector, demand.different, demand.mode,
+        )  # fmt: skip
+    elif walk.repetition is not None:
         root = Repeat(
             root, start, target, end_bound, *repeat(walk.repetition, backwards), minimum, maximum, relationships,
-            demand.different, demand.mode, demand.only_ends, None if demand.only_ends else walk.selector,
+            demand.different, demand.mode, demand.only_ends,
         )  # fmt: skip
     elif walk.selector is not None:
         root = Shortest(
@@ -158,7 +170,25 @@ def lower_walk(
     added = [] if end_bound else [end]
     if demand.named:
         added.append(walk.name)
+        added += [walk.chain.bounds] if walk.chain is not None else []
         if backwards:
             kept = [(name, Variable(name)) for name in (*columns, *added) if name != walk.name]
             root = Project(root, (*kept, (walk.name, Call("reverse", (Variable(walk.name),)))))
     return root, added
+
+
+def chain_edges(chain: Chain) -> list[PatternRelationship]:
+    """Return the relationships of a selected path in its order."""
+    edges = {edge.name: edge for edge in chain.graph.relationships}
+    return [edges[name] for name in chain.elements[1::2]]
+
+
+def single_hop(edge: PatternRelationship, near: str, graph: QueryGraph) -> Repetition:
+    """Return a relationship of a path, of any length, as what is repeated: from ``near``, where the path comes from."""
+    begin, behind = f"{edge.name}<", f"{edge.name}>"
+    forward = (edge.start == near) if edge.hops is None else edge.direction is not Direction.IN
+    start, end = (begin, behind) if forward else (behind, begin)
+    direction = Direction.BOTH if edge.direction is Direction.BOTH else Direction.OUT
+    hop = replace(edge, start=start, end=end, direction=direction, hops=None)
+    inside = QueryGraph((PatternNode(begin), PatternNode(behind)), (hop,), mode=graph.mode)
+    return Repetition(inside, (begin, behind), (edge.name,))

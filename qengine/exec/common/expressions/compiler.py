@@ -39,7 +39,7 @@ from qengine.exec.common.expressions.entities import ENTITIES, has_labels, prope
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
 from qengine.exec.common.expressions.operand import operand
-from qengine.exec.common.expressions.paths import paths
+from qengine.exec.common.expressions.paths import PATHS, paths
 from qengine.exec.common.expressions.strings import STRINGS
 from qengine.exec.common.expressions.user_functions import user_call
 from qengine.exec.common.runtime import Runtime
@@ -58,6 +58,7 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **COMPARISON,
     **ENTITIES,
     **FUNCTIONS,
+    **PATHS,
     **STRINGS,
 }
 """The columnar function of each operator or function that has one; it takes the runtime, then the arguments."""

@@ -18,6 +18,7 @@ from qengine.exec.common.columns import (
     IntArray,
     ListColumn,
     NodeColumn,
+    PathColumn,
     RelationshipColumn,
     text_offsets,
 )
@@ -41,6 +42,8 @@ def object_bytes(column: Column) -> int:
         items, lengths = len(column.items), int(column.lengths().sum())
         share = min(1.0, lengths / max(1, items))
         return (64 + 8) * len(column) + int(share * object_bytes(column.items)) + 8 * lengths
+    if isinstance(column, PathColumn):
+        return column.object_bytes + object_bytes(column.nodes) + object_bytes(column.relationships)
     fields = len(column.fields) if isinstance(column, TextRows) else 0
     return column.nbytes + (ITEM + 24) * len(column) + fields * _FIELD * len(column)
 
@@ -118,13 +121,14 @@ def _split(column: Column, separator: Column) -> int:
     return _BUILDING * (size + _OFFSET * (size // least + len(column)))
 
 
-def _reversed(column: Column) -> int:
+def _reversed(column: Column, *_: Column) -> int:
     if isinstance(column, ListColumn):
         return 3 * 8 * int(column.lengths().sum()) + column.nbytes
     return _written(column)
 
 
 GROWTH: dict[str, Callable[..., int]] = {
+    "[::]": _reversed,
     "+": _joined,
     "coalesce": choice_bytes,
     "left": _texts,

@@ -1,21 +1,28 @@
-"""Builds path values; the ends of the relationships inside lists are looked up for all rows at once."""
+"""Paths as columns: what a pattern's elements make, and what is read of it. All rows make a step at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from qengine.exec.common.columns import Column, ListColumn, NodeColumn, ObjectColumn, RelationshipColumn
+from qengine.exec.common.columns import (
+    BoolArray,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    PathColumn,
+    RelationshipColumn,
+    integer_column,
+)
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 
-__all__ = ["paths"]
+__all__ = ["PATHS", "paths"]
 
-_CHECKED_HOPS, _CHECKED_ROWS = 1 << 14, 1 << 12  # that are walked between two looks at the clock
-
-# What a hop adds to a path: the relationships, and the nodes behind each of them.
-_Hop = tuple[list[RelationshipHandle], list[NodeHandle]]
+_FEW_ROWS = 8  # that aren't worth a step together
+_CHECKED_HOPS = 1 << 14  # that are walked between two looks at the clock
 
 
 def paths(elements: Sequence[Column], runtime: Runtime) -> Column | None:
@@ -26,22 +33,25 @@ def paths(elements: Sequence[Column], runtime: Runtime) -> Column | None:
     nodes, hops = elements[::2], elements[1::2]
     if not all(isinstance(column, NodeColumn) for column in nodes) or not all(map(_walkable, hops)):
         return None
-    length = len(elements[0])
-    walked: list[PathHandle | None] = [
-        None if first is None else PathHandle((first,), ()) for first in elements[0].values()
-    ]
-    for start, hop, end in zip(nodes, hops, nodes[1:], strict=False):
-        steps = _list_steps(start, hop, runtime) if isinstance(hop, ListColumn) else _single_steps(hop, end)
-        known = ~end.is_null()
-        for row in range(length):
-            if not row % _CHECKED_ROWS:
-                runtime.context.check()
-            path, step = walked[row], steps[row]
-            if path is None or step is None or not known[row]:
-                walked[row] = None
-            else:
-                walked[row] = PathHandle((*path.nodes, *step[1]), (*path.relationships, *step[0]))
-    return ObjectColumn(list(walked))
+    valid = np.logical_and.reduce([~column.is_null() for column in elements])
+    runtime.memory.room(len(valid), 16 * sum(_relationships(hop) for hop in hops))
+    taken = [_hop(start, hop, end, valid, runtime) for start, hop, end in zip(nodes, hops, nodes[1:], strict=False)]
+    lengths = sum((lengths for lengths, _, _ in taken), np.zeros(len(valid), np.int64))
+    begin = np.cumsum(lengths) - lengths
+    edges = np.empty(int(lengths.sum()), np.int64)
+    met = np.empty(len(edges) + int(valid.sum()), np.int64)
+    before = np.cumsum(valid) - valid  # nodes are one more in each path
+    met[(begin + before)[valid]] = nodes[0].ids[valid]  # type: ignore[attr-defined]
+    done = begin
+    for own, relationships, behind in taken:
+        places = np.arange(len(relationships)) + np.repeat(done - (np.cumsum(own) - own), own)
+        edges[places] = relationships
+        met[places + np.repeat(before, own) + 1] = behind
+        done = done + own
+    known = None if valid.all() else valid
+    offsets = np.append(begin, len(edges))
+    of_nodes = ListColumn(offsets + np.append(before, int(valid.sum())), NodeColumn(met), known)
+    return PathColumn(of_nodes, ListColumn(offsets, RelationshipColumn(edges), known))
 
 
 def _walkable(column: Column) -> bool:
@@ -50,36 +60,109 @@ def _walkable(column: Column) -> bool:
     return isinstance(column, RelationshipColumn)
 
 
-def _single_steps(hop: Column, end: Column) -> list[_Hop | None]:
-    return [
-        None if relationship is None or node is None else ([relationship], [node])
-        for relationship, node in zip(hop.values(), end.values(), strict=True)
-    ]
+def _relationships(hop: Column) -> int:
+    return int(hop.lengths().sum()) if isinstance(hop, ListColumn) else len(hop)
 
 
-def _list_steps(start: Column, hops: ListColumn, runtime: Runtime) -> list[_Hop | None]:
-    """Walk each list from its row's start: a relationship leads from the node reached so far to its other end."""
-    items = hops.flat()
-    ids = items.ids if isinstance(items, RelationshipColumn) else np.zeros(0, dtype=np.int64)
-    sources, targets = (ends.tolist() for ends in runtime.store.endpoints(ids))
-    offsets = hops.offsets().tolist()
-    nulls = hops.is_null()
-    relationships = items.values()
-    steps: list[_Hop | None] = []
-    check = runtime.context.check
-    pause = 0
-    for row, first in enumerate(start.values()):
-        if offsets[row] >= pause:
-            check()
-            pause = offsets[row] + _CHECKED_HOPS
-        if first is None or nulls[row]:
-            steps.append(None)
-            continue
-        reached = first.id
-        found: list[NodeHandle] = []
-        begin, end = offsets[row], offsets[row + 1]
-        for place in range(begin, end):
-            reached = targets[place] if sources[place] == reached else sources[place]
-            found.append(NodeHandle(reached))
-        steps.append((relationships[begin:end], found))
-    return steps
+def _hop(
+    start: Column, hop: Column, end: Column, valid: BoolArray, runtime: Runtime
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return how many relationships each row has, then all of them, and the node behind each."""
+    assert isinstance(start, NodeColumn)
+    assert isinstance(end, NodeColumn)
+    if isinstance(hop, RelationshipColumn):
+        return valid.astype(np.int64), hop.ids[valid], end.ids[valid]
+    assert isinstance(hop, ListColumn)
+    lengths = np.where(valid, hop.lengths(), 0)
+    items = hop.filter_rows(valid).flat()
+    ids = items.ids if isinstance(items, RelationshipColumn) else np.empty(0, np.int64)
+    return lengths, ids, _behind(start.ids, lengths, ids, runtime)
+
+
+def _behind(starts: IntArray, lengths: IntArray, ids: IntArray, runtime: Runtime) -> IntArray:
+    """Return the node behind each relationship of lists, each of which is walked from its row's start."""
+    sources, targets = (ends.astype(np.int64) for ends in runtime.store.endpoints(ids))
+    behind = np.empty(len(ids), np.int64)
+    if len(ids) < _FEW_ROWS * lengths.max(initial=0):
+        _walked_one_by_one(starts, lengths, (sources, targets), behind, runtime)
+        return behind
+    rows = np.flatnonzero(lengths)
+    places, left, reached = (np.cumsum(lengths) - lengths)[rows], lengths[rows], starts[rows]
+    while len(places):
+        runtime.context.check()
+        reached = np.where(sources[places] == reached, targets[places], sources[places])
+        behind[places] = reached
+        going = np.flatnonzero(left > 1)
+        places, left, reached = places[going] + 1, left[going] - 1, reached[going]
+    return behind
+
+
+def _walked_one_by_one(
+    starts: IntArray, lengths: IntArray, ends: tuple[IntArray, IntArray], behind: IntArray, runtime: Runtime
+) -> None:
+    """Write the node behind each relationship of few lists."""
+    place = 0
+    for reached, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        for begin in range(place, place + length, _CHECKED_HOPS):
+            runtime.context.check()
+            end = min(begin + _CHECKED_HOPS, place + length)
+            found = []
+            for source, target in zip(ends[0][begin:end].tolist(), ends[1][begin:end].tolist(), strict=True):
+                reached = target if source == reached else source
+                found.append(reached)
+            behind[begin:end] = found
+        place += length
+
+
+def _of_path(part: Callable[[PathColumn], Column]) -> Callable[[Runtime, Column], Column | None]:
+    return lambda _, column: part(column) if isinstance(column, PathColumn) else None
+
+
+def _length(path: PathColumn) -> Column:
+    null = path.is_null()
+    return integer_column(path.relationships.lengths(), null if null.any() else None)
+
+
+def _slice(_: Runtime, column: Column, begin: Column, end: Column) -> Column | None:
+    bounds = _constants(begin, end)
+    if not isinstance(column, ListColumn) or bounds is None:
+        return None
+    starts, ends = _places(column, *bounds)
+    return column.over(starts, ends, column.valid)
+
+
+def _every(_: Runtime, column: Column, begin: Column, end: Column, step: Column) -> Column | None:
+    numbers = _constants(begin, end, step)
+    if not isinstance(column, ListColumn) or numbers is None:
+        return None
+    starts, ends = _places(column, *numbers[:2])
+    lengths = -((starts - ends) // numbers[2])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    return ListColumn(offsets, column.items.take(np.repeat(starts, lengths) + numbers[2] * places), column.valid)
+
+
+def _constants(*columns: Column) -> tuple[int, ...] | None:
+    found = tuple(
+        column.value for column in columns if isinstance(column, ConstantColumn) and type(column.value) is int
+    )
+    return found if len(found) == len(columns) else None
+
+
+def _places(column: ListColumn, begin: int, end: int) -> tuple[IntArray, IntArray]:
+    """Return where slices of lists begin and end, as Python's do."""
+    lengths = column.lengths()
+    first, last = (
+        np.clip(lengths + max(bound, -(2**40)), 0, lengths) if bound < 0 else np.minimum(min(bound, 2**40), lengths)
+        for bound in (begin, end)
+    )
+    return column.starts + first, column.starts + np.maximum(first, last)
+
+
+PATHS: dict[str, Callable[..., Column | None]] = {
+    "nodes": _of_path(lambda path: path.nodes),
+    "relationships": _of_path(lambda path: path.relationships),
+    "length": _of_path(_length),
+    "[..]": _slice,
+    "[::]": _every,
+}

@@ -1,260 +1,223 @@
 """``Repeat``: quantified paths of several relationships. The ways of one repetition come from a subplan, and are kept.
 
-Walks are followed depth first, some at a time: the ways from the vertices where they have come to are found together.
+Walks are followed depth first, many at a time (``_Repeated.run``). Where only their ends are wanted, sets of vertices
+are followed instead (``repeat_ends``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import IntArray, NodeColumn, vertex_ids
-from qengine.exec.common.operators.repeat_shortest import Levels, Selection, shortest_walks
-from qengine.exec.common.operators.stage import Build, Stage, numbered, rows_of
+from qengine.exec.common.batch import Batch, concatenate_batches
+from qengine.exec.common.columns import BoolArray, IntArray, vertex_ids
+from qengine.exec.common.grouping import group_rows
+from qengine.exec.common.operators.repeat_ends import Ends, Starts
+from qengine.exec.common.operators.repeat_ways import Extension, Walks, Ways, longer
+from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.plan import physical
-from qengine.plan.pattern import PathMode, PathSelector
+from qengine.plan.pattern import PathMode
 
 if TYPE_CHECKING:
-    from qengine.exec.host.walk_kernel import EndFilter
+    pass
 
 __all__ = ["repeat_stage"]
 
-_TOGETHER = 256  # walks that go on at a time
 _ROWS = 8192  # walks that are handed on at a time
-_KEPT_WAYS = 1 << 20  # of which so many are kept
-_WAY_BYTES = 200  # of a way, and of a step of a walk
-
-
-class _Walk(NamedTuple):
-    """A walk of an input row: where it has come to, what it took, and which of that must not come again."""
-
-    row: int
-    vertex: int
-    edges: tuple[int, ...]
-    repetitions: int
-    seen_edges: frozenset[int]
-    seen_vertices: frozenset[int]
-
-
-class _Way(NamedTuple):
-    """One repetition: its relationships, and the vertex behind each."""
-
-    edges: tuple[int, ...]
-    vertices: tuple[int, ...]
+_CELLS = 1 << 20  # numbers in the columns of walks that are made longer at a time
+_TOGETHER = 1 << 16  # such walks
 
 
 def repeat_stage(operator: physical.Repeat, build: Build, first: int) -> Stage:
     """Emit the walks from each input row's vertex."""
     upstream = build(operator.input, first)
-    ways = _Ways(operator, build)
+    ways = Ways(operator, operator.mode, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        for batch in upstream(outer):
+        batches = upstream(outer)
+        if operator.by is not None and operator.start not in operator.by:
+            batches = _gathered(batches, build)
+        for batch in batches:
             repeated = _Repeated(operator, build, batch, ways)
             wanted = min(first, _ROWS)
-            if operator.selector is None:
-                yield from repeated.run(wanted)
+            if operator.distinct_ends:
+                yield from repeated.reached()
             else:
-                yield from repeated.selected(operator.selector, wanted)
+                yield from repeated.run(wanted)
 
     return run
 
 
-class _Ways:
-    """The ways of one repetition from each vertex, found when they are first asked for."""
-
-    def __init__(self, operator: physical.Repeat, build: Build) -> None:
-        self._operator = operator
-        self._inner = build(operator.repeated)
-        self._known: dict[int, list[_Way]] = {}
-        self.kept = 0
-
-    def of(self, vertices: Sequence[int]) -> dict[int, list[_Way]]:
-        """Return the ways from vertices; the mapping holds until the next call."""
-        if self.kept > _KEPT_WAYS:
-            self._known, self.kept = {}, 0
-        missing = [vertex for vertex in dict.fromkeys(vertices) if vertex not in self._known]
-        if missing:
-            self._known.update((vertex, []) for vertex in missing)
-            self._find(missing)
-        return self._known
-
-    def _find(self, vertices: list[int]) -> None:
-        operator = self._operator
-        begin = Batch(len(vertices), {operator.begin: NodeColumn(np.array(vertices, np.int64))})
-        for found in self._inner(numbered(begin)):
-            rows = rows_of(found)
-            assert rows is not None
-            edges = [_ids(found, name) for name in operator.relationships_of]
-            nodes = [_ids(found, name) for name in operator.nodes_of]
-            for row, taken, met in zip(rows.tolist(), zip(*edges, strict=True), zip(*nodes, strict=True), strict=True):
-                self._known[vertices[row]].append(_Way(taken, met))
-            self.kept += found.length
-
-
-def _ids(batch: Batch, name: str) -> list[int]:
-    column = batch.columns[name]
-    ids: list[int] = column.ids.tolist()  # type: ignore[attr-defined]
-    return ids
+def _gathered(batches: Iterator[Batch], build: Build) -> Iterator[Batch]:
+    """Yield all rows together."""
+    with build.runtime.memory.holding("Repeat") as holding:
+        found: list[Batch] = []
+        for batch in batches:
+            found.append(batch)
+            holding.add(batch.nbytes)
+        if found:
+            yield concatenate_batches(found)
 
 
 class _Repeated:
     """The walks of one batch."""
 
-    def __init__(self, operator: physical.Repeat, build: Build, batch: Batch, ways: _Ways) -> None:
+    def __init__(self, operator: physical.Repeat, build: Build, batch: Batch, ways: Ways) -> None:
         from qengine.exec.host.walk import end_filter, forbidden_relationships
 
         runtime = build.runtime
         self.operator, self.runtime, self.batch, self.ways = operator, runtime, batch, ways
-        self.starts: list[int] = vertex_ids(batch.columns[operator.start]).tolist()
-        self.targets = vertex_ids(batch.columns[operator.end.name]).tolist() if operator.end_bound else None
-        self.ends = end_filter(runtime.store, operator, build.masks)
-        self.forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
-        self.found: list[_Walk] = []
-        self.reached: set[tuple[int, int]] = set()
+        self.starts = vertex_ids(batch.columns[operator.start])
+        self.targets = vertex_ids(batch.columns[operator.end.name]) if operator.end_bound else None
+        self.ends = end_filter(runtime.store, operator.end, build.masks)
+        forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
+        self.forbidden: IntArray | None = None
+        self.relationships = sum(kind.count for kind in runtime.store.types) + 1
+        if forbidden is not None:
+            rows = np.repeat(np.arange(batch.length), np.diff(forbidden[0]))
+            self.forbidden = np.unique(rows * self.relationships + forbidden[1])
+        self.found: list[Walks] = []
+        self.held = self.rows = 0  # bytes of these, and how many there are
+
+    # ------------------------------------------------------------ all walks
 
     def run(self, wanted: int) -> Iterator[Batch]:
         """Yield the input rows joined with their walks, at least ``wanted`` at a time but for the last."""
-        operator, check = self.operator, self.runtime.context.check
+        together = max(1, min(_TOGETHER, 8 * wanted))
         with self.runtime.memory.holding("Repeat") as holding:
-            waiting = [self._begun()]
+            begun = self._begun()
+            waiting, bytes_waiting = [begun] if begun.count else [], begun.nbytes
             while waiting:
-                check()
-                level = waiting[-1]
-                some = level[-_TOGETHER:]
-                del level[-_TOGETHER:]
-                if not level:
-                    waiting.pop()
-                if following := self._following(some):
-                    waiting.append(following)
-                steps = sum(map(len, waiting)) * (1 + len(operator.relationships_of)) + self.ways.kept
-                holding.set(_WAY_BYTES * (steps + len(self.found)))
-                if len(self.found) >= wanted:
+                self.runtime.context.check()
+                walks = waiting.pop()
+                bytes_waiting -= walks.nbytes
+                most = max(1, min(together, _CELLS // (2 + len(walks.edges) + len(walks.met))))
+                begin, count = self.ways.of(walks.vertices, most)
+                if len(count) < walks.count:
+                    waiting.append(walks.take(slice(len(count), None)))
+                    bytes_waiting += waiting[-1].nbytes
+                    walks = walks.take(slice(0, len(count)))
+                going = self._following(walks, Extension.every(begin, count))
+                if going.count:
+                    waiting.append(going)
+                    bytes_waiting += going.nbytes
+                holding.set(self.ways.nbytes + bytes_waiting + self.held)
+                if self.rows >= wanted:
                     yield from self._joined()
-            if self.found:
-                yield from self._joined()
+                    together = min(_TOGETHER, 4 * together)
+            yield from self._joined()
 
-    def selected(self, selector: PathSelector, wanted: int) -> Iterator[Batch]:
-        """Yield the input rows joined with their selected walks, at least ``wanted`` at a time but for the last."""
-        operator, runtime = self.operator, self.runtime
-        trail = operator.mode is not PathMode.WALK
-        store = runtime.store
-        relationships = sum(kind.count for kind in store.types)
-        selection = Selection(selector, operator.minimum, operator.maximum, trail, relationships, store.vertex_count)
-        with runtime.memory.holding("Repeat") as holding:
-            for row, start in enumerate(self.starts):
-                target = None if self.targets is None else self.targets[row]
-                if start < 0 or (target is not None and target < 0):
-                    continue
-                levels = Levels(start, self._ways_of)
-                forbidden, none = self._forbidden(row), frozenset[int]()
-                ends = [target] if target is not None else sorted(levels.within(operator.maximum))
-                for end in ends:
-                    if target is None and not _admits(self.ends, end):
-                        continue
-                    found = shortest_walks(levels, end, selection, runtime.context.check)
-                    self.found += [_Walk(row, end, each, 0, none, none) for each in found if forbidden.isdisjoint(each)]
-                    holding.set(_WAY_BYTES * (self.ways.kept + sum(map(len, found)) + len(self.found)))
-                    if len(self.found) >= wanted:
-                        yield from self._joined()
-            if self.found:
-                yield from self._joined()
+    def _begun(self) -> Walks:
+        operator = self.operator
+        there = self.starts >= 0
+        if self.targets is not None:
+            there &= self.targets >= 0
+        rows = np.flatnonzero(there)
+        walks = Walks.begun(rows, self.starts[rows], operator.mode)
+        if operator.minimum == 0:
+            self._note(walks.where(self._may_end(rows, walks.vertices)))
+        return walks if operator.maximum != 0 else walks.take(slice(0, 0))
 
-    def _ways_of(self, vertices: Sequence[int]) -> dict[int, list[_Way]]:
-        self.runtime.context.check()
-        return self.ways.of(vertices)
-
-    def _begun(self) -> list[_Walk]:
-        walks = []
-        for row, start in enumerate(self.starts):
-            if start >= 0 and (self.targets is None or self.targets[row] >= 0):
-                forbidden = self._forbidden(row)
-                walks.append(_Walk(row, start, (), 0, forbidden, frozenset((start,))))
-        if self.operator.minimum == 0:
-            for walk in walks:
-                self._take(walk)
-        return walks if self.operator.maximum != 0 else []
-
-    def _forbidden(self, row: int) -> frozenset[int]:
-        if self.forbidden is None:
-            return frozenset()
-        offsets, ids = self.forbidden
-        return frozenset(ids[offsets[row] : offsets[row + 1]].tolist())
-
-    def _following(self, walks: list[_Walk]) -> list[_Walk]:
+    def _following(self, walks: Walks, extension: Extension) -> Walks:
         """Return the walks one repetition longer that may go on; note those that are wanted."""
         operator = self.operator
-        minimum, maximum, mode = operator.minimum, operator.maximum, operator.mode
-        if operator.distinct_ends and operator.end_bound:
-            walks = [walk for walk in walks if (walk.row, self.targets[walk.row]) not in self.reached]  # type: ignore[index]
-        ways = self.ways.of([walk.vertex for walk in walks])
-        going: list[_Walk] = []
-        for walk in walks:
-            for way in ways[walk.vertex]:
-                longer = _longer(walk, way, mode, self.starts[walk.row])
-                if longer is None:
-                    continue
-                if longer.repetitions >= minimum:
-                    self._take(longer)
-                closed = mode is PathMode.SIMPLE and longer.vertex == self.starts[walk.row]
-                if not closed and (maximum is None or longer.repetitions < maximum):
-                    going.append(longer)
-        return going
+        number = walks.repetitions + 1
+        last = operator.maximum is not None and number >= operator.maximum
+        if last:
+            ends = self.ways.nodes[-1][extension.ways]
+            extension = extension.where(self._may_end(walks.origins[extension.parents], ends))
+        if self.forbidden is not None:
+            extension = extension.where(self._free(walks, extension))
+        whole = operator.relationships is not None or not (last or operator.mode is PathMode.WALK)
+        _, found = longer(walks, extension, self.ways, operator.mode, whole=whole)
+        if number >= operator.minimum:
+            self._note(found if last else found.where(self._may_end(found.origins, found.vertices)))
+        return found.take(slice(0, 0)) if last else found.open(operator.mode)
 
-    def _take(self, walk: _Walk) -> None:
-        """Note a walk if it ends where one may."""
-        vertex = walk.vertex
+    def _may_end(self, rows: IntArray, vertices: IntArray) -> BoolArray:
         if self.targets is not None:
-            if self.targets[walk.row] != vertex:
-                return
-        elif not _admits(self.ends, vertex):
-            return
-        if self.operator.distinct_ends:
-            if (walk.row, vertex) in self.reached:
-                return
-            self.reached.add((walk.row, vertex))
-        self.found.append(walk)
+            return np.asarray(self.targets[rows] == vertices)
+        return self.ends.of(vertices)
+
+    def _free(self, walks: Walks, extension: Extension) -> BoolArray:
+        """Tell which ways take no relationship that the walk's row forbids."""
+        assert self.forbidden is not None
+        rows = walks.origins[extension.parents] * self.relationships
+        kept = np.ones(len(rows), np.bool_)
+        if len(self.forbidden):
+            for column in self.ways.edges:
+                keys = rows + column[extension.ways]
+                places = np.minimum(np.searchsorted(self.forbidden, keys), len(self.forbidden) - 1)
+                kept &= self.forbidden[places] != keys
+        return kept
 
     def _joined(self) -> Iterator[Batch]:
-        from qengine.exec.host.walk import joined
+        """Yield the input rows of the walks that were found, and forget these."""
+        from qengine.exec.host.walk import joined_walks
         from qengine.exec.host.walk_kernel import WalkChunk
 
-        found, self.found = self.found, []
-        offsets = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(walk.edges) for walk in found], out=offsets[1:])
-        chunk = WalkChunk(
-            _array([walk.row for walk in found]),
-            _array([walk.vertex for walk in found]),
-            offsets,
-            _array([edge for walk in found for edge in walk.edges]),
-        )
-        yield from joined(self.operator, self.batch, chunk, self.runtime.context)
+        found, self.found = [walks for walks in self.found if walks.count], []
+        self.held = self.rows = 0
+        if not found:
+            return
+        rows, ends = (np.concatenate(each) for each in ([w.origins for w in found], [w.vertices for w in found]))
+        offsets = edges = None
+        if self.operator.relationships is not None:
+            lengths = np.repeat([len(walks.edges) for walks in found], [walks.count for walks in found])
+            offsets = np.concatenate(([0], np.cumsum(lengths)))
+            edges = np.concatenate([walks.edges.T.ravel() for walks in found])
+        yield from joined_walks(self.operator, self.batch, WalkChunk(rows, ends, offsets, edges), self.runtime.context)
 
+    def _note(self, walks: Walks) -> None:
+        """Keep walks that were found."""
+        self.found.append(walks)
+        self.held += walks.nbytes
+        self.rows += walks.count
 
-def _longer(walk: _Walk, way: _Way, mode: PathMode, start: int) -> _Walk | None:
-    """Return a walk with one more repetition, None where it would repeat what its mode forbids."""
-    edges, vertices = walk.seen_edges, walk.seen_vertices
-    if mode is not PathMode.WALK:
-        if not edges.isdisjoint(way.edges) or len(set(way.edges)) < len(way.edges):
-            return None
-        edges = edges.union(way.edges)
-    if mode in (PathMode.ACYCLIC, PathMode.SIMPLE):
-        closes = mode is PathMode.SIMPLE and way.vertices[-1] == start
-        met = way.vertices[:-1] if closes else way.vertices
-        if not vertices.isdisjoint(met) or len(set(met)) < len(met):
-            return None
-        vertices = vertices.union(met)
-    return _Walk(walk.row, way.vertices[-1], walk.edges + way.edges, walk.repetitions + 1, edges, vertices)
+    # ------------------------------------------------------------ ends alone
 
+    def reached(self) -> Iterator[Batch]:
+        """Yield the input rows joined with each end that a walk leads to; with ``by``, rows equal in these once."""
+        from qengine.exec.host.walk import joined_walks
+        from qengine.exec.host.walk_kernel import WalkChunk
 
-def _admits(ends: EndFilter, vertex: int) -> bool:
-    if not ends.lo <= vertex < ends.hi:
-        return False
-    return ends.bits is None or bool(int(ends.bits[vertex >> 6]) >> (vertex & 63) & 1)
+        store, targets = self.runtime.store, self.targets
+        every = np.arange(store.vertex_count)
+        admitted = np.ones(len(every), np.bool_) if targets is not None else self._may_end(every, every)
+        rows, groups, batch = self._groups()
+        order = np.lexsort((self.starts[rows], groups))
+        rows, groups = rows[order], groups[order]
+        with self.runtime.memory.holding("Repeat") as holding:
+            ends = Ends(self.operator, self.ways, store.vertex_count, admitted, holding)
+            for lo in range(0, int(groups[-1]) + 1 if len(groups) else 0, ends.groups_together()):
+                hi = min(lo + ends.groups_together(), int(groups[-1]) + 1)
+                here = slice(*np.searchsorted(groups, (lo, hi)).tolist())
+                owners, own = groups[here] - lo, rows[here]
+                pairs = np.unique(np.stack((owners, self.starts[own])), axis=1)
+                places = None if targets is None else owners * store.vertex_count + targets[own]
+                seen = ends.of(hi - lo, Starts(*pairs), places)
+                if places is not None:
+                    taken = own[seen[places]]
+                    yield from joined_walks(
+                        self.operator, batch, WalkChunk(taken, self.starts[taken]), self.runtime.context
+                    )
+                    continue
+                if self.operator.by is not None:
+                    owners, which = np.unique(owners, return_index=True)
+                    own = own[which]
+                for owner, row in zip(owners.tolist(), own.tolist(), strict=True):
+                    found = np.flatnonzero(seen[owner * store.vertex_count :][: store.vertex_count] & admitted)
+                    chunk = WalkChunk(np.full(len(found), row), found)
+                    yield from joined_walks(self.operator, batch, chunk, self.runtime.context)
 
-
-def _array(values: list[int]) -> IntArray:
-    return np.array(values, np.int64)
+    def _groups(self) -> tuple[IntArray, IntArray, Batch]:
+        """Return the rows with a start, the group of each, and the columns that come out of their operator."""
+        operator, batch = self.operator, self.batch
+        rows = np.flatnonzero(self.starts >= 0 if self.targets is None else (self.starts >= 0) & (self.targets >= 0))
+        if operator.by is None:
+            return rows, np.unique(self.starts[rows], return_inverse=True)[1], batch
+        names = [*operator.by, *(name for name in (ROW,) if name in batch.columns)]
+        codes = group_rows([batch.columns[name] for name in names], batch.length).codes
+        return rows, codes[rows], batch.select(names)

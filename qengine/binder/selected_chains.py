@@ -1,0 +1,117 @@
+"""Selected paths over several elements: a query graph of their own; outside, their names are parts of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from qengine._frozen import frozen
+from qengine.binder.binding import Binding
+from qengine.binder.quantified import Group, Repeated
+from qengine.binder.scope import Symbol
+from qengine.binder.shortest import repeats_no_node
+from qengine.errors import Span
+from qengine.plan.expr import Call, Expr, Literal, Variable
+from qengine.plan.pattern import MatchMode, PathSelector, PatternPath
+from qengine.plan.traverse import substitute
+from qengine.syntax import ast
+from qengine.types import INTEGER, NODE, PATH, RELATIONSHIP, list_of
+
+__all__ = ["SelectedNames", "check_column", "is_chain"]
+
+_END = 2**63 - 1
+
+
+def is_chain(pattern: ast.PathPattern, elements: Sequence[object], mode: MatchMode, selector: PathSelector) -> bool:
+    """Tell whether a selected path is more than the shortest walks along one relationship."""
+    if pattern.selector in ("shortestPath", "allShortestPaths"):
+        return False
+    between = elements[1::2]
+    if len(between) != 1 or isinstance(between[0], Repeated):
+        return bool(between)
+    only = between[0]
+    if isinstance(only, ast.RelationshipPattern) and only.hops is None and only.name is not None:
+        return True
+    assert isinstance(only, ast.RelationshipPattern | Group)
+    simple = repeats_no_node(pattern, selector)
+    if mode is MatchMode.DIFFERENT_NODES:
+        return not simple
+    repeatable = mode is MatchMode.REPEATABLE_ELEMENTS
+    if pattern.path_mode == "TRAIL":
+        return repeatable
+    plain = simple and pattern.path_mode == "SIMPLE" and not repeatable
+    return pattern.path_mode in ("ACYCLIC", "SIMPLE") and not plain
+
+
+def check_column(binding: Binding, name: str, symbol: Symbol, span: Span) -> None:
+    """Refuse a name in a pattern that is computed of a selected path, where it stands for no column yet.
+
+    Raises
+    ------
+    Unsupported
+        For such a name.
+    """
+    if symbol.value is not None:
+        raise binding.unsupported(
+            f"Variable `{name}` is part of a selected path, and can't stand in another pattern before a WITH.",
+            span,
+            "Name it in a WITH first.",
+        )
+
+
+@frozen
+class SelectedNames:
+    """What names inside a selected path are outside.
+
+    ``relationships``, ``bounds``: columns, as of ``plan.pattern.Chain``. ``path``: the whole path. ``elements``:
+    inside, in order; ``paths``: parts of it that names inside are computed from.
+    """
+
+    relationships: str
+    bounds: str
+    path: str
+    elements: tuple[str, ...]
+    paths: tuple[PatternPath, ...]
+
+    def symbol(self, inside: Symbol, single: Callable[[str], bool]) -> Symbol:
+        """Return what a name is outside. ``single``: tells a relationship from a list of them."""
+        value = inside.value if inside.value is not None else Variable(inside.name, type=inside.type)
+        parts = {path.name: path.elements[0] for path in self.paths}
+
+        def outside(expr: Expr) -> Expr | None:
+            match expr:
+                case Call(name="nodes", args=(Variable(name=name),)) if name in parts:
+                    return self._nodes_from(parts[name])
+                case Variable(name=name) if name in self.elements:
+                    return self._element(self.elements.index(name), single(name))
+            return None
+
+        return Symbol(self.relationships, inside.type, substitute(value, outside))
+
+    def _element(self, place: int, single: bool) -> Expr:
+        if place % 2 == 0:
+            return Call("[]", (self._nodes(), self._bound(place // 2)), type=NODE)
+        begin, end = self._bound(place // 2), self._bound(place // 2 + 1)
+        every = Variable(self.relationships, type=list_of(RELATIONSHIP))
+        if single:
+            return Call("[]", (every, begin), type=RELATIONSHIP)
+        return Call("[..]", (every, begin, end), type=list_of(RELATIONSHIP))
+
+    def _nodes_from(self, first: str) -> Expr:
+        """Return the nodes of the part that begins with a node."""
+        place = self.elements.index(first) // 2
+        end = self._bound(place + 1)
+        if not isinstance(end, Literal):
+            end = Call("+", (end, Literal(1, type=INTEGER)), type=INTEGER)
+        return Call("[..]", (self._nodes(), self._bound(place), end), type=list_of(NODE))
+
+    def _nodes(self) -> Expr:
+        return Call("nodes", (Variable(self.path, type=PATH),), type=list_of(NODE))
+
+    def _bound(self, number: int) -> Expr:
+        """Return how many relationships come before a node of the chain."""
+        if number == 0:
+            return Literal(0, type=INTEGER)
+        if number == len(self.elements) // 2:
+            return Literal(_END, type=INTEGER)
+        index = Literal(number - 1, type=INTEGER)
+        return Call("[]", (Variable(self.bounds, type=list_of(INTEGER)), index), type=INTEGER)
