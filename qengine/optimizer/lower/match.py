@@ -21,6 +21,7 @@ from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
+from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
@@ -30,6 +31,7 @@ from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
 from qengine.optimizer.lower.walks import Repeated, WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
+from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, as_filter, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.optimizer.target import is_for_gpu
@@ -351,7 +353,8 @@ class MatchLowering:
         place.
         """
         matching = request.matching
-        cardinality = Cardinality(self.catalog, self.nodes)
+        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.catalog)
+        cardinality = Cardinality(self.catalog, nodes)
         order = matching_order(matching, cardinality)
         if request.existence:
             order = first_match(matching, order, cardinality)
@@ -367,7 +370,7 @@ class MatchLowering:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
         elimination = self._elimination(matching, request.emitted, limits, bool(shapes))
         if elimination is not None and elimination.searches:
-            join = _better_join(matching, order, cardinality, searched)
+            join = _worth_it(self._better_join(request, matching, order, cardinality), matching, searched)
             if join is not None and join.cost < elimination.schedules[0].cost and not _is_better(elimination, join):
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
@@ -375,14 +378,24 @@ class MatchLowering:
             return _MatchStrategy(instead, matching.counted, elimination=elimination, shapes=shapes)
         if enumerated is not None:
             matching, order = enumerated, found
-        join = _better_join(matching, order, cardinality, searched)
+        join = _worth_it(self._better_join(request, matching, order, cardinality), matching, searched)
         if join is not None and elimination is not None and _is_better(elimination, join):
             join = None
-        if join is None and request.existence:
-            join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
             return _MatchStrategy(order, matching.counted, elimination=elimination, shapes=shapes)
         return _MatchStrategy(order, matching.counted, join=join, shapes=shapes)
+
+    def _better_join(
+        self, request: _MatchRequest, matching: Matching, order: MatchingOrder, cardinality: Cardinality
+    ) -> Join | None:
+        """Return a join that costs much less than a search; whether a match is there is rather asked by a semi-join."""
+        rows = estimated_rows(self.root, self.catalog)[id(self.root)] if matching.bound else 1.0
+        times = self.demand.times * rows
+        asked = matching.bound and request.existence and matching.hints.join is None
+        join = None if asked and not request.emitted else better_join(matching, order, cardinality, times)
+        if join is None:
+            return reversed_semi_join(matching, order, cardinality, times) if asked else None
+        return replace(join, rows=rows * join.rows)
 
     def _shapes(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Component[View], ...]:
         """Return the shapes that a GPU counts all embeddings by."""
@@ -496,7 +509,7 @@ class MatchLowering:
 
     def _side(self, side: JoinSide, needed: set[str], final: bool) -> list[Expr]:
         """Search one side of a join, and return the conditions that are left to be checked on rows."""
-        if not side.edges and self.bound.issuperset(side.names):
+        if self.bound.issuperset(side.names) and not (side.edges or side.compares):
             return []
         own = PostFilters(conditions=list(side.conditions))
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
@@ -676,9 +689,8 @@ class MatchLowering:
         return Lowered(self.root, (*self.columns, *new), self.input_weight)
 
 
-def _better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, searched: float) -> Join | None:
-    """Return a join that costs much less than a search, for a GPU less than the ``searched`` nanoseconds there."""
-    join = better_join(matching, order, cardinality)
+def _worth_it(join: Join | None, matching: Matching, searched: float) -> Join | None:
+    """Return a join that costs less than a search does on a GPU, in so many nanoseconds, if the plan is for one."""
     if join is None or matching.hints.join is not None or not is_for_gpu():
         return join
     return join if join.cost < searched else None

@@ -13,6 +13,7 @@ from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
+from qengine.optimizer.rows import estimated_rows
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Variable
 from qengine.plan.logical import (
@@ -77,7 +78,8 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
         return MatchLowering(graph, catalog, demand, source.root, list(source.columns), source.weight).run()
     arguments = tuple(name for name in source.columns if name in names)
     wanted = demand.columns & set(graph.variables())
-    inner_demand = Demand(frozenset(wanted), demand.duplicates)
+    times = demand.times * estimated_rows(source.root, catalog)[id(source.root)]
+    inner_demand = Demand(frozenset(wanted), demand.duplicates, times)
     taken = frozenset(source.columns)
     inner = MatchLowering(graph, catalog, inner_demand, Argument(arguments), list(arguments), None, taken=taken).run()
     added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
@@ -89,8 +91,8 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
     if source.weight is None:
         return Lowered(root, (*source.columns, *added, inner.weight), inner.weight)
     kept = [name for name in (*source.columns, *added) if name != source.weight]
-    times = Call("*", (Variable(source.weight), Variable(inner.weight)))
-    items = (*((name, Variable(name)) for name in kept), (inner.weight, times))
+    product = Call("*", (Variable(source.weight), Variable(inner.weight)))
+    items = (*((name, Variable(name)) for name in kept), (inner.weight, product))
     return Lowered(Project(root, items), (*kept, inner.weight), inner.weight)
 
 
