@@ -26,7 +26,7 @@ _ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] 
 def with_likely_labels(
     nodes: Mapping[str, PatternNode], edges: Sequence[PatternEdge], given: Collection[str], catalog: CatalogView
 ) -> dict[str, PatternNode]:
-    """Return nodes by name, for estimates alone: given ones without labels have those that their relationships imply."""
+    """Return nodes by name, for estimates: given ones without labels have those that their relationships imply."""
     found = dict(nodes)
     for name in given:
         if nodes[name].labels is not None:
