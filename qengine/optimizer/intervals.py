@@ -22,6 +22,7 @@ from qengine.plan.physical import (
     EdgeLevel,
     HashJoin,
     LookUp,
+    Members,
     Optional,
     Reach,
     Repeat,
@@ -109,9 +110,11 @@ class _Intervals:
         below = self(operator.input, outer)  # type: ignore[attr-defined]
         match operator:
             case HashJoin():
-                return below + self(operator.build) + _JOIN
+                return below + self(operator.build, _GUESS if operator.seeds else 0.0) + _JOIN
             case LookUp():
                 return below if operator.unique else below + _CONDITION
+            case Members():
+                return below + _GUESS
             case Search():
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
             case Repeat():
