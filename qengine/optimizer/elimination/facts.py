@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
+from qengine.optimizer.correlation import Element, apart
 from qengine.optimizer.labels import vertex_count
 from qengine.plan.elimination import (
     AtPairs,
@@ -35,6 +36,7 @@ from qengine.plan.elimination import (
     is_symmetric,
     operands,
 )
+from qengine.plan.expr import Comparison, Property, Variable
 from qengine.plan.pattern import Direction
 
 __all__ = ["ProgramFacts"]
@@ -180,7 +182,7 @@ class ProgramFacts:
         """Tell whether a matrix is that of a simple graph; None where only running tells."""
         match self.steps[place]:
             case Matrix(relations=relations):
-                if not (is_symmetric(relations) or all(map(self._is_undirected, relations))):
+                if _of_values(relations) or not (is_symmetric(relations) or all(map(self._is_undirected, relations))):
                     return False
                 if any(info.loops for each in relations for info in self._infos(each)):
                     return None if len(relations) == 1 and relations[0].conditions else False
@@ -193,7 +195,7 @@ class ProgramFacts:
     def is_plain(self, place: int) -> bool | None:
         """Tell whether a matrix links pairs once and no vertex with itself, without numbers; None: running tells."""
         step = self.steps[place]
-        if not isinstance(step, Matrix):
+        if not isinstance(step, Matrix) or _of_values(step.relations):
             return False
         if all(any(info.loops for info in self._infos(each)) for each in step.relations):
             return None if any(each.conditions for each in step.relations) else False
@@ -204,6 +206,8 @@ class ProgramFacts:
         """Return how many pairs a matrix of relationships links at the most."""
         step = self.steps[place]
         assert isinstance(step, Matrix)
+        if _of_values(step.relations):
+            return self.vertices
         return min(2.0 * sum(info.count for info in self._infos(each)) for each in step.relations)
 
     def _is_simple_relation(self, relation: Relation) -> bool | None:
@@ -246,6 +250,8 @@ class ProgramFacts:
         """
         step = self.steps[place]
         if not isinstance(step, Matrix) or len(step.relations) > 1 or step.relations[0].conditions:
+            return None
+        if _of_values(step.relations):
             return None
         relation = step.relations[0]
         infos = self._infos(relation)
@@ -412,6 +418,8 @@ class ProgramFacts:
         return max(1.0, root * root)
 
     def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
+        if relation.value is not None:
+            return [_of_property(relation.value, self.catalog)]
         found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
         return found * (2 if self._is_union(relation) else 1)
 
@@ -422,3 +430,17 @@ class ProgramFacts:
         """Tell whether all types are undirected."""
         infos = (self.catalog.relationship_type(name) for name in relation.types)
         return all(info is not None and info.undirected for info in infos)
+
+
+def _of_values(relations: Sequence[Relation]) -> bool:
+    """Tell whether a matrix links vertices with values of theirs."""
+    return any(each.value is not None for each in relations)
+
+
+def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
+    """Return statistics of the links between vertices and a property's values, from left to right."""
+    found = catalog.vertex_count
+    equal = Comparison(("=",), (Property(Variable("a"), key), Property(Variable("b"), key)))
+    share = apart(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
+    pairs = share * found * found - found
+    return EdgeStatistics(found, found, max(1, int(1 / max(share, 1 / found))), in_pairs=max(0.0, pairs))

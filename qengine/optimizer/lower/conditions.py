@@ -55,9 +55,12 @@ class PostFilters:
 
 
 def split_predicates(
-    graph: QueryGraph, catalog: CatalogView, columns: Collection[str]
+    graph: QueryGraph, catalog: CatalogView, columns: Collection[str], counted: bool = False
 ) -> tuple[list[Expr], PostFilters]:
-    """Return the predicates that only read the input's columns, and the others sorted by kind."""
+    """Return the predicates that only read the input's columns, and the others sorted by kind.
+
+    ``counted``: rows that are equal may come as one with a number, so that the match may be eliminated.
+    """
     before: list[Expr] = []
     filters = PostFilters()
     nodes = {node.name for node in graph.nodes}
@@ -70,7 +73,11 @@ def split_predicates(
                 filters.inequalities.append((one, other))
             case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
                 _kind(left, nodes, catalog) in _NUMBERS and _kind(right, nodes, catalog) in _NUMBERS
-            ) or (op == "=" and _within_search(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
+            ) or (
+                op in ("=", "<>")
+                and _within_search(left, right, graph, counted)
+                and _kind(left, nodes, catalog) is Kind.STRING
+            ):
                 filters.conditions.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
                 one,
@@ -95,14 +102,14 @@ def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind 
     return None if found is None else found.kind
 
 
-def _within_search(left: Property, right: Property, graph: QueryGraph) -> bool:
+def _within_search(left: Property, right: Property, graph: QueryGraph, counted: bool) -> bool:
     """Tell whether one property is compared of a relationship's two ends, or of any nodes where a search is asked for.
 
-    Of other nodes it is rather compared on rows: their pairs may come from an elimination, which takes no conditions.
+    Or of any where rows are counted: an elimination takes such conditions. Of others it is rather compared on rows.
     """
     if left.key != right.key or not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
         return False
-    if graph.hints.strategy == "search":
+    if counted or graph.hints.strategy == "search":
         return True
     ends = {left.subject.name, right.subject.name}
     return any({each.start, each.end} == ends and each.hops is None for each in graph.relationships)

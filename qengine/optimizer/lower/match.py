@@ -19,7 +19,7 @@ from qengine.optimizer.access import looked_up_rows, with_access
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
+from qengine.optimizer.elimination import Compared, Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
@@ -45,7 +45,7 @@ from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelations
 from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
-from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
+from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP, Kind
 
 _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
@@ -53,6 +53,7 @@ _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
 _FEW_FOUND = 2.0
 """Nodes that a look-up may find where the node is a neighbour of one that is there."""
+_MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -127,7 +128,9 @@ class MatchLowering:
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
-        before, filters = split_predicates(graph, self.catalog, self.columns)
+        before, filters = split_predicates(
+            graph, self.catalog, self.columns, self.demand.duplicates is Duplicates.COUNT
+        )
         filters.general += repetition_conditions(graph, self.walks)
         if not self.walks:
             self._check_size(list(self.nodes), self.fixed)
@@ -525,7 +528,8 @@ class MatchLowering:
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
-        countable = matching.counted and not (matching.bound or matching.conditions)
+        compared = _compared(matching.conditions, self.catalog)
+        countable = matching.counted and not matching.bound and compared is not None
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
             return None
         if len(emitted) == 2 and not isinstance(self.root, Unit):
@@ -536,7 +540,10 @@ class MatchLowering:
                 return None  # a search finds each triangle once, and keeps no index
             if shaped and all(edge.symmetric for edge in matching.edges):
                 limits = {"cpu": limits["cpu"]}
-        wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
+        if compared:
+            limits = {"cpu": limits["cpu"]}
+        valued = None if purpose is None else purpose.valued
+        wanted = Wanted(self._outputs(matching, emitted), valued, compared or ())
         edges, difference = self._for_elimination(matching)
         if asked:
             limits = dict.fromkeys(limits, inf)
@@ -694,6 +701,18 @@ def _worth_it(join: Join | None, matching: Matching, searched: float) -> Join | 
     if join is None or matching.hints.join is not None or not is_for_gpu():
         return join
     return join if join.cost < searched else None
+
+
+def _compared(conditions: Sequence[NamedCondition], catalog: CatalogView) -> tuple[Compared, ...] | None:
+    """Return conditions as what an elimination can ask of values; None where it can't: there is more, or too many."""
+    found = []
+    for each in conditions:
+        type = catalog.property_type("node", each.left_key)
+        coded = type is not None and type.kind in (Kind.INTEGER, Kind.STRING)
+        if each.op not in ("=", "<>") or each.left_key != each.right_key or each.left == each.right or not coded:
+            return None
+        found.append(Compared(each.left, each.right, each.left_key, each.op == "="))
+    return tuple(found) if len(found) <= _MOST_COMPARED else None
 
 
 def _is_better(elimination: Eliminated, join: Join) -> bool:
