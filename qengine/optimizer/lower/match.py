@@ -19,11 +19,11 @@ from qengine.optimizer.access import looked_up_rows, with_access
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.elimination import Compared, Eliminated, Wanted, eliminated
+from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
-from qengine.optimizer.lower.conditions import PostFilters, split_predicates
+from qengine.optimizer.lower.conditions import PostFilters, compared_values, joined, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.reach import reaching_by
@@ -45,7 +45,7 @@ from qengine.plan.pattern import Hints, MatchMode, PatternNode, PatternRelations
 from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, Reach, Search, check_levels
 from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
-from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP, Kind
+from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
@@ -53,7 +53,6 @@ _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
 _FEW_FOUND = 2.0
 """Nodes that a look-up may find where the node is a neighbour of one that is there."""
-_MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 
@@ -128,9 +127,8 @@ class MatchLowering:
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
-        before, filters = split_predicates(
-            graph, self.catalog, self.columns, self.demand.duplicates is Duplicates.COUNT
-        )
+        named = self.demand.columns if self.demand.duplicates is Duplicates.COUNT else None
+        before, filters = split_predicates(graph, self.catalog, self.columns, named)
         filters.general += repetition_conditions(graph, self.walks)
         if not self.walks:
             self._check_size(list(self.nodes), self.fixed)
@@ -147,10 +145,11 @@ class MatchLowering:
             pass
         if not (self.walks or self._equated(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
-            if not last:
+            if not (last or self._compared_by_values(filters, difference)):
                 wanted = self._wanted(filters, difference)
                 self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)
         else:
+            filters.compare_on_rows()
             self._in_parts(difference, filters)
         self._same_as_bound()
         self._bind_paths()
@@ -316,6 +315,31 @@ class MatchLowering:
         self._emit(request, strategy)
         self._compare_walks(edges)
         self.searched += edges
+
+    def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
+        """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
+
+        Else what is left to be compared is compared on rows.
+        """
+        names, values = list(self.nodes), list(filters.values)
+        if not values:
+            return False
+        before = list(filters.conditions)
+        filters.conditions += values
+        filters.values.clear()
+        wanted = self._wanted(filters, difference)
+        self._check_size(names, self.fixed)
+        request = self._request(names, self.fixed, difference, filters, wanted, True)
+        strategy = self._strategy(request)
+        close = all(joined(self.graph, (each.left, each.right)) for each in values)
+        if strategy.join is None and (close or strategy.elimination is not None):
+            self._emit(request, strategy)
+            self.searched += self.fixed
+            return True
+        filters.conditions[:] = before
+        filters.values += values
+        filters.compare_on_rows()
+        return False
 
     def _request(
         self,
@@ -528,7 +552,7 @@ class MatchLowering:
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
-        compared = _compared(matching.conditions, self.catalog)
+        compared = compared_values(matching.conditions, self.catalog)
         countable = matching.counted and not matching.bound and compared is not None
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
             return None
@@ -701,18 +725,6 @@ def _worth_it(join: Join | None, matching: Matching, searched: float) -> Join | 
     if join is None or matching.hints.join is not None or not is_for_gpu():
         return join
     return join if join.cost < searched else None
-
-
-def _compared(conditions: Sequence[NamedCondition], catalog: CatalogView) -> tuple[Compared, ...] | None:
-    """Return conditions as what an elimination can ask of values; None where it can't: there is more, or too many."""
-    found = []
-    for each in conditions:
-        type = catalog.property_type("node", each.left_key)
-        coded = type is not None and type.kind in (Kind.INTEGER, Kind.STRING)
-        if each.op not in ("=", "<>") or each.left_key != each.right_key or each.left == each.right or not coded:
-            return None
-        found.append(Compared(each.left, each.right, each.left_key, each.op == "="))
-    return tuple(found) if len(found) <= _MOST_COMPARED else None
 
 
 def _is_better(elimination: Eliminated, join: Join) -> bool:
