@@ -303,9 +303,10 @@ class ProgramFacts:
                 under = nodes[child]
                 assert under.link is not None
                 if under.start is not None and not under.nodes:
-                    pushed = self.meetings(under.start, under.link) * shares[child] * roots / self.vertices
+                    pushed = self.meetings(under.start, under.link) * self._part(under.start, roots)
+                    pushed *= self._part(under.link, shares[child] * self.vertices)
                 else:
-                    pushed = reach[child] * self.entries(under.link) / self.vertices
+                    pushed = reach[child] * self.entries(under.link) / self._filled(under.link)
                 pushed = min(pushed, roots * self.entries(under.link))
                 if last and child == below[-1]:
                     read += pushed
@@ -313,9 +314,26 @@ class ProgramFacts:
                     scattered += pushed
                 held = min(held, pushed)
             if node.start is not None:
-                held = min(held, self.entries(node.start) * roots / self.vertices)
-            reach.append(held * shares[place])
+                held = min(held, self.entries(node.start) * self._part(node.start, roots))
+            into = node.start if not below else nodes[below[0]].link
+            ends = self.vertices if into is None else self._filled(into, back=True)
+            reach.append(held * min(1.0, shares[place] * self.vertices / ends))
         return scattered, read, reach[-1] if reach else roots
+
+    def _part(self, matrix: int, rows: float) -> float:
+        """Return about which part of a matrix so many of its rows hold, as if those were rather not empty."""
+        return min(1.0, rows / self._filled(matrix))
+
+    def _filled(self, matrix: int, back: bool = False) -> float:
+        """Return how many rows of a matrix are not empty, or columns, as far as its relations say."""
+        step = self.steps[matrix]
+        if not isinstance(step, Matrix):
+            return self.size(matrix)
+        return max(1.0, min(float(self._ends_of(each, back)) for each in step.relations))
+
+    def _ends_of(self, relation: Relation, back: bool) -> int:
+        into = back == (relation.direction is not Direction.IN)
+        return sum(found.targets if into else found.sources for found in self._statistics(relation))
 
     def look_up(self) -> float:
         """Return the nanoseconds that finding a vertex's list takes where it isn't at a known place."""
@@ -439,8 +457,10 @@ def _of_values(relations: Sequence[Relation]) -> bool:
 
 def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
     """Return statistics of the links between vertices and a property's values, from left to right."""
-    found = catalog.vertex_count
     equal = Comparison(("=",), (Property(Variable("a"), key), Property(Variable("b"), key)))
     share = apart(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
-    pairs = share * found * found - found
-    return EdgeStatistics(found, found, max(1, int(1 / max(share, 1 / found))), in_pairs=max(0.0, pairs))
+    summaries = catalog.value_summaries("node", key, None) or ()
+    found = sum(each.count - each.nulls for each in summaries) or catalog.vertex_count
+    pairs = max(0.0, share * catalog.vertex_count**2 - found)
+    different = max(1, min(found, int(found**2 / (pairs + found))))
+    return EdgeStatistics(found, found, different, max_out=1, max_in=found, in_pairs=pairs)
