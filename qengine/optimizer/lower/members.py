@@ -108,7 +108,8 @@ def _joined(
     """Return the match from the lists' nodes, joined with the rows; None where it reads more of these."""
     keys = tuple(node.name for node in rest.nodes if node.bound)
     others = set(given.columns).difference(keys)
-    elements = [each for element in (*rest.nodes, *rest.relationships) for each in element.predicates]
+    elements = [each for node in rest.nodes for each in node.predicates]
+    elements += [each for edge in rest.relationships for each in edge.predicates]
     if (
         any(edge.bound for edge in rest.relationships)
         or any(path.selector is not None for path in rest.paths)
