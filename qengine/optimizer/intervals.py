@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.rows import constant_count, rows_counted
+from qengine.optimizer.rows import constant_count, estimated_rows, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
@@ -32,7 +32,7 @@ from qengine.plan.physical import (
     Walk,
 )
 
-__all__ = ["Interval", "embeddings_of", "expected_count", "row_intervals"]
+__all__ = ["Interval", "embeddings_of", "expected_count", "expected_rows", "row_intervals"]
 
 _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
@@ -56,6 +56,12 @@ def row_intervals(root: Operator, expected: Mapping[int, float]) -> dict[int, In
     found: dict[int, Interval] = {}
     _Intervals(expected, found)(root)
     return found
+
+
+def expected_rows(root: Operator, catalog: CatalogView) -> Interval:
+    """Return how many rows an operator is expected to emit, as ``high``, and the least that there may well be."""
+    rows = estimated_rows(root, catalog)
+    return Interval(row_intervals(root, rows)[id(root)].low, rows[id(root)])
 
 
 def embeddings_of(search: Search) -> Interval | None:

@@ -19,6 +19,7 @@ from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.intervals import Interval
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_problem
 from qengine.optimizer.order import CostModel
@@ -78,16 +79,16 @@ class Join:
         return frozenset(names | {name for each in self.conditions for name in (each.left, each.right)})
 
 
-def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, times: float) -> Join | None:
+def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval) -> Join | None:
     """Return a join that is expected to cost much less than a search in this order, or that the hints ask for.
 
-    ``times``: for about how many rows the pattern is matched; they give its bound vertices.
+    ``given``: for how many rows, at the least and as expected, the pattern is matched; they give its bound vertices.
     """
     hints = matching.hints
     if hints.join is not None:
         return _hinted(matching, cardinality, order)
     if matching.bound:
-        return _with_given_rows(matching, order, cardinality, times)
+        return _with_given_rows(matching, order, cardinality, given)
     if not _is_free(matching) or order.cost < _WORTH or not 3 <= len(matching.names) <= _MOST_NAMES:
         return None
     names, problem = order_problem(matching, cardinality)
@@ -114,12 +115,14 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     return replace(best, rows=order.rows, cost=best_cost, reason=reason)
 
 
-def _with_given_rows(matching: Matching, order: MatchingOrder, cardinality: Cardinality, times: float) -> Join | None:
+def _with_given_rows(
+    matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval
+) -> Join | None:
     """Return a join of the rows that give the bound vertices, and what is searched from them, with the rest.
 
-    The rest is matched without the rows, once.
+    The rest is matched without the rows, once: that must pay where they are as few as they may well be.
     """
-    cost = times * order.cost
+    times, cost = given.high, given.high * order.cost
     size = len(matching.names) + len(matching.bound)
     if cost < _WORTH or not _is_free(matching) or not matching.names or size > _MOST_NAMES:
         return None
@@ -131,7 +134,7 @@ def _with_given_rows(matching: Matching, order: MatchingOrder, cardinality: Card
         model.adjacent[vertex] |= bound & ~(1 << vertex)
     for keys, left, right in _cuts(model):
         sides += [(keys, one, other) for one, other in ((left, right), (right, left)) if bound & ~one == 0]
-    best, limit = None, cost / _MARGIN
+    best, limit = None, given.low * order.cost / _MARGIN
     for keys, left, right in sides:
         found = model.rows(right)
         join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))

@@ -22,6 +22,7 @@ from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.given_labels import with_likely_labels
+from qengine.optimizer.intervals import Interval, expected_rows
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
 from qengine.optimizer.lower.conditions import PostFilters, compared_values, joined, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
@@ -31,7 +32,6 @@ from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
 from qengine.optimizer.lower.walks import Repeated, WalkDemand, WalkPart, lower_walk, walk_parts
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
-from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, as_filter, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.optimizer.target import is_for_gpu
@@ -416,13 +416,13 @@ class MatchLowering:
         self, request: _MatchRequest, matching: Matching, order: MatchingOrder, cardinality: Cardinality
     ) -> Join | None:
         """Return a join that costs much less than a search; whether a match is there is rather asked by a semi-join."""
-        rows = estimated_rows(self.root, self.catalog)[id(self.root)] if matching.bound else 1.0
-        times = self.demand.times * rows
+        rows = expected_rows(self.root, self.catalog) if matching.bound else Interval(1.0, 1.0)
+        given = Interval(self.demand.least * rows.low, self.demand.times * rows.high)
         asked = matching.bound and request.existence and matching.hints.join is None
-        join = None if asked and not request.emitted else better_join(matching, order, cardinality, times)
+        join = None if asked and not request.emitted else better_join(matching, order, cardinality, given)
         if join is None:
-            return reversed_semi_join(matching, order, cardinality, times) if asked else None
-        return replace(join, rows=rows * join.rows)
+            return reversed_semi_join(matching, order, cardinality, given.high) if asked else None
+        return replace(join, rows=rows.high * join.rows)
 
     def _shapes(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Component[View], ...]:
         """Return the shapes that a GPU counts all embeddings by."""

@@ -6,6 +6,7 @@ from functools import singledispatch
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
@@ -13,7 +14,6 @@ from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.members import GivenRows, lower_match
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
-from qengine.optimizer.rows import estimated_rows
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Variable
 from qengine.plan.logical import (
@@ -78,8 +78,8 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
         return lower_match(graph, catalog, demand, GivenRows(source.root, source.columns, source.weight))
     arguments = tuple(name for name in source.columns if name in names)
     wanted = demand.columns & set(graph.variables())
-    times = demand.times * estimated_rows(source.root, catalog)[id(source.root)]
-    inner_demand = Demand(frozenset(wanted), demand.duplicates, times)
+    rows = expected_rows(source.root, catalog)
+    inner_demand = Demand(frozenset(wanted), demand.duplicates, demand.times * rows.high, demand.least * rows.low)
     given = GivenRows(Argument(arguments), arguments, outer=source.root, taken=frozenset(source.columns))
     inner = lower_match(graph, catalog, inner_demand, given)
     added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
