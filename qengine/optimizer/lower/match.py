@@ -331,8 +331,10 @@ class MatchLowering:
         self._check_size(names, self.fixed)
         request = self._request(names, self.fixed, difference, filters, wanted, True)
         strategy = self._strategy(request)
-        close = all(joined(self.graph, (each.left, each.right)) for each in values)
-        if strategy.join is None and (close or strategy.elimination is not None):
+        close = [joined(self.graph, (each.left, each.right)) for each in values]
+        simple = len(self.fixed) == 1 or not request.emitted  # else pairs are emitted, and compared, as fast or faster
+        takes = simple if any(close) else strategy.elimination is not None
+        if strategy.join is None and takes and (all(close) or strategy.elimination is not None):
             self._emit(request, strategy)
             self.searched += self.fixed
             return True
