@@ -38,6 +38,7 @@ from qengine.plan.physical import (
     Eliminate,
     HashJoin,
     LookUp,
+    Members,
     Optional,
     PhysicalPlan,
     Search,
@@ -50,7 +51,7 @@ from qengine.types import INTEGER
 
 __all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
 
-_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Optional, Project, Search, Shortest, Unwind, Walk)
+_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, Search, Shortest, Unwind, Walk)
 """Operators of which each row of the result comes of one row of the input."""
 
 _NOTHING = Literal(0, type=INTEGER)

@@ -28,6 +28,7 @@ from qengine.plan.physical import (
     EdgeLevel,
     Level,
     LookUp,
+    Members,
     Optional,
     PhysicalPlan,
     Search,
@@ -76,7 +77,9 @@ def known_to_be_empty(root: Operator) -> bool:
     """Tell whether the plan of a count counts nothing: its pattern contradicts itself, and is planned as no rows."""
     assert isinstance(root, Aggregate)
     operator = root.input
-    while isinstance(operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest | LookUp):
+    while isinstance(
+        operator, Search | Filter | Project | Attach | Optional | Unwind | Walk | Shortest | LookUp | Members
+    ):
         operator = operator.input
     return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
 
@@ -111,7 +114,10 @@ def target_of(root: Operator) -> Target:
                     ones.append(operator.count)
                 orbits *= operator.orbits
                 operator = merged
-            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Walk() | Shortest() | LookUp():
+            case Search() | Filter() | Project() | Attach() | Optional() | Unwind() | Members():
+                above.append(operator)
+                operator = operator.input
+            case Walk() | Shortest() | LookUp():
                 above.append(operator)
                 operator = operator.input
             case ProcedureCall() | LoadCsv():

@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.rows import constant_count, rows_counted
+from qengine.optimizer.rows import constant_count, estimated_rows, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
@@ -22,6 +22,7 @@ from qengine.plan.physical import (
     EdgeLevel,
     HashJoin,
     LookUp,
+    Members,
     Optional,
     Reach,
     Repeat,
@@ -32,7 +33,7 @@ from qengine.plan.physical import (
     Walk,
 )
 
-__all__ = ["Interval", "embeddings_of", "expected_count", "row_intervals"]
+__all__ = ["Interval", "embeddings_of", "expected_count", "expected_rows", "row_intervals"]
 
 _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
@@ -56,6 +57,12 @@ def row_intervals(root: Operator, expected: Mapping[int, float]) -> dict[int, In
     found: dict[int, Interval] = {}
     _Intervals(expected, found)(root)
     return found
+
+
+def expected_rows(root: Operator, catalog: CatalogView) -> Interval:
+    """Return how many rows an operator is expected to emit, as ``high``, and the least that there may well be."""
+    rows = estimated_rows(root, catalog)
+    return Interval(row_intervals(root, rows)[id(root)].low, rows[id(root)])
 
 
 def embeddings_of(search: Search) -> Interval | None:
@@ -110,9 +117,11 @@ class _Intervals:
         below = self(operator.input, outer)  # type: ignore[attr-defined]
         match operator:
             case HashJoin():
-                return below + self(operator.build) + _JOIN
+                return below + self(operator.build, _GUESS if operator.seeds else 0.0) + _JOIN
             case LookUp():
                 return below if operator.unique else below + _CONDITION
+            case Members():
+                return below + _GUESS
             case Search():
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
             case Repeat():

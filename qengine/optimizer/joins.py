@@ -6,8 +6,8 @@ and not their product. Cuts are the sets of up to three vertices whose removal t
 are ordered, and may be cut again, like patterns of their own. (Moerkotte and Neumann 2006; a search beats joins on
 cycles, so it is left only by a margin.)
 
-A pattern that is only asked for its existence, row by row, may be matched once without the rows, which then look up
-what it has found: a semi-join.
+Rows that earlier clauses give are one side of a cut, alone or with what is searched from them; the other side is
+matched once for all of them. So is a pattern that is only asked for its existence, row by row: a semi-join.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.intervals import Interval
 from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_problem
 from qengine.optimizer.order import CostModel
@@ -47,6 +48,12 @@ class JoinSide:
     difference: Differences
     conditions: tuple[NamedCondition, ...]
 
+    @property
+    def compares(self) -> bool:
+        """Whether its vertices, or relationships, are compared with each other."""
+        found = self.difference
+        return bool(self.conditions or found.vertices or found.pairs or found.edges)
+
 
 @frozen
 class Join:
@@ -72,12 +79,17 @@ class Join:
         return frozenset(names | {name for each in self.conditions for name in (each.left, each.right)})
 
 
-def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> Join | None:
-    """Return a join that is expected to cost much less than a search in this order, or that the hints ask for."""
+def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval) -> Join | None:
+    """Return a join that is expected to cost much less than a search in this order, or that the hints ask for.
+
+    ``given``: for how many rows, at the least and as expected, the pattern is matched; they give its bound vertices.
+    """
     hints = matching.hints
     if hints.join is not None:
         return _hinted(matching, cardinality, order)
-    if not _is_free(matching) or matching.bound or order.cost < _WORTH or not 3 <= len(matching.names) <= _MOST_NAMES:
+    if matching.bound:
+        return _with_given_rows(matching, order, cardinality, given)
+    if not _is_free(matching) or order.cost < _WORTH or not 3 <= len(matching.names) <= _MOST_NAMES:
         return None
     names, problem = order_problem(matching, cardinality)
     model = CostModel(problem)
@@ -101,6 +113,49 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
         return None
     reason = f"{_milliseconds(best_cost)} in two parts, {_milliseconds(order.cost)} in one"
     return replace(best, rows=order.rows, cost=best_cost, reason=reason)
+
+
+def _with_given_rows(
+    matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval
+) -> Join | None:
+    """Return a join of the rows that give the bound vertices, and what is searched from them, with the rest.
+
+    The rest is matched without the rows, once: that must pay where they are as few as they may well be.
+    """
+    times, cost = given.high, given.high * order.cost
+    size = len(matching.names) + len(matching.bound)
+    if cost < _WORTH or not _is_free(matching) or not matching.names or size > _MOST_NAMES:
+        return None
+    names, problem = order_problem(matching, cardinality)
+    model = CostModel(replace(problem, bound=0))
+    bound = problem.bound
+    sides = [(bound, bound, model.all)] if len(_parts(model, model.all)) == 1 else []
+    for vertex in members(bound):  # a row joins all that it gives
+        model.adjacent[vertex] |= bound & ~(1 << vertex)
+    for keys, left, right in _cuts(model):
+        sides += [(keys, one, other) for one, other in ((left, right), (right, left)) if bound & ~one == 0]
+    best, limit = None, given.low * order.cost / _MARGIN
+    for keys, left, right in sides:
+        found = model.rows(right)
+        join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
+        once = _side_matching(matching, join, join.build)
+        held = min(found, model.rows(mask_of(names.index(each) for each in once.wanted))) if once.counted else found
+        if held > _MOST_HELD:
+            continue
+        probed, searched = times, 0.0
+        if left != bound:
+            near = replace(_side_matching(matching, join, join.probe), names=_named(names, left & ~bound))
+            first = matching_order(replace(near, bound=matching.bound), cardinality)
+            probed, searched = times * first.rows, times * first.cost
+        took = searched + joining_cost(probed, held, times * order.rows)
+        if took < limit:
+            took += matching_order(once, cardinality).cost
+        if took < limit:
+            best, limit = join, took
+    if best is None:
+        return None
+    reason = f"{_milliseconds(limit)} for all rows, {_milliseconds(cost)} one by one"
+    return replace(best, rows=order.rows, cost=limit, reason=reason)
 
 
 def joining_cost(probed: float, held: float, pairs: float) -> float:
@@ -236,11 +291,13 @@ def _joined(
     within = sides[0] | sides[1]
     found = [Differences(), Differences()]
     apart: list[Equations] = []
-    for one, other in sorted(tuple(sorted(pair)) for pair in matching.difference.vertices if pair <= within):
+    bound = frozenset(matching.bound)  # their labels are only likely
+    for pair in sorted((pair for pair in matching.difference.vertices if pair <= within), key=sorted):
+        one, other = sorted(pair)
         at = place(one, other)
         if at is not None:
             found[at].vertices.add(frozenset((one, other)))
-        elif may_coincide(catalog, nodes[one].labels, nodes[other].labels):
+        elif bound & pair or may_coincide(catalog, nodes[one].labels, nodes[other].labels):
             apart.append(((one, other),))
     for same in matching.difference.pairs:
         ends = {name for equation in same for name in equation}

@@ -10,7 +10,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import filter_share
 from qengine.optimizer.labels import vertex_count
 from qengine.plan import logical
-from qengine.plan.expr import Expr, ListOf, Literal
+from qengine.plan.expr import Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import (
@@ -18,6 +18,7 @@ from qengine.plan.physical import (
     Eliminate,
     HashJoin,
     LookUp,
+    Members,
     Optional,
     Reach,
     Repeat,
@@ -27,7 +28,7 @@ from qengine.plan.physical import (
     Walk,
 )
 
-__all__ = ["constant_count", "estimated_rows", "rows_counted"]
+__all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ITEMS = 10.0  # of a list of unknown length
@@ -35,11 +36,27 @@ _HOPS = 8  # of a walk without upper bound
 _MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
 
 
-def estimated_rows(root: Operator, catalog: CatalogView) -> dict[int, float]:
-    """Return the rows that each operator (by ``id``) is expected to emit, over all rows that it is applied to."""
+def estimated_rows(
+    root: Operator, catalog: CatalogView, times: float = 1.0, outer: Operator | None = None
+) -> dict[int, float]:
+    """Return the rows that each operator (by ``id``) is expected to emit, over all ``times`` rows it is applied to.
+
+    ``outer``: the plan of these rows, of a subplan.
+    """
     found: dict[int, float] = {}
-    _Estimate(catalog, found)(root, 1.0)
+    estimate = _Estimate(catalog, found)
+    if outer is not None:
+        estimate(outer, 1.0)
+        estimate.outer = outer
+    estimate(root, times)
     return found
+
+
+def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
+    """Return the expected length of the list in a column of a plan's rows."""
+    estimate = _Estimate(catalog, {})
+    estimate(root, 1.0)
+    return estimate.items(root, name)
 
 
 def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
@@ -56,6 +73,7 @@ class _Estimate:
         self.catalog = catalog
         self.found = found
         self.counted = counted
+        self.outer: Operator | None = None  # whose rows a subplan is applied to
 
     def __call__(self, operator: Operator, times: float) -> float:
         """Estimate an operator that is run ``times`` times in all, and those below it."""
@@ -72,16 +90,18 @@ class _Estimate:
                 return float(total if operator.all else total**_GROUPS)
             case Optional() | Attach():
                 outer = self(operator.input, times)
+                around, self.outer = self.outer, operator.input
                 inner = self(operator.inner, outer)
+                self.outer = around
                 return max(outer, inner) if isinstance(operator, Optional) else outer
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
             case HashJoin():
-                self(operator.build, 1.0)
+                self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
                 return times * (rows if operator.rows is None else operator.rows)
             case Eliminate(search=search):
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
-            case LookUp():
+            case LookUp() | Members():
                 return rows * operator.rows
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
@@ -106,11 +126,39 @@ class _Estimate:
                 return max(0.0, rows - times * _number(count, 0.0))
             case logical.Unwind(expr=ListOf(items=items)):
                 return rows * len(items)
+            case logical.Unwind(expr=Variable(name=name)):
+                return rows * self.items(operator.input, name)
             case logical.Unwind() | logical.LoadCsv():
                 return rows * _ITEMS
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def items(self, operator: Operator, name: str) -> float:
+        """Return the expected length of the list in a column of an operator whose rows are estimated."""
+        while True:
+            match operator:
+                case logical.Project(items=items):
+                    found = dict(items).get(name)
+                    if isinstance(found, ListOf):
+                        return float(len(found.items))
+                    if not isinstance(found, Variable):
+                        return _ITEMS
+                    name = found.name
+                case logical.Aggregate(keys=keys, aggregates=aggregates):
+                    call = dict(aggregates).get(name)
+                    if call is not None and call.name == "collect":
+                        return self.found[id(operator.input)] / max(self.found[id(operator)], 1.0)
+                    key = dict(keys).get(name)
+                    if not isinstance(key, Variable):
+                        return _ITEMS
+                    name = key.name
+                case logical.Argument() if self.outer is not None and self.outer is not operator:
+                    operator = self.outer
+                    continue
+                case logical.Unit() | logical.Argument() | logical.Union():
+                    return _ITEMS
+            operator = operator.input  # type: ignore[attr-defined]
 
     def _repetitions(self, repeat: Repeat) -> float:
         """Return the expected number of walks from a vertex, as if each repetition found as many ways."""

@@ -22,16 +22,19 @@ from qengine.plan.pattern import Direction, LabelExpr
 class Relation:
     """How many relationships of ``types`` lead from one vertex to another in ``direction``; a self-loop counts once.
 
-    ``conditions``: predicates with the variable that stands for the relationship in them.
+    ``conditions``: predicates with the variable that stands for the relationship in them. With a ``value``, a key, it
+    is none of relationships: it leads once from each vertex to the one whose number is the code of the property's
+    value, so that two vertices are linked with one where they have the same. There are no more values than vertices.
     """
 
     types: tuple[str, ...]
     direction: Direction
     conditions: tuple[tuple[str, tuple[Expr, ...]], ...] = ()
+    value: str | None = None
 
     def reversed(self) -> Relation:
         """Return the relation seen from the other end."""
-        return Relation(self.types, self.direction.reversed(), self.conditions)
+        return Relation(self.types, self.direction.reversed(), self.conditions, self.value)
 
 
 @node("nodes", "loops")
@@ -346,7 +349,9 @@ def counted_degrees(steps: Sequence[Step], message: MatVec) -> tuple[Step, Step 
     That fits 64 bits, and follows from the graph alone. None for another message.
     """
     matrix = steps[message.matrix]
-    if not isinstance(matrix, Matrix) or len(matrix.relations) > 1 or matrix.relations[0].conditions:
+    if not isinstance(matrix, Matrix) or len(matrix.relations) > 1:
+        return None
+    if matrix.relations[0].conditions or matrix.relations[0].value is not None:
         return None
     ends = None if message.vector is None else steps[message.vector]
     if ends is None or ends == NodeIndicator():

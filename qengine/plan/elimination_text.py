@@ -147,6 +147,9 @@ def _forest_node(nodes: tuple[ForestNode, ...], place: int, names: list[str]) ->
 
 
 def _relation(relation: Relation, expr: ExprText) -> str:
+    if relation.value is not None:
+        key = name_text(relation.value)
+        return f"value of {key}" if relation.direction is Direction.OUT else f"nodes by {key}"
     types = f":{'|'.join(map(name_text, relation.types))}" if relation.types else ""
     where = "".join(f" WHERE {expr.joined(predicates, ' AND ')}" for _, predicates in relation.conditions)
     left, right = "<" * (relation.direction is Direction.IN), ">" * (relation.direction is Direction.OUT)

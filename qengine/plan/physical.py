@@ -183,6 +183,9 @@ class HashJoin(Operator):
     partner; ``emit`` is empty. ``build`` reads no outer row: it is run once and held, its rows found by their keys.
     Null joins nothing. ``apart``: equations between columns of either side, one or two at a time, that must not all
     hold for a pair of rows. ``reason`` says in EXPLAIN why; ``rows`` is the estimate.
+
+    With ``seeds``, a column of lists of the input and a name, ``build`` is a subplan: it starts at a column of that
+    name with each different node of the lists, and is run anew where lists bring others.
     """
 
     input: Operator
@@ -193,6 +196,21 @@ class HashJoin(Operator):
     semi: bool = False
     reason: str = ""
     rows: float | None = None
+    seeds: tuple[str, str] | None = None
+
+
+@node("input")
+class Members(Operator):
+    """Emits each input row with each different node of the list in its column ``items``; none for null.
+
+    Columns: the input's, then ``name``. Items that are no nodes are left out. ``rows``: how many a list is expected to
+    have.
+    """
+
+    input: Operator
+    items: str
+    name: str
+    rows: float
 
 
 @node("input", "value")

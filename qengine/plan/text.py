@@ -219,6 +219,7 @@ class _Writer:
         for equations in operator.apart:
             both = [f"{name_text(one)} = {name_text(other)}" for one, other in equations]
             text += f" not ({' and '.join(both)})" if len(both) > 1 else f" {both[0].replace(' = ', ' ≠ ')}"
+        text += " from {1} in {0}".format(*map(name_text, operator.seeds)) if operator.seeds else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _eliminate(self, operator: physical.Eliminate) -> str:
@@ -338,6 +339,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     Update: lambda writer, each: "Update",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
+    physical.Members: lambda _, each: f"Members {name_text(each.name)} in {name_text(each.items)}",
     physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,

@@ -34,6 +34,7 @@ from qengine.plan.physical import (
     HashJoin,
     Level,
     LookUp,
+    Members,
     Optional,
     PathPart,
     PhysicalPlan,
@@ -88,7 +89,10 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             assert len(set(map(frozenset, found))) == 1, f"a union of {found}"
             return found[0]
         case HashJoin(input=probe, build=build):
-            return _join(operator, _columns(probe, outer), _columns(build, None))
+            given = _columns(probe, outer)
+            if operator.seeds is not None:
+                assert operator.seeds[0] in given, f"a join from {operator.seeds[0]}, of {given}"
+            return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
     given = _columns(operator.input, outer)  # type: ignore[attr-defined]
@@ -112,6 +116,9 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _select_paths(operator, given)
         case Reach():
             return _reach(operator, given)
+        case Members(items=items, name=name):
+            assert items in given, f"members of {items}, of {given}"
+            return _with(given, (name,))
         case LookUp(name=name, value=value):
             _exprs((value,), given)
             return _with(given, (name,))

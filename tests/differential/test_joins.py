@@ -80,6 +80,45 @@ def test_optional_and_existing_patterns(graph: Graph, always: list[Join | None])
     assert any(always)
 
 
+GIVEN = [
+    "MATCH (a:A)-[:R]-(b)",
+    "UNWIND [3, 1, null, 3] AS i OPTIONAL MATCH (a {x: i}), (b)",
+    "MATCH (q) WITH collect(q) AS all UNWIND all AS a UNWIND all AS b",
+]
+AFTER = [
+    "(a)-[r:R]-(c)-[s:S]-(d:A)",
+    "(a)-[r:R]->(c)<-[s:R]-(b), (c)-[t:S]-(d)",
+    "(a)-[r:R]-(c)-[s:R]-(d)-[t:S]-(a)",
+    "(a)-[r:R]-(c), (b)-[s:R]-(d)",
+]
+
+
+@pytest.mark.parametrize("kind", ["MATCH", "OPTIONAL MATCH"])
+@pytest.mark.parametrize("pattern", AFTER)
+def test_rows_of_earlier_clauses_are_a_side(graph: Graph, pattern: str, kind: str, always: list[Join | None]) -> None:
+    for given in GIVEN:
+        for where in ("", " WHERE c.x < d.x AND a <> d AND a.x + d.x = 3"):
+            for returned in ("a.x, count(d), sum(b.x)", "DISTINCT a.x, d.x", "a, b, c, d, r"):
+                text = f"{given} WITH a, b {kind} {pattern}{where} RETURN {returned}"
+                found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
+                assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+    assert any(always)
+
+
+def test_given_rows_are_joined_where_they_are_many() -> None:
+    edges = [{"type": "R", "start": row % 3000, "end": (7 * row + row // 3000) % 3000} for row in range(60_000)]
+    nodes = [{"id": row, "labels": "P", "properties": {"x": row}} for row in range(3000)]
+    graph = Graph.from_records(nodes, edges)
+    after = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(:P {x: 3})"
+    many = f"MATCH (a:P) WITH a ORDER BY a.x LIMIT 2500 {after} RETURN a.x, count(*)"
+    plan = str(graph.explain(many))
+    assert "HashJoin on" in plan and "for all rows" in plan
+    assert "Join" not in str(graph.explain(many.replace("2500", "2")))
+    assert "Join" not in str(graph.explain(f"/*+ order(b, c) */ {many}"))
+    found, expected = graph.query(many).fetchall(), graph.query(f"/*+ order(b, c) */ {many}").fetchall()
+    assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None
+
+
 PATH = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) "
 
 

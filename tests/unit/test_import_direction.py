@@ -192,7 +192,7 @@ RECURSIVE = [
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
     {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do
-    | {"optimizer.lower.subquery", "optimizer.lower.tail"},
+    | {"optimizer.lower.members", "optimizer.lower.subquery", "optimizer.lower.tail"},
     {
         "storage.joint_degrees",
         "storage.mixed_triangles",

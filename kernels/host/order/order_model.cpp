@@ -402,6 +402,7 @@ double OrderModel<Set>::formula(const Set& bound, const Set& part, const Set& ne
     const int vertex = left.first();
     if (!different[vertex].contains(part - Set::of(vertex))) return kNoCost;
     if ((adjacent[vertex] | ordered[vertex]).meets(part)) return kNoCost;
+    if (Set::from(problem.entangled + vertex * problem.words).meets(part - Set::of(vertex))) return kNoCost;
   }
   bool alike = true;
   for_each(part, [&](int vertex) { alike = alike && same_kind(part.first(), vertex, bound); });

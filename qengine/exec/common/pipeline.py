@@ -28,6 +28,7 @@ from qengine.exec.common.operators.matching import (
     shortest_stage,
     walk_stage,
 )
+from qengine.exec.common.operators.members import members_stage
 from qengine.exec.common.operators.procedure_call import procedure_call_stage
 from qengine.exec.common.operators.repeat import repeat_stage
 from qengine.exec.common.operators.rows import argument_stage, filter_stage, project_stage, unit_stage, unwind_stage
@@ -61,6 +62,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.SearchPart: search_stage,
     physical.HashJoin: hash_join_stage,
     physical.LookUp: look_up_stage,
+    physical.Members: members_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,
     physical.AggregateEntries: aggregate_entries_stage,

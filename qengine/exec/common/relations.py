@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from qengine import _native
 from qengine._frozen import frozen
+from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Matrix, Relation, is_symmetric
@@ -143,6 +146,8 @@ class Relations:
             By the context's limits, from inside.
         """
         relations = step.relations
+        if relations[0].value is not None:
+            return self._valued(relations[0].value, relations[0].direction)
         if (found := stored(self.store, relations)) is not None and not (step.once and found.repeats):
             return found
         if len(relations) == 1:
@@ -233,6 +238,33 @@ class Relations:
         repeats, loops = facts.tolist()
         pairs = lists.symmetric and not (repeats or loops)
         return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=bool(repeats), owned=False)
+
+    def _valued(self, key: str, direction: Direction) -> SparseMatrix:
+        """Make the matrix that links each vertex with the code of its value, or back."""
+        codes = self._codes(key)
+        there = np.flatnonzero(codes >= 0).astype(np.uint32)
+        values = codes[there]
+        back = direction is Direction.IN
+        offsets = self._offsets()
+        offsets[0] = 0
+        np.cumsum(np.bincount(values if back else there, minlength=self.n), out=offsets[1:])
+        ids = self._array(len(there), np.uint32)
+        ids[:] = there[np.argsort(values, kind="stable")] if back else values
+        return SparseMatrix(offsets, ids, 0, self.n, owned=False)
+
+    def _codes(self, key: str) -> Array:
+        """Return the code of each vertex's value, from 0 on, -1 where it has none."""
+        self.charge(8 * self.n)
+        codes = np.full(self.n, -1, np.int64)
+        column = self.store.node_property(key)
+        if column is None or pa.types.is_null(column.array.type):
+            return codes
+        array = column.array
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array = TextProperty(self.store, column, (key,)).ranks()
+        found = pc.dictionary_encode(array).indices.fill_null(-1)
+        codes[column.begin : column.begin + len(array)] = found.to_numpy()
+        return codes
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""

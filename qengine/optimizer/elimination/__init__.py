@@ -18,12 +18,13 @@ from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.elimination import Matrix, NodeIndicator, NodeValues, Relation, Step, Term
-from qengine.plan.expr import Expr
-from qengine.plan.pattern import LabelExpr, PatternNode
+from qengine.plan.expr import Call, Expr, Property, Variable
+from qengine.plan.pattern import Direction, LabelExpr, PatternNode
 from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
+from qengine.types import BOOLEAN, NODE
 
-__all__ = ["Eliminated", "Wanted", "eliminated"]
+__all__ = ["Compared", "Eliminated", "Wanted", "eliminated"]
 
 _MOST_VERTICES = 64
 _MOST_APART = 12
@@ -46,6 +47,9 @@ Key = tuple[tuple[int, ...], int | None]
 
 _MOST_QUOTIENTS, _MOST_OF_LARGE = 400, 8
 
+_VALUED = "value's"
+"""Stands for a node in the condition that it has a value."""
+
 
 @frozen
 class Eliminated:
@@ -58,14 +62,26 @@ class Eliminated:
 
 
 @frozen
+class Compared:
+    """The values of a property that two nodes have must be ``equal``, or else must differ."""
+
+    one: str
+    other: str
+    key: str
+    equal: bool
+
+
+@frozen
 class Wanted:
     """What is counted: embeddings in all, or ``by`` one or two nodes.
 
     ``valued``: a node whose vertex's number (``NodeValues``) each embedding counts for, instead of 1.
+    ``compared``: what is asked of values of two nodes' property; of each that both are there.
     """
 
     by: tuple[str, ...] = ()
     valued: str | None = None
+    compared: tuple[Compared, ...] = ()
 
 
 def eliminated(
@@ -94,21 +110,42 @@ def eliminated(
     retained = tuple(list(names).index(output) for output in outputs)
     valued = None if wanted.valued is None else list(names).index(wanted.valued)
     told_apart = any(kind != -1 for kind in kinds)
+    ways = _ways(names, wanted.compared)
 
     def sums() -> _TermSums:
-        searched = not (outputs or kernels)
+        searched = not (outputs or kernels or wanted.compared)
         searches = TermSearches(pattern, catalog, _first(limits), limit, told_apart) if searched else None
         return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
     quotients = signed_quotients(
-        names, edges, difference, kinds, catalog.acyclic, most, lambda whole: sums().add(whole, 1)
+        names, edges, difference, kinds, catalog.acyclic, most, lambda whole: _added(sums(), {whole: 1}, ways)
     )
     if quotients is None:
         return None
     found = sums()
-    if not all(found.add(quotient, factor) for quotient, factor in quotients.items()):
-        return None
-    return found.cheapest(kernels)
+    return found.cheapest(kernels) if _added(found, quotients, ways) else None
+
+
+_Value = tuple[int, int, str, bool]
+"""Two vertices of a pattern that have values of a property: the same one, or any."""
+
+
+def _ways(names: Sequence[str], compared: Sequence[Compared]) -> list[tuple[int, tuple[_Value, ...]]]:
+    """Return what is asked of values as signed patterns: those that differ are all but those that are equal."""
+    found: list[tuple[int, tuple[_Value, ...]]] = [(1, ())]
+    for each in compared:
+        one, other = sorted((names.index(each.one), names.index(each.other)))
+        same = [(sign if each.equal else -sign, (*values, (one, other, each.key, True))) for sign, values in found]
+        any_two = [(sign, (*values, (one, other, each.key, False))) for sign, values in found]
+        found = same if each.equal else any_two + same
+    return found
+
+
+def _added(sums: _TermSums, quotients: Mapping[Quotient, int], ways: Sequence[tuple[int, tuple[_Value, ...]]]) -> bool:
+    """Add all terms; tell whether there is a way of counting that any device may afford."""
+    return all(
+        sums.add(quotient, sign * factor, values) for quotient, factor in quotients.items() for sign, values in ways
+    )
 
 
 class _TermSums:
@@ -142,11 +179,13 @@ class _TermSums:
         self.mixed_needed: set[int] = set()
         self.mixed_cost = 0.0
 
-    def add(self, quotient: Quotient, factor: int) -> bool:
+    def add(self, quotient: Quotient, factor: int, values: Sequence[_Value] = ()) -> bool:
         """Add a term; tell whether there is still a way of counting that any device may afford."""
         costs = self.spending.costs
         retained = tuple(quotient.classes[place] for place in self.retained)
-        elimination = _elimination(quotient, self.own, self.relations, self.program, costs, retained)
+        own, same = _valued(quotient, self.own, values)
+        elimination = Elimination(self.program, costs, retained)
+        _fill(elimination, quotient, own, self.relations, same)
         if self.valued is not None:
             elimination.multiply(quotient.classes[self.valued], NodeValues())
         result = elimination.run()
@@ -287,14 +326,31 @@ class _Relations:
         return found
 
 
-def _elimination(
+def _valued(
+    quotient: Quotient, own: Sequence[_Own | None], values: Sequence[_Value]
+) -> tuple[list[tuple[int, _Own]], list[tuple[int, int, str]]]:
+    """Return what nodes say of vertices, that they have values, too; and which two vertices have the same value."""
+    classes = quotient.classes
+    said = [(vertex, part) for vertex, part in zip(classes, own, strict=True) if part is not None]
+    same = []
+    for one, other, key, equal in values:
+        if equal and classes[one] != classes[other]:
+            same.append((classes[one], classes[other], key))
+            continue
+        for place in (one, other):
+            there = Call("IS NOT NULL", (Property(Variable(_VALUED, type=NODE), key),), type=BOOLEAN)
+            said.append((classes[place], (_VALUED, None, (there,))))
+    return said, same
+
+
+def _fill(
+    elimination: Elimination,
     quotient: Quotient,
-    own: Sequence[_Own | None],
+    own: Sequence[tuple[int, _Own]],
     relation_of: _Relations,
-    program: StepBuilder,
-    costs: StepCosts,
-    retained: tuple[int, ...],
-) -> Elimination:
+    same: Sequence[tuple[int, int, str]],
+) -> None:
+    """Tell what is to be eliminated: a quotient, and a vertex more for each value that two of its vertices share."""
     relations: dict[tuple[int, int], list[Relation]] = {}
     repeated: set[tuple[int, int]] = set()
     for bundle in quotient.bundles:
@@ -307,15 +363,16 @@ def _elimination(
             repeated.add((one, other))
         if not simple or relation not in found:
             found.append(relation)
-    elimination = Elimination(program, costs, retained)
     members: dict[int, set[_Own]] = {vertex: set() for vertex in sorted(set(quotient.classes))}
-    for vertex, part in zip(quotient.classes, own, strict=True):
-        if part is not None:
-            members[vertex].add(part)
+    for vertex, part in own:
+        members[vertex].add(part)
+    for value, (one, other, key) in enumerate(same, len(quotient.classes)):
+        members[value] = set()
+        for vertex in (one, other):
+            relations[vertex, value] = [Relation((), Direction.OUT, value=key)]
     for vertex, parts in members.items():
         loops = relations.pop((vertex, vertex), [])
         elimination.vertex(vertex, NodeIndicator(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
     circles = len(relations) > len(members) - 1
     for (one, other), found in relations.items():
         elimination.pair(one, other, found, (one, other) not in repeated, once=circles)
-    return elimination

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
+from qengine.optimizer.correlation import Element, apart
 from qengine.optimizer.labels import vertex_count
 from qengine.plan.elimination import (
     AtPairs,
@@ -35,6 +36,7 @@ from qengine.plan.elimination import (
     is_symmetric,
     operands,
 )
+from qengine.plan.expr import Comparison, Property, Variable
 from qengine.plan.pattern import Direction
 
 __all__ = ["ProgramFacts"]
@@ -180,7 +182,7 @@ class ProgramFacts:
         """Tell whether a matrix is that of a simple graph; None where only running tells."""
         match self.steps[place]:
             case Matrix(relations=relations):
-                if not (is_symmetric(relations) or all(map(self._is_undirected, relations))):
+                if _of_values(relations) or not (is_symmetric(relations) or all(map(self._is_undirected, relations))):
                     return False
                 if any(info.loops for each in relations for info in self._infos(each)):
                     return None if len(relations) == 1 and relations[0].conditions else False
@@ -193,7 +195,7 @@ class ProgramFacts:
     def is_plain(self, place: int) -> bool | None:
         """Tell whether a matrix links pairs once and no vertex with itself, without numbers; None: running tells."""
         step = self.steps[place]
-        if not isinstance(step, Matrix):
+        if not isinstance(step, Matrix) or _of_values(step.relations):
             return False
         if all(any(info.loops for info in self._infos(each)) for each in step.relations):
             return None if any(each.conditions for each in step.relations) else False
@@ -204,6 +206,8 @@ class ProgramFacts:
         """Return how many pairs a matrix of relationships links at the most."""
         step = self.steps[place]
         assert isinstance(step, Matrix)
+        if _of_values(step.relations):
+            return self.vertices
         return min(2.0 * sum(info.count for info in self._infos(each)) for each in step.relations)
 
     def _is_simple_relation(self, relation: Relation) -> bool | None:
@@ -247,6 +251,8 @@ class ProgramFacts:
         step = self.steps[place]
         if not isinstance(step, Matrix) or len(step.relations) > 1 or step.relations[0].conditions:
             return None
+        if _of_values(step.relations):
+            return None
         relation = step.relations[0]
         infos = self._infos(relation)
         if relation.direction is Direction.BOTH and any(info.loops and not info.undirected for info in infos):
@@ -287,6 +293,8 @@ class ProgramFacts:
         vector = None if isinstance(forest, MaskedForest) else forest.vector
         roots = self.vertices * (1.0 if vector is None else self.share(vector))
         shares = [1.0 if node.vector is None else self.share(node.vector) for node in nodes]
+        matrices = (self.steps[place] for node in nodes for place in (node.start, node.link) if place is not None)
+        valued = any(isinstance(step, Matrix) and _of_values(step.relations) for step in matrices)
         scattered = read = 0.0
         reach: list[float] = []  # of each node: what its sparse vectors hold, over all roots
         for place, node in enumerate(nodes):
@@ -297,9 +305,10 @@ class ProgramFacts:
                 under = nodes[child]
                 assert under.link is not None
                 if under.start is not None and not under.nodes:
-                    pushed = self.meetings(under.start, under.link) * shares[child] * roots / self.vertices
+                    pushed = self.meetings(under.start, under.link) * self._part(under.start, roots, valued)
+                    pushed *= self._part(under.link, shares[child] * self.vertices, valued)
                 else:
-                    pushed = reach[child] * self.entries(under.link) / self.vertices
+                    pushed = reach[child] * self.entries(under.link) / self._filled(under.link, valued)
                 pushed = min(pushed, roots * self.entries(under.link))
                 if last and child == below[-1]:
                     read += pushed
@@ -307,9 +316,29 @@ class ProgramFacts:
                     scattered += pushed
                 held = min(held, pushed)
             if node.start is not None:
-                held = min(held, self.entries(node.start) * roots / self.vertices)
-            reach.append(held * shares[place])
+                held = min(held, self.entries(node.start) * self._part(node.start, roots, valued))
+            into = node.start if not below else nodes[below[0]].link
+            ends = self.vertices if into is None else self._filled(into, valued, back=True)
+            reach.append(held * min(1.0, shares[place] * self.vertices / ends))
         return scattered, read, reach[-1] if reach else roots
+
+    def _part(self, matrix: int, rows: float, valued: bool) -> float:
+        """Return about which part of a matrix so many of its rows hold, as if those were rather not empty."""
+        return min(1.0, rows / self._filled(matrix, valued))
+
+    def _filled(self, matrix: int, valued: bool, back: bool = False) -> float:
+        """Return how many rows of a matrix are not empty, or columns, as far as its relations say.
+
+        All, unless ``valued``: beside values, which few vertices may have, what relationships join is no longer even.
+        """
+        step = self.steps[matrix]
+        if not (valued and isinstance(step, Matrix)):
+            return self.vertices
+        return max(1.0, min(float(self._ends_of(each, back)) for each in step.relations))
+
+    def _ends_of(self, relation: Relation, back: bool) -> int:
+        into = back == (relation.direction is not Direction.IN)
+        return sum(found.targets if into else found.sources for found in self._statistics(relation))
 
     def look_up(self) -> float:
         """Return the nanoseconds that finding a vertex's list takes where it isn't at a known place."""
@@ -412,6 +441,8 @@ class ProgramFacts:
         return max(1.0, root * root)
 
     def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
+        if relation.value is not None:
+            return [_of_property(relation.value, self.catalog)]
         found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
         return found * (2 if self._is_union(relation) else 1)
 
@@ -422,3 +453,19 @@ class ProgramFacts:
         """Tell whether all types are undirected."""
         infos = (self.catalog.relationship_type(name) for name in relation.types)
         return all(info is not None and info.undirected for info in infos)
+
+
+def _of_values(relations: Sequence[Relation]) -> bool:
+    """Tell whether a matrix links vertices with values of theirs."""
+    return any(each.value is not None for each in relations)
+
+
+def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
+    """Return statistics of the links between vertices and a property's values, from left to right."""
+    equal = Comparison(("=",), (Property(Variable("a"), key), Property(Variable("b"), key)))
+    share = apart(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
+    summaries = catalog.value_summaries("node", key, None) or ()
+    found = sum(each.count - each.nulls for each in summaries) or catalog.vertex_count
+    pairs = max(0.0, share * catalog.vertex_count**2 - found)
+    different = max(1, min(found, int(found**2 / (pairs + found))))
+    return EdgeStatistics(found, found, different, max_out=1, max_in=found, in_pairs=pairs)

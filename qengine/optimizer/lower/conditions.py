@@ -8,6 +8,7 @@ from dataclasses import field
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
+from qengine.optimizer.elimination import Compared
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -15,22 +16,55 @@ from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, Kind
 
-_NUMBERS = (Kind.INTEGER, Kind.FLOAT)
+_MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
+
+
+def joined(graph: QueryGraph, names: Collection[str]) -> bool:
+    """Tell whether a relationship of fixed length joins two nodes."""
+    return any({each.start, each.end} == set(names) and each.hops is None for each in graph.relationships)
 
 
 @record
 class PostFilters:
     """``inequalities``: nodes that must differ. ``conditions``: columns compared inside the search, numbers, or strings
-    that must be equal. ``general``: everything else, on the rows.
+    that must be equal. ``values``: strings of which an elimination may be asked whether they are the same; a search is
+    not. ``general``: everything else, on the rows. ``named``: as in ``split_predicates``.
     """
 
     inequalities: list[tuple[str, str]] = field(default_factory=list)
     conditions: list[NamedCondition] = field(default_factory=list)
+    values: list[NamedCondition] = field(default_factory=list)
     general: list[Expr] = field(default_factory=list)
+    named: Collection[str] | None = None
+
+    def place(
+        self, op: str, left: Property, right: Property, kinds: set[Kind | None], graph: QueryGraph
+    ) -> list[NamedCondition] | None:
+        """Return where a comparison of two properties of these kinds belongs, None on rows.
+
+        Strings belong into a search where a relationship's ends must have the same, or a search is asked for. Whether
+        two nodes of a tree have the same may be asked of an elimination if one of them is only counted.
+        """
+        if kinds <= {Kind.INTEGER, Kind.FLOAT}:
+            return self.conditions
+        if op not in ("=", "<>") or kinds != {Kind.STRING} or left.key != right.key:
+            return None
+        if not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
+            return None
+        names = {left.subject.name, right.subject.name}
+        if graph.hints.strategy == "search" or (op == "=" and joined(graph, names)):
+            return self.conditions
+        counted = self.named is not None and not names <= set(self.named)
+        return self.values if counted and len(graph.relationships) == len(graph.nodes) - 1 else None
 
     def inequalities_into(self, difference: Differences) -> None:
         """Treat ``a <> b`` like the differences that the match mode asks for."""
         difference.vertices |= {frozenset(pair) for pair in self.inequalities}
+
+    def compare_on_rows(self) -> None:
+        """Compare on rows what no elimination is asked for."""
+        self.general += map(as_filter, self.values)
+        self.values.clear()
 
     def across(self, components: Sequence[Collection[str]], difference: Differences, ends: dict[str, str]) -> None:
         """Turn what spans two separately searched components into filters on rows.
@@ -55,11 +89,14 @@ class PostFilters:
 
 
 def split_predicates(
-    graph: QueryGraph, catalog: CatalogView, columns: Collection[str]
+    graph: QueryGraph, catalog: CatalogView, columns: Collection[str], named: Collection[str] | None = None
 ) -> tuple[list[Expr], PostFilters]:
-    """Return the predicates that only read the input's columns, and the others sorted by kind."""
+    """Return the predicates that only read the input's columns, and the others sorted by kind.
+
+    ``named``: what each row must say, where matches that agree in this may be counted; None where each must come.
+    """
     before: list[Expr] = []
-    filters = PostFilters()
+    filters = PostFilters(named=named)
     nodes = {node.name for node in graph.nodes}
     for predicate in graph.predicates:
         if free_variables(predicate) <= set(columns) and not condition_can_fail(predicate):
@@ -69,9 +106,9 @@ def split_predicates(
             case Comparison(ops=("<>",), args=(Variable(name=one), Variable(name=other))) if {one, other} <= nodes:
                 filters.inequalities.append((one, other))
             case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
-                _kind(left, nodes, catalog) in _NUMBERS and _kind(right, nodes, catalog) in _NUMBERS
-            ) or (op == "=" and _within_search(left, right, graph) and _kind(left, nodes, catalog) is Kind.STRING):
-                filters.conditions.append(_condition(op, left, right))
+                place := filters.place(op, left, right, {_kind(each, nodes, catalog) for each in (left, right)}, graph)
+            ) is not None:
+                place.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
                 one,
                 other,
@@ -95,17 +132,16 @@ def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind 
     return None if found is None else found.kind
 
 
-def _within_search(left: Property, right: Property, graph: QueryGraph) -> bool:
-    """Tell whether one property is compared of a relationship's two ends, or of any nodes where a search is asked for.
-
-    Of other nodes it is rather compared on rows: their pairs may come from an elimination, which takes no conditions.
-    """
-    if left.key != right.key or not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
-        return False
-    if graph.hints.strategy == "search":
-        return True
-    ends = {left.subject.name, right.subject.name}
-    return any({each.start, each.end} == ends and each.hops is None for each in graph.relationships)
+def compared_values(conditions: Sequence[NamedCondition], catalog: CatalogView) -> tuple[Compared, ...] | None:
+    """Return conditions as what an elimination is asked of values; None where there are others, or too many."""
+    found = []
+    for each in conditions:
+        type = catalog.property_type("node", each.left_key)
+        coded = type is not None and type.kind in (Kind.INTEGER, Kind.STRING)
+        if each.op not in ("=", "<>") or each.left_key != each.right_key or each.left == each.right or not coded:
+            return None
+        found.append(Compared(each.left, each.right, each.left_key, each.op == "="))
+    return tuple(found) if len(found) <= _MOST_COMPARED else None
 
 
 def _different(one: str, other: str) -> Expr:

@@ -34,12 +34,14 @@ class Reads(Enum):
 class Demand:
     """The columns that are needed from an input, and what its duplicates mean.
 
-    ``times``: for about how many outer rows a subquery is run. ``reads``: how many of the rows are read.
+    ``times``: for about how many outer rows a subquery is run, and for how many at ``least``. ``reads``: how many of
+    the rows are read.
     """
 
     columns: frozenset[str]
     duplicates: Duplicates = Duplicates.KEEP
     times: float = 1.0
+    least: float = 1.0
     reads: Reads = Reads.ALL
 
     def also(self, *exprs: Expr) -> Demand:

@@ -21,8 +21,10 @@ from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
 from qengine.optimizer.existence import first_match, rows_first
+from qengine.optimizer.given_labels import with_likely_labels
+from qengine.optimizer.intervals import Interval, expected_rows
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
-from qengine.optimizer.lower.conditions import PostFilters, split_predicates
+from qengine.optimizer.lower.conditions import PostFilters, compared_values, joined, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.reach import reaching_by
@@ -133,7 +135,8 @@ class MatchLowering:
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
         self.fixed = [pattern_edge(self.catalog, relationship) for relationship in fixed]
-        before, filters = split_predicates(graph, self.catalog, self.columns)
+        named = self.demand.columns if self.demand.duplicates is Duplicates.COUNT else None
+        before, filters = split_predicates(graph, self.catalog, self.columns, named)
         filters.general += repetition_conditions(graph, self.walks)
         if not self.walks:
             self._check_size(list(self.nodes), self.fixed)
@@ -150,10 +153,11 @@ class MatchLowering:
             pass
         if not (self.walks or self._equated(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
-            if not last:
+            if not (last or self._compared_by_values(filters, difference)):
                 wanted = self._wanted(filters, difference)
                 self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)
         else:
+            filters.compare_on_rows()
             self._in_parts(difference, filters)
         self._same_as_bound()
         self._bind_paths()
@@ -319,6 +323,33 @@ class MatchLowering:
         self._compare_walks(edges)
         self.searched += edges
 
+    def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
+        """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
+
+        Else what is left to be compared is compared on rows.
+        """
+        names, values = list(self.nodes), list(filters.values)
+        if not values:
+            return False
+        before = list(filters.conditions)
+        filters.conditions += values
+        filters.values.clear()
+        wanted = self._wanted(filters, difference)
+        self._check_size(names, self.fixed)
+        request = self._request(names, self.fixed, difference, filters, wanted, True)
+        strategy = self._strategy(request)
+        close = [joined(self.graph, (each.left, each.right)) for each in values]
+        simple = len(self.fixed) == 1 or not request.emitted  # else pairs are emitted, and compared, as fast or faster
+        takes = simple if any(close) else strategy.elimination is not None
+        if strategy.join is None and takes and (all(close) or strategy.elimination is not None):
+            self._emit(request, strategy)
+            self.searched += self.fixed
+            return True
+        filters.conditions[:] = before
+        filters.values += values
+        filters.compare_on_rows()
+        return False
+
     def _request(
         self,
         names: list[str],
@@ -358,7 +389,8 @@ class MatchLowering:
         place.
         """
         matching = request.matching
-        cardinality = Cardinality(self.catalog, self.nodes)
+        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.catalog)
+        cardinality = Cardinality(self.catalog, nodes)
         order = matching_order(matching, cardinality)
         if request.existence:
             order = first_match(matching, order, cardinality)
@@ -374,7 +406,7 @@ class MatchLowering:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
         elimination = self._elimination(matching, request.emitted, limits, bool(shapes))
         if elimination is not None and elimination.searches:
-            join = _better_join(matching, order, cardinality, searched)
+            join = _worth_it(self._better_join(request, matching, order, cardinality), matching, searched)
             if join is not None and join.cost < elimination.schedules[0].cost and not _is_better(elimination, join):
                 return _MatchStrategy(order, matching.counted, join=join)
         if elimination is not None and elimination.schedules[0].device == "cpu":
@@ -382,14 +414,24 @@ class MatchLowering:
             return _MatchStrategy(instead, matching.counted, elimination=elimination, shapes=shapes)
         if enumerated is not None:
             matching, order = enumerated, found
-        join = _better_join(matching, order, cardinality, searched)
+        join = _worth_it(self._better_join(request, matching, order, cardinality), matching, searched)
         if join is not None and elimination is not None and _is_better(elimination, join):
             join = None
-        if join is None and request.existence:
-            join = reversed_semi_join(matching, order, cardinality, self.demand.times)
         if elimination is not None and not (join or request.existence) and len(request.emitted) < 2:
             return _MatchStrategy(order, matching.counted, elimination=elimination, shapes=shapes)
         return _MatchStrategy(order, matching.counted, join=join, shapes=shapes)
+
+    def _better_join(
+        self, request: _MatchRequest, matching: Matching, order: MatchingOrder, cardinality: Cardinality
+    ) -> Join | None:
+        """Return a join that costs much less than a search; whether a match is there is rather asked by a semi-join."""
+        rows = expected_rows(self.root, self.catalog) if matching.bound else Interval(1.0, 1.0)
+        given = Interval(self.demand.least * rows.low, self.demand.times * rows.high)
+        asked = matching.bound and request.existence and matching.hints.join is None
+        join = None if asked and not request.emitted else better_join(matching, order, cardinality, given)
+        if join is None:
+            return reversed_semi_join(matching, order, cardinality, given.high) if asked else None
+        return replace(join, rows=rows.high * join.rows)
 
     def _shapes(self, request: _MatchRequest, order: MatchingOrder) -> tuple[Component[View], ...]:
         """Return the shapes that a GPU counts all embeddings by."""
@@ -503,7 +545,7 @@ class MatchLowering:
 
     def _side(self, side: JoinSide, needed: set[str], final: bool) -> list[Expr]:
         """Search one side of a join, and return the conditions that are left to be checked on rows."""
-        if not side.edges and self.bound.issuperset(side.names):
+        if self.bound.issuperset(side.names) and not (side.edges or side.compares):
             return []
         own = PostFilters(conditions=list(side.conditions))
         self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
@@ -519,7 +561,8 @@ class MatchLowering:
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
-        countable = matching.counted and not (matching.bound or matching.conditions)
+        compared = compared_values(matching.conditions, self.catalog)
+        countable = matching.counted and not matching.bound and compared is not None
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
             return None
         if len(emitted) == 2 and not isinstance(self.root, Unit):
@@ -530,7 +573,10 @@ class MatchLowering:
                 return None  # a search finds each triangle once, and keeps no index
             if shaped and all(edge.symmetric for edge in matching.edges):
                 limits = {"cpu": limits["cpu"]}
-        wanted = Wanted(self._outputs(matching, emitted), None if purpose is None else purpose.valued)
+        if compared:
+            limits = {"cpu": limits["cpu"]}
+        valued = None if purpose is None else purpose.valued
+        wanted = Wanted(self._outputs(matching, emitted), valued, compared or ())
         edges, difference = self._for_elimination(matching)
         if asked:
             limits = dict.fromkeys(limits, inf)
@@ -700,9 +746,8 @@ class MatchLowering:
         return Lowered(self.root, (*self.columns, *new), self.input_weight)
 
 
-def _better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinality, searched: float) -> Join | None:
-    """Return a join that costs much less than a search, for a GPU less than the ``searched`` nanoseconds there."""
-    join = better_join(matching, order, cardinality)
+def _worth_it(join: Join | None, matching: Matching, searched: float) -> Join | None:
+    """Return a join that costs less than a search does on a GPU, in so many nanoseconds, if the plan is for one."""
     if join is None or matching.hints.join is not None or not is_for_gpu():
         return join
     return join if join.cost < searched else None

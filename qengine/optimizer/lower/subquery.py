@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import count
 
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.comprehensions import unscoped
 from qengine.optimizer.lower.demand import Demand, Duplicates, Reads
-from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.rules import rewritten
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import Expr, Subquery, Variable
@@ -35,8 +35,8 @@ def attach_subqueries(
             return expr
         duplicates = {"exists": Duplicates.IGNORE, "count": Duplicates.COUNT}.get(expr.kind, Duplicates.KEEP)
         wanted = frozenset(columns_of(expr.plan)) if expr.kind == "collect" else frozenset()
-        times = estimated_rows(state, catalog)[id(state)]
-        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, times, Reads.FEW), catalog)
+        rows = expected_rows(state, catalog)
+        lowered = lower(rewritten(expr.plan), Demand(wanted, duplicates, rows.high, rows.low, Reads.FEW), catalog)
         name = next(each for each in fresh if each not in names)
         state = Attach(state, lowered.root, expr.kind, name, expr.outer, lowered.weight)
         names.append(name)

@@ -6,11 +6,12 @@ from functools import singledispatch
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
-from qengine.optimizer.lower.match import MatchLowering
+from qengine.optimizer.lower.members import GivenRows, lower_match
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.unrolled import unrolled
@@ -77,12 +78,13 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
     below = Demand(demand.columns | names, demand.duplicates)
     source = lower(operator.input, below, catalog)
     if not operator.optional:
-        return MatchLowering(graph, catalog, demand, source.root, list(source.columns), source.weight).run()
+        return lower_match(graph, catalog, demand, GivenRows(source.root, source.columns, source.weight))
     arguments = tuple(name for name in source.columns if name in names)
     wanted = demand.columns & set(graph.variables())
-    inner_demand = Demand(frozenset(wanted), demand.duplicates)
-    taken = frozenset(source.columns)
-    inner = MatchLowering(graph, catalog, inner_demand, Argument(arguments), list(arguments), None, taken=taken).run()
+    rows = expected_rows(source.root, catalog)
+    inner_demand = Demand(frozenset(wanted), demand.duplicates, demand.times * rows.high, demand.least * rows.low)
+    given = GivenRows(Argument(arguments), arguments, outer=source.root, taken=frozenset(source.columns))
+    inner = lower_match(graph, catalog, inner_demand, given)
     added = tuple(name for name in inner.columns if name not in arguments and name in wanted)
     matched = _matched(graph) if graph.variables() and _matched(graph) in demand.columns else None
     root: Operator = Optional(source.root, inner.root, added, inner.weight, matched)
@@ -92,8 +94,8 @@ def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
     if source.weight is None:
         return Lowered(root, (*source.columns, *added, inner.weight), inner.weight)
     kept = [name for name in (*source.columns, *added) if name != source.weight]
-    times = Call("*", (Variable(source.weight), Variable(inner.weight)))
-    items = (*((name, Variable(name)) for name in kept), (inner.weight, times))
+    product = Call("*", (Variable(source.weight), Variable(inner.weight)))
+    items = (*((name, Variable(name)) for name in kept), (inner.weight, product))
     return Lowered(Project(root, items), (*kept, inner.weight), inner.weight)
 
 

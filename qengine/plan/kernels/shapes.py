@@ -85,6 +85,8 @@ def lists_alone(facts: Facts, place: int) -> bool:
     step = facts.steps[place]
     if not isinstance(step, Matrix) or len(step.relations) > 1 or facts.is_stored(place):
         return False
+    if step.relations[0].value is not None:
+        return False
     return all(isinstance(facts.steps[each], MatVec) for each in facts.readers(place))
 
 

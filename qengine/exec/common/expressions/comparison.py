@@ -44,6 +44,7 @@ from qengine.exec.common.runtime import Runtime
 
 __all__ = ["COMPARISON", "combine_truths", "true_rows"]
 
+_FEW_LISTS = 16  # of many rows, whose values are looked for list by list
 _EXACT = 2.0**53  # up to here every integer is a double
 _FLAT = frozenset({"boolean", "integer", "float", "string"})
 _ENTITY = frozenset({"node", "relationship"})
@@ -154,9 +155,15 @@ def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
 
 def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
     if isinstance(items, ListColumn):
-        return _entity_in_lists(column, items)
+        found = _entity_in_lists(column, items)
+        return _value_in_lists(column, items) if found is None else found
     if not isinstance(items, ConstantColumn) or type(items.value) is not list:
         return None
+    return _in_constant(column, items)
+
+
+def _in_constant(column: Column, items: ConstantColumn) -> ArrowColumn | None:
+    """Return whether each value is in one list."""
     a = operand(column)
     if a.kind not in _FLAT or a.constant:
         return None
@@ -168,6 +175,25 @@ def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
     if None in items.value:
         missed = ~found
         unknown = missed if unknown is None else missed | unknown
+    return boolean_column(found, unknown)
+
+
+def _value_in_lists(column: Column, lists: ListColumn) -> Column | None:
+    """Return whether each value is in the list beside it, where rows have few different lists."""
+    if operand(column).kind not in _FLAT or (shared := lists.shared()) is None or len(shared[1]) > _FEW_LISTS:
+        return None
+    places, each = shared
+    found, unknown = np.zeros(len(column), dtype=np.bool_), np.zeros(len(column), dtype=np.bool_)
+    for place, items in enumerate(each.values()):
+        rows = np.flatnonzero(places == place)
+        if items is None:
+            unknown[rows] = True
+            continue
+        part = _in_constant(column.take(rows), ConstantColumn(items, len(rows)))
+        if part is None:
+            return None
+        unknown[rows] = part.is_null()
+        found[rows] = part.array.fill_null(False).to_numpy(zero_copy_only=False)
     return boolean_column(found, unknown)
 
 

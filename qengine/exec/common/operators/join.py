@@ -16,6 +16,7 @@ from qengine._frozen import frozen
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import repeated_pieces
 from qengine.exec.common.columns import Column, IntArray, NodeColumn, RelationshipColumn, vertex_ids
+from qengine.exec.common.operators.members import listed_nodes
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.common.runtime import Runtime
@@ -71,19 +72,26 @@ class JoinStage:
         self._first = first
         self._joining = _Joining(operator, build.runtime)
         self._built: _Built | list[SpilledRows] | None = None
+        self._seeds: IntArray = np.empty(0, np.int64)
 
     def run(self, outer: Batch) -> Iterator[Batch]:
         """Emit the joined rows."""
         batches = self._upstream(outer)
         wanted = _growing(self._first)
         for batch in batches:
-            if self._built is None:
+            if self._operator.seeds is not None:
+                self._build_from(batch)
+            elif self._built is None:
                 self._built = self._joining.built(self._other(Batch(1, {})))
             if isinstance(self._built, list):
-                yield from self._joining.joined_on_disk(chain((batch,), batches), self._built, wanted)
-                return
+                probing = chain((batch,), batches) if self._operator.seeds is None else iter((batch,))
+                yield from self._joining.joined_on_disk(probing, self._built, wanted)
+                continue
+            assert self._built is not None
             if self._built.table is None:
-                return
+                if self._operator.seeds is None:
+                    return
+                continue
             begin, size = 0, _FEW_PROBING
             while begin < batch.length and not self._ends():
                 for rows, _ in self._joining.joined(batch.slice(begin, size), self._built, wanted):
@@ -92,11 +100,24 @@ class JoinStage:
             if begin < batch.length:
                 self.left.append(batch.slice(begin, batch.length - begin))
 
+    def _build_from(self, batch: Batch) -> None:
+        """Build the other side from the nodes in the lists of a batch, unless these are known."""
+        assert self._operator.seeds is not None
+        items, name = self._operator.seeds
+        seeds = listed_nodes(batch.columns[items])
+        if self._built is not None and np.isin(seeds, self._seeds, assume_unique=True).all():
+            return
+        self._seeds = seeds
+        parts = (NodeColumn(seeds[begin : begin + BATCH_ROWS]) for begin in range(0, len(seeds), BATCH_ROWS))
+        self._built = self._joining.built(
+            rows for part in parts for rows in self._other(Batch(len(part), {name: part}))
+        )
+
     def sink(self, source: SinkSource, sink_of: Callable[[SinkSource], RowSink]) -> JoinedRowsSink | None:
         """Return what joins rows of the input, for a sink of joined rows; None where the build side isn't in memory."""
         from qengine.exec.host.joined_rows import JoinedRowsSink
 
-        if not isinstance(self._built, _Built) or self._built.table is None:
+        if self._operator.seeds is not None or not isinstance(self._built, _Built) or self._built.table is None:
             return None
         operator, rows = self._operator, self._built.rows
         names = {name for each in operator.apart for equation in each for name in equation}

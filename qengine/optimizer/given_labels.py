@@ -1,0 +1,83 @@
+"""Which labels the nodes that earlier clauses give are likely to have: those that ends of their relationships have.
+
+``UNWIND nodes AS f MATCH (f)-[:hasMember]->(p)`` says no label of ``f``; where all relationships of that type begin at
+a ``Forum``, a given node that matters is one, and has as many members as a forum has, not as any node of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+from qengine._frozen import replace
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, PatternNode
+
+__all__ = ["with_likely_labels"]
+
+_MOST_LABELS = 64  # of a graph that are looked through
+
+_ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] = WeakKeyDictionary()
+"""By a type, and whether its relationships begin there: the labels of their ends."""
+
+
+def with_likely_labels(
+    nodes: Mapping[str, PatternNode], edges: Sequence[PatternEdge], given: Collection[str], catalog: CatalogView
+) -> dict[str, PatternNode]:
+    """Return nodes by name, for estimates: given ones without labels have those that their relationships imply."""
+    found = dict(nodes)
+    for name in given:
+        if nodes[name].labels is not None:
+            continue
+        implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
+        if implied:
+            fewest = min(implied, key=lambda labels: vertex_count(catalog, labels))
+            found[name] = replace(nodes[name], labels=fewest)
+    return found
+
+
+def _implied(edge: PatternEdge, name: str, catalog: CatalogView) -> LabelExpr | None:
+    """Return labels one of which an end of an edge must have; None where that says nothing."""
+    start, end = edge.ends
+    if start == end or name not in edge.ends:
+        return None
+    begins = (edge.relationship.direction is not Direction.IN) == (name == start)
+    sides = (True, False) if edge.relationship.direction is Direction.BOTH else (begins,)
+    parts: list[LabelExpr] = []
+    for info in edge.types:
+        for side in (True, False) if info.undirected else sides:
+            labels = _end_labels(catalog, info.name, side)
+            if labels is None:
+                return None
+            if labels not in parts:
+                parts.append(labels)
+    return parts[0] if len(parts) == 1 else LabelOr(tuple(parts)) if parts else None
+
+
+def _end_labels(catalog: CatalogView, type: str, begins: bool) -> LabelExpr | None:
+    """Return the label that all ends of a type's relationships have, or the labels of which each has one."""
+    known = _ends.setdefault(catalog, {})
+    key = type, begins
+    if key not in known:
+        known[key] = _found_labels(catalog, type, begins)
+    return known[key]
+
+
+def _found_labels(catalog: CatalogView, type: str, begins: bool) -> LabelExpr | None:
+    if len(catalog.labels) > _MOST_LABELS:
+        return None
+
+    def number(label: str | None) -> int:
+        source, target = (label, None) if begins else (None, label)
+        return catalog.edge_statistics(source, type, target).edges
+
+    total = number(None)
+    numbers = {label: found for label in catalog.labels if (found := number(label))}
+    whole = [LabelIs(label) for label, found in numbers.items() if found == total]
+    if whole:
+        return min(whole, key=lambda label: vertex_count(catalog, label))
+    if sum(numbers.values()) < total or not numbers:
+        return None  # some end may have no label
+    return LabelOr(tuple(map(LabelIs, numbers)))
