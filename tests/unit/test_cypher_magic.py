@@ -151,13 +151,15 @@ def test_progress_is_said_and_an_interrupt_stops(world: Graph, monkeypatch: pyte
     monkeypatch.setattr(waiting, "_QUIET", 0.0)
     monkeypatch.setattr(waiting, "_EVERY", 0.01)
 
-    def say(text: str, shown: Any) -> Any:
-        said.append(text)
-        if len(said) == 3:
-            raise KeyboardInterrupt
-        return said
+    class Line:
+        def say(self, text: str) -> None:
+            said.append(text)
+            if len(said) == 3:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(waiting, "_say", say)
+        end = say
+
+    monkeypatch.setattr(waiting, "_line", lambda result: Line())
     result = world.query("MATCH p = (:Country)-[:borders*]-() RETURN count(*)")
     with pytest.raises(QueryInterrupted):
         waiting.fetched_ahead(result)
@@ -166,7 +168,7 @@ def test_progress_is_said_and_an_interrupt_stops(world: Graph, monkeypatch: pyte
 
 
 def test_a_quick_query_says_nothing(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_say", lambda *_: pytest.fail("said something"))
+    monkeypatch.setattr(waiting, "_line", lambda _: pytest.fail("said something"))
     result = world.query("MATCH (c:Country) RETURN c")
     waiting.fetched_ahead(result)
     assert len(result.fetchall()) == 198
