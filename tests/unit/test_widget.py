@@ -93,7 +93,7 @@ def test_the_library_goes_to_the_page_that_asks(world: Graph, monkeypatch: pytes
 def test_without_the_package_it_is_told(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "anywidget", None)
     widget._widget_class.cache_clear()
-    with pytest.raises(SemanticError, match="needs? anywidget"):
+    with pytest.raises(SemanticError, match="need anywidget"):
         world.query(PATHS).to_widget()
 
 
