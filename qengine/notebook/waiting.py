@@ -99,6 +99,8 @@ class _Button(_Line):
         self._button.on_click(lambda _: result.cancel())
         self._box = ipywidgets.HBox([self._button, self._text])
         display(self._box)
+        # Some kernels send what comes from a widget to the shell that has shown it, which is busy: not for this one.
+        vars(self._button.comm).pop("_reply_subshell_id", None)
 
     def say(self, text: str) -> None:
         self._text.value = text
