@@ -18,8 +18,8 @@ TABLES = {
 
 def written(path: Path) -> dict[str, dict[str, str]]:
     """Return the cells of the table with these rows, by engine and row."""
-    rows = [[each.strip() for each in line.strip("|").split("|")] for line in path.read_text(encoding="utf-8").split("\n")
-            if line.startswith("|")]  # fmt: skip
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [[each.strip() for each in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     (head,) = [row for row in rows if row[1:] == list(ENGINES) and row[0] == "tried"]
     title = {each: row for row, each in ROWS.items()}
     found = {title[row[0]]: row[1:] for row in rows if row[0] in title}
