@@ -38,7 +38,7 @@ _PARTS = {
         "A social network: 20,000 persons who know each other 400,000 times, cities, posts",
     ),
 }
-_LIMITS = Limits(seconds=8.0, loading=30.0, bytes=8 << 30, repeats=2, patience=8.0)
+_LIMITS = Limits(seconds=5.0, loading=30.0, bytes=8 << 30, repeats=2, patience=6.0)
 _WIDTH, _NAME, _LEFT, _RIGHT, _BAR = 900, 200, 290, 130, 13
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import qengine
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "stores"
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages about themselves
 
 
