@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 KERNELS = $(wildcard kernels/host/*/*.cpp kernels/host/*/*.h kernels/include/qe/*.h kernels/*.cmake) kernels/CMakeLists.txt
 
-.PHONY: run test test-nets test-all check docs bench clean
+.PHONY: run test test-nets test-all check docs bench benchmark clean
 .DELETE_ON_ERROR:
 
 ## run: set up, then ask questions of the example graph (a tour of it when there is no terminal)
@@ -39,6 +39,10 @@ docs: set-up-dev
 ## bench: the benchmark table (see tests/bench/README.md)
 bench: set-up-bench
 	$(BIN)/python -m tests.bench
+
+## benchmark: a page with a picture, build/benchmark.html, of qengine and its peers on two small graphs (5 minutes)
+benchmark: set-up-bench
+	$(BIN)/python -m tests.bench.page
 
 clean:
 	rm -rf build .venv *.egg-info

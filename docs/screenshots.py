@@ -20,7 +20,7 @@ SIZE = "1100,6000"
 def picture(path: Path, folder: Path) -> Path:
     """Execute a notebook, write it as HTML, and return a picture of that."""
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
     text, _ = HTMLExporter(template_name="classic").from_notebook_node(notebook)
     page, shot = folder / f"{path.stem}.html", folder / f"{path.stem}.png"
     page.write_text(text, encoding="utf-8")
@@ -33,7 +33,7 @@ def main() -> int:
     """Take a picture of each notebook; return the exit code."""
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(EXAMPLES.glob("*.ipynb")):
+    for path in sorted(EXAMPLES.rglob("*.ipynb")):
         print(picture(path, folder))
     return 0
 

@@ -451,6 +451,22 @@ class Result(GraphForms):
 
         return picture(self)
 
+    def to_widget(self, height: int = 480) -> Any:
+        """Return that picture as a widget to walk through, so many pixels high; None where rows hold no relationship.
+
+        To zoom, drag, search and hide, in notebooks that run widgets; its package is anywidget.
+
+        Raises
+        ------
+        SemanticError
+            Where anywidget isn't installed.
+        """
+        from qengine.notebook.page import elements
+        from qengine.notebook.widget import walkable
+
+        found = elements(self)
+        return walkable(found, height) if found is not None else None
+
     def _repr_html_(self) -> str:
         """Return the next rows as a table in pages, the picture of what they hold, and the warnings."""
         from qengine.notebook.page import html

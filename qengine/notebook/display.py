@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from qengine.explain.page import html
 from qengine.notebook.page import Shown, table
@@ -19,9 +19,15 @@ class _Drawn(Shown, Protocol):
     def to_svg(self) -> str | None:
         """Return the picture."""
 
+    def to_widget(self) -> Any:
+        """Return the picture to walk through."""
 
-def bundles(result: _Drawn) -> Iterator[dict[str, str]]:
-    """Yield what a notebook shows of a result: for each output its forms by MIME type."""
+
+def bundles(result: _Drawn, walkable: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield what a notebook shows of a result: for each output its forms by MIME type.
+
+    ``walkable``: the picture is a widget where these run, and else what it is anyway.
+    """
     drawn = result.to_svg()
     if result.shows_plan:
         yield {"text/plain": str(result), "image/svg+xml": drawn or ""}
@@ -30,18 +36,19 @@ def bundles(result: _Drawn) -> Iterator[dict[str, str]]:
         yield {"text/plain": "", "text/html": told}
         return
     if drawn:
-        yield {"text/plain": "(a picture)", "image/svg+xml": drawn}
+        widget = result.to_widget()._repr_mimebundle_()[0] if walkable else {}
+        yield widget | {"text/plain": "(a picture)", "image/svg+xml": drawn}
     if result.columns or result.stats.changes is not None:
         yield {"text/plain": str(result), "text/html": table(result)}
 
 
-def show(result: _Drawn) -> None:
-    """Show a result as the outputs of a cell; in a terminal as its table."""
+def show(result: _Drawn, walkable: bool = False) -> None:
+    """Show a result as the outputs of a cell, its picture ``walkable`` or still; in a terminal as its table."""
     from IPython.core.getipython import get_ipython
     from IPython.display import display
 
     if not hasattr(get_ipython(), "kernel"):
         print(result)
         return
-    for bundle in bundles(result):
+    for bundle in bundles(result, walkable):
         display(bundle, raw=True)

@@ -12,6 +12,7 @@ from IPython.core.error import UsageError
 from qengine._nearest import nearest
 from qengine.errors import QengineError, SemanticError
 from qengine.graph import Graph
+from qengine.notebook.display import show
 from qengine.notebook.waiting import fetched_ahead
 from qengine.result import Result
 from qengine.transaction import Transaction
@@ -22,6 +23,7 @@ _NAME = "cypher"
 _MATCHER = "qengine.cypher"
 _OPTIONS = {"--out": "out", "-o": "out", "--graph": "graph", "-g": "graph", "--timeout": "timeout",
             "--memory-limit": "memory_limit", "--device": "device"}  # fmt: skip
+_SWITCHES = {"--interactive": "walkable", "-i": "walkable", "--static": "still"}
 _WORD = re.compile(r"\s*(\S+)")
 _ASSIGNED = re.compile(r"\s*([A-Za-z_]\w*)\s*<<\s*")
 _LINE = re.compile(r"(?:^|[=(,]\s*)%cypher\s")
@@ -33,6 +35,7 @@ class Cypher:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._last: str | None = None
+        self._walkable = False  # pictures, where a cell doesn't say
 
     def magic(self, line: str, cell: str | None = None) -> Result | None:
         """Run a statement; return its result, None where ``--out`` names it and where there is nothing to run."""
@@ -40,8 +43,9 @@ class Cypher:
             options, rest = self._read(line)
             text = rest if cell is None else f"{rest}\n{cell}" if rest.strip() else cell
             if not text.strip():
-                if "graph" in options:
-                    self._last = options["graph"]
+                if options.keys() & {"graph", "walkable", "still"}:
+                    self._last = options.get("graph", self._last)
+                    self._walkable = self._is_walkable(options)
                     return None
                 raise UsageError("Write a query: %cypher MATCH (n) RETURN count(*), or below %%cypher.")
             return self._run(text, options)
@@ -65,7 +69,13 @@ class Cypher:
             self._shell.user_ns[out] = result
             return None
         fetched_ahead(result)
+        if self._is_walkable(options):
+            show(result, walkable=True)
+            return None
         return result
+
+    def _is_walkable(self, options: dict[str, str]) -> bool:
+        return "walkable" in options or (self._walkable and "still" not in options)
 
     def graph(self, name: str | None = None) -> tuple[str, Graph | Transaction]:
         """Return the graph that a name stands for; without one that which was asked last, or the only one.
@@ -104,7 +114,9 @@ class Cypher:
         while (word := _WORD.match(line)) is not None:
             name, equals, value = word[1].partition("=")
             rest = line[word.end() :]
-            if name in _OPTIONS:
+            if name in _SWITCHES:
+                options[_SWITCHES[name]], line = "", rest
+            elif name in _OPTIONS:
                 if not equals:
                     following = _WORD.match(rest)
                     if following is None:
@@ -112,7 +124,7 @@ class Cypher:
                     value, rest = following[1], rest[following.end() :]
                 options[_OPTIONS[name]], line = value, rest
             elif word[1].startswith("--") and word[1][2:3].isalpha():
-                near = nearest(name, _OPTIONS)
+                near = nearest(name, _OPTIONS | _SWITCHES)
                 raise UsageError(f"There is no option {name}." + (f" Did you mean {near}?" if near else ""))
             elif "graph" not in options and isinstance(self._shell.user_ns.get(word[1]), Graph | Transaction):
                 options["graph"], line = word[1], rest

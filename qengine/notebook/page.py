@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qengine import _html
 from qengine.errors import Notice
 
-__all__ = ["Shown", "html", "picture", "table"]
+if TYPE_CHECKING:
+    from qengine.pictures import Elements
+
+__all__ = ["Shown", "elements", "html", "picture", "table"]
 
 _ROWS = 200  # that are shown, in pages
 _MOST_ROWS = 2000  # of which a picture is made
@@ -41,19 +44,25 @@ def table(result: Shown) -> str:
     return shown + (f"<p>{changes}</p>" if changes is not None else "") + _html.warnings(result.notices)
 
 
-def picture(result: Shown) -> str | None:
-    """Return the graph of what the next rows hold, without consuming them; None where they hold no relationship."""
+def elements(result: Shown) -> Elements | None:
+    """Return what the next rows hold of a graph, without consuming them; None where they hold no relationship."""
     from qengine.types import Node, Path, Relationship
 
     first, _ = result.preview(_ROWS)
     if not any(_holds(value, (Path, Relationship)) for row in first for value in row):
         return None
-    from qengine.pictures import values_svg
+    from qengine.pictures import Elements
 
     rows, _ = result.preview(_MOST_ROWS)
     undirected: frozenset[str] = getattr(result.plan, "undirected_types", frozenset())
-    elements = (value for row in rows for value in row if _holds(value, (Node, Path, Relationship)))
-    return values_svg(elements, undirected)
+    found = Elements((value for row in rows for value in row if _holds(value, (Node, Path, Relationship))), undirected)
+    return found if found.relationships else None
+
+
+def picture(result: Shown) -> str | None:
+    """Return the graph of what the next rows hold, without consuming them; None where they hold no relationship."""
+    found = elements(result)
+    return None if found is None else found.svg()
 
 
 def html(result: Shown) -> str:

@@ -40,11 +40,12 @@ def fetched_ahead(result: Result) -> None:
     begin = time.monotonic()
     worker = threading.Thread(target=fetch, name="qengine-notebook", daemon=True)
     worker.start()
-    shown = None
+    shown: _Line | None = None
     try:
         worker.join(_QUIET)
         while worker.is_alive():
-            shown = _say(progress(result, time.monotonic() - begin), shown)
+            shown = shown or _line(result)
+            shown.say(progress(result, time.monotonic() - begin))
             worker.join(_EVERY)
     except KeyboardInterrupt:
         result.cancel()
@@ -52,7 +53,7 @@ def fetched_ahead(result: Result) -> None:
         raise QueryInterrupted("The query was interrupted.", code="Interrupted") from None
     finally:
         if shown is not None:
-            _say(f"took {time.monotonic() - begin:.1f} s", shown)
+            shown.end(f"took {time.monotonic() - begin:.1f} s")
     if failed:
         raise failed[0]
 
@@ -66,12 +67,56 @@ def progress(result: Result, seconds: float) -> str:
     return f"{seconds:.1f} s, {rows}, {stats.bytes / 1e6:,.0f} MB on the {stats.device.upper()}; stop: interrupt"
 
 
-def _say(text: str, shown: Any) -> Any:
-    """Show a line, in place of the one that is shown."""
-    from IPython.display import display
+class _Line:
+    """A line below the cell, which changes."""
 
-    bundle = {"text/plain": text}
-    if shown is None:
-        return display(bundle, raw=True, display_id=True)
-    shown.update(bundle, raw=True)
-    return shown
+    def __init__(self) -> None:
+        self._shown: Any = None
+
+    def say(self, text: str) -> None:
+        """Show a text in place of the one that is shown."""
+        from IPython.display import display
+
+        bundle = {"text/plain": text}
+        if self._shown is None:
+            self._shown = display(bundle, raw=True, display_id=True)
+        else:
+            self._shown.update(bundle, raw=True)
+
+    end = say
+
+
+class _Button(_Line):
+    """A line with a button, which stops the query."""
+
+    def __init__(self, result: Result) -> None:
+        import ipywidgets
+        from IPython.display import display
+
+        super().__init__()
+        self._button = ipywidgets.Button(description="Stop", icon="stop", layout={"width": "80px"})
+        self._text = ipywidgets.Label()
+        self._button.on_click(lambda _: result.cancel())
+        self._box = ipywidgets.HBox([self._button, self._text])
+        display(self._box)
+        # Some kernels send what comes from a widget to the shell that has shown it, which is busy: not for this one.
+        vars(self._button.comm).pop("_reply_subshell_id", None)
+
+    def say(self, text: str) -> None:
+        self._text.value = text
+
+    def end(self, text: str) -> None:
+        """Take the button away and leave the text, which saved notebooks keep."""
+        self._box.close()
+        super().say(text)
+
+
+def _line(result: Result) -> _Line:
+    """Return a line with a button where a click can come while the cell runs: by a subshell of the kernel."""
+    from IPython.core.getipython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    if getattr(kernel, "_supports_kernel_subshells", False):
+        with suppress(ImportError):
+            return _Button(result)
+    return _Line()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from qengine._printable import in_markup, printable_line
 from qengine.pictures.layout import layout
 
-__all__ = ["Edge", "Vertex", "draw"]
+__all__ = ["NO_LABEL", "Edge", "Vertex", "colours_of", "draw", "place"]
 
 _COLOURS = (
     "#4c8eda",
@@ -24,7 +24,7 @@ _COLOURS = (
     "#8a9a5b",
     "#9c7a5a",
 )
-_NO_LABEL = "#9aa4b2"
+NO_LABEL = "#9aa4b2"  # the colour of what has none
 _LINE, _TEXT, _DIM = "#7d8794", "#1f2430", "#5b6472"
 _MOST_CAPTIONS = 150  # vertices; more are told by their tooltips
 _MOST_EDGE_CAPTIONS = 40
@@ -72,12 +72,8 @@ def draw(vertices: Sequence[Vertex], edges: Sequence[Edge], note: str = "") -> s
     str
         An SVG document. All texts in it are escaped, and nothing is fetched.
     """
-    places = layout(len(vertices), [(edge.start, edge.end) for edge in edges]).tolist()
-    length = next(length for most, length in _LENGTHS if len(vertices) <= most)
-    length = max(_SHORTEST, min(length, _WIDEST / max([1.0, *map(max, places)])))
-    radius = max(3.5, length * 0.16)
-    points = [(x * length + _MARGIN + radius, y * length + _MARGIN) for x, y in places]
-    colours = _colours(vertices)
+    points, radius = place(len(vertices), edges)
+    colours = colours_of(vertices)
     width = max([320.0, *(x + radius + _MARGIN + 20 for x, _ in points)])
     bottom = max([0.0, *(y + radius + _MARGIN for _, y in points)])
     legend, bottom = _legend(vertices, colours, width, bottom)
@@ -95,7 +91,16 @@ def draw(vertices: Sequence[Vertex], edges: Sequence[Edge], note: str = "") -> s
     )
 
 
-def _colours(vertices: Sequence[Vertex]) -> dict[str, str]:
+def place(vertices: int, edges: Sequence[Edge]) -> tuple[list[tuple[float, float]], float]:
+    """Return where so many vertices are drawn, in pixels to the right and downwards, and the radius of each."""
+    places = layout(vertices, [(edge.start, edge.end) for edge in edges]).tolist()
+    length = next(length for most, length in _LENGTHS if vertices <= most)
+    length = max(_SHORTEST, min(length, _WIDEST / max([1.0, *map(max, places)])))
+    radius = max(3.5, length * 0.16)
+    return [(x * length + _MARGIN + radius, y * length + _MARGIN) for x, y in places], radius
+
+
+def colours_of(vertices: Sequence[Vertex]) -> dict[str, str]:
     """Return the colour of each kind, the most frequent first."""
     kinds = Counter(vertex.kind for vertex in vertices if vertex.kind)
     ordered = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
@@ -104,7 +109,7 @@ def _colours(vertices: Sequence[Vertex]) -> dict[str, str]:
 
 def _circle(vertex: Vertex, point: tuple[float, float], radius: float, colours: dict[str, str], count: int) -> str:
     x, y = point
-    colour = colours.get(vertex.kind, _NO_LABEL)
+    colour = colours.get(vertex.kind, NO_LABEL)
     caption = ""
     if count <= _MOST_CAPTIONS and vertex.caption:
         caption = (

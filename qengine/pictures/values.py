@@ -45,10 +45,13 @@ class Elements:
             for each in value:
                 self._add(each)
 
-    def svg(self) -> str | None:
-        """Return the picture; None where no relationship is among the values, since a table says more then."""
-        if not self.relationships:
-            return None
+    @property
+    def note(self) -> str:
+        """What is said below the picture."""
+        return f"the first {MOST_ELEMENTS:,} nodes and relationships" if self.left_out else ""
+
+    def shapes(self) -> tuple[list[Vertex], list[Edge]]:
+        """Return what is drawn."""
         ends = [end for each in self.relationships.values() for end in (each.start, each.end)]
         place = {number: index for index, number in enumerate(dict.fromkeys((*self.nodes, *ends)))}
         vertices = [_vertex(self.nodes[number]) if number in self.nodes else _UNKNOWN for number in place]
@@ -56,8 +59,11 @@ class Elements:
             Edge(place[each.start], place[each.end], each.type, repr(each), each.type not in self._undirected)
             for each in self.relationships.values()
         ]
-        note = f"the first {MOST_ELEMENTS:,} nodes and relationships" if self.left_out else ""
-        return draw(vertices, edges, note)
+        return vertices, edges
+
+    def svg(self) -> str | None:
+        """Return the picture; None where no relationship is among the values, since a table says more then."""
+        return draw(*self.shapes(), self.note) if self.relationships else None
 
 
 _UNKNOWN = Vertex("", "", "a node that the result doesn't hold")

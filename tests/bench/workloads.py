@@ -142,6 +142,10 @@ def _rmat16(data: Path) -> Suite:
     return Suite("rmat16", PatternGraph(data, 16), CYCLIC + PATHS, RMAT16_TRUTH, RMAT16_THRESHOLDS)
 
 
+def _rmat14(data: Path) -> Suite:
+    return Suite("rmat14", PatternGraph(data, 14), CYCLIC + PATHS)
+
+
 def _rmat18(data: Path) -> Suite:
     return Suite("rmat18", PatternGraph(data, 18), CYCLIC[:4] + PATHS, RMAT18_TRUTH, TRIANGLE_THRESHOLDS)
 
@@ -170,6 +174,11 @@ def _social(data: Path) -> Suite:
     return Suite("social", dataset, property_queries(), thresholds=SOCIAL_THRESHOLDS)
 
 
+def _social400k(data: Path) -> Suite:
+    size = generate.SocialSize(20_000, 400_000, 500, 60_000, 2_000, 200_000)
+    return Suite("social400k", SocialGraph(data, size), (Load(), *property_queries()), {"load": size.knows})
+
+
 def _load(data: Path) -> Suite:
     dataset = SocialGraph(data, generate.SocialSize())
     return Suite("load", dataset, (Load(),), {"load": dataset.size.knows}, (AtMost("load", 1.0),))
@@ -190,6 +199,7 @@ def _tiny_social(data: Path) -> Suite:
 
 
 SUITES = {
+    "rmat14": _rmat14,
     "rmat16": _rmat16,
     "rmat18": _rmat18,
     "elimination": _elimination,
@@ -197,6 +207,7 @@ SUITES = {
     "elimination-cnr": _elimination_cnr,
     "labelled": _labelled,
     "social": _social,
+    "social400k": _social400k,
     "load": _load,
     "tiny": _tiny,
     "tiny-labelled": _tiny_labelled,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,13 +152,15 @@ def test_progress_is_said_and_an_interrupt_stops(world: Graph, monkeypatch: pyte
     monkeypatch.setattr(waiting, "_QUIET", 0.0)
     monkeypatch.setattr(waiting, "_EVERY", 0.01)
 
-    def say(text: str, shown: Any) -> Any:
-        said.append(text)
-        if len(said) == 3:
-            raise KeyboardInterrupt
-        return said
+    class Line:
+        def say(self, text: str) -> None:
+            said.append(text)
+            if len(said) == 3:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(waiting, "_say", say)
+        end = say
+
+    monkeypatch.setattr(waiting, "_line", lambda result: Line())
     result = world.query("MATCH p = (:Country)-[:borders*]-() RETURN count(*)")
     with pytest.raises(QueryInterrupted):
         waiting.fetched_ahead(result)
@@ -166,7 +169,7 @@ def test_progress_is_said_and_an_interrupt_stops(world: Graph, monkeypatch: pyte
 
 
 def test_a_quick_query_says_nothing(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "_say", lambda *_: pytest.fail("said something"))
+    monkeypatch.setattr(waiting, "_line", lambda _: pytest.fail("said something"))
     result = world.query("MATCH (c:Country) RETURN c")
     waiting.fetched_ahead(result)
     assert len(result.fetchall()) == 198
@@ -187,3 +190,38 @@ def test_a_notebook_is_executed_by_a_kernel(monkeypatch: pytest.MonkeyPatch, tmp
     kinds = [set(output.get("data", {})) for output in outputs]
     assert sum("image/svg+xml" in kind for kind in kinds) >= 4 and any("text/html" in kind for kind in kinds)
     assert any("never closed" in str(output) for output in outputs)
+
+
+def test_a_button_stops_the_query_while_the_cell_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A click comes by a subshell of the kernel, as front ends send it that know of them."""
+    pytest.importorskip("ipywidgets")
+    pytest.importorskip("ipykernel", minversion="7")
+    manager = pytest.importorskip("jupyter_client").manager
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    kernel, client = manager.start_new_kernel(kernel_name="python3")
+    try:
+        made = client.session.msg("create_subshell_request", {})
+        client.control_channel.send(made)
+        subshell = client.get_control_msg(timeout=60)["content"]["subshell_id"]
+        client.execute("%load_ext qengine\nimport qengine\nworld = qengine.example()", reply=True, timeout=60)
+        client.execute("%cypher MATCH p = (:Country)-[:borders*]-() RETURN count(*)")
+        button, end = None, time.monotonic() + 60
+        while time.monotonic() < end:
+            message = client.get_iopub_msg(timeout=60)
+            kind, content = message["msg_type"], message["content"]
+            if kind == "comm_open" and content["data"]["state"].get("_model_name") == "ButtonModel":
+                button = content["comm_id"]
+            elif kind == "display_data" and button is not None:
+                data = {"method": "custom", "content": {"event": "click"}}
+                click = client.session.msg("comm_msg", {"comm_id": button, "data": data})
+                click["header"]["subshell_id"] = subshell
+                client.shell_channel.send(click)
+                button = None
+            elif kind == "error":
+                assert content["ename"] == "QueryInterrupted"
+                return
+        pytest.fail("not stopped")
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)

@@ -18,6 +18,9 @@ OPTIONAL = {
     "cuda",
     "matplotlib",
     "IPython",
+    "anywidget",
+    "ipywidgets",
+    "traitlets",
     "ray",
     "fsspec",
 }  # the user's, or an extra's: imported where they are asked for

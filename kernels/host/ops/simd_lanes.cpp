@@ -19,12 +19,14 @@ struct Vectors;
     using Shorts = uint16_t __attribute__((vector_size(bytes), may_alias));      \
     using Words = uint32_t __attribute__((vector_size(bytes), may_alias));       \
     using Longs = uint64_t __attribute__((vector_size(bytes), may_alias));       \
-    static constexpr size_t kParts = sizeof(LaneLine) / bytes;                   \
   };
 QE_VECTORS(16)
 QE_VECTORS(32)
 QE_VECTORS(64)
 #undef QE_VECTORS
+
+template <size_t kBytes>
+constexpr size_t kPartsOf = sizeof(LaneLine) / kBytes;
 
 alignas(64) constexpr uint16_t kBits[kLanes] = {
     1 << 0, 1 << 0, 1 << 1, 1 << 1, 1 << 2,  1 << 2,  1 << 3,  1 << 3,  1 << 4,  1 << 4,  1 << 5,  1 << 5,  1 << 6,  1 << 6,  1 << 7,  1 << 7,
@@ -41,7 +43,7 @@ QE_INLINE void spread(uint32_t bits, size_t part, typename Vectors<kBytes>::Shor
 template <size_t kBytes>
 QE_INLINE void count_marks_of(const uint32_t* marks, const uint32_t* ids, size_t n, uint32_t own, LaneLine* out) {
   using Shorts = typename Vectors<kBytes>::Shorts;
-  constexpr size_t kParts = Vectors<kBytes>::kParts;
+  constexpr size_t kParts = kPartsOf<kBytes>;
   Shorts sum[kParts] = {}, set;
   for (size_t i = 0; i < n; ++i)
     for (size_t part = 0; part < kParts; ++part) {
@@ -57,7 +59,7 @@ QE_INLINE void count_marks_of(const uint32_t* marks, const uint32_t* ids, size_t
 template <size_t kBytes>
 QE_INLINE void add_line(const LaneLine& line, typename Vectors<kBytes>::Words* low, typename Vectors<kBytes>::Words* high) {
   using Words = typename Vectors<kBytes>::Words;
-  for (size_t part = 0; part < Vectors<kBytes>::kParts; ++part) {
+  for (size_t part = 0; part < kPartsOf<kBytes>; ++part) {
     const Words words = reinterpret_cast<const Words*>(line.of)[part];
     low[part] += words & 0xFFFF;
     high[part] += words >> 16;
@@ -87,7 +89,7 @@ QE_INLINE uint64_t add_lanes_of(const LaneLine* lines, const uint32_t* ids, size
   using Shorts = typename Vectors<kBytes>::Shorts;
   using Words = typename Vectors<kBytes>::Words;
   using Longs = typename Vectors<kBytes>::Longs;
-  constexpr size_t kParts = Vectors<kBytes>::kParts;
+  constexpr size_t kParts = kPartsOf<kBytes>;
   Words low[kParts] = {}, high[kParts] = {};
   const auto ahead = static_cast<size_t>(readable - ids);
   const size_t near = ahead > kAhead ? (n < ahead - kAhead ? n : ahead - kAhead) : 0;
