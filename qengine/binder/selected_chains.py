@@ -24,7 +24,7 @@ _END = 2**63 - 1
 def is_chain(pattern: ast.PathPattern, elements: Sequence[object], mode: MatchMode, selector: PathSelector) -> bool:
     """Tell whether a selected path is more than the shortest walks along one relationship."""
     if pattern.selector in ("shortestPath", "allShortestPaths"):
-        return False
+        return mode is MatchMode.DIFFERENT_NODES and not repeats_no_node(pattern, selector)
     between = elements[1::2]
     if len(between) != 1 or isinstance(between[0], Repeated):
         return bool(between)

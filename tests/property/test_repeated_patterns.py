@@ -249,3 +249,28 @@ def test_names_in_a_selected_path_are_its_parts() -> None:
         assert bool(rows) == bool(every), case
         expected = graph.query(f"MATCH p = ALL SHORTEST {path} RETURN {names}", device="reference").fetchall()
         assert Counter(rows) == Counter(repr(tuple(row)) for row in expected), case
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_shortest_paths_of_different_nodes_have_a_least_length(seed: int) -> None:
+    chance = random.Random(f"different nodes {seed}")
+    n = chance.randint(3, 6)
+    links = [(chance.randrange(n), chance.randrange(n)) for _ in range(chance.randint(4, 10))]
+    graph = Graph.from_records(
+        [{"id": k, "properties": {"k": k}} for k in range(n)],
+        [{"type": "R", "start": start, "end": end} for start, end in links],
+    )
+    for least in (2, 3):
+        shortest: dict[tuple[int, int], list[int]] = {}
+        walks = [([start], 0) for start in range(n)]
+        for length in range(1, n):
+            walks = [([*nodes, end], length) for nodes, _ in walks for start, end in links
+                     if start == nodes[-1] and end not in nodes]  # fmt: skip
+            for nodes, _ in walks if length >= least else ():
+                known = shortest.setdefault((nodes[0], nodes[-1]), [length, 0])
+                known[1] += known[0] == length
+        for function, most in (("allShortestPaths", 10**9), ("shortestPath", 1)):
+            pattern = f"MATCH DIFFERENT NODES p = {function}((a)-[:R*{least}..]->(b))"
+            rows = graph.query(f"{pattern} RETURN a.k, b.k, length(p), count(*)").fetchall()
+            wanted = {(*ends, length, min(most, ways)) for ends, (length, ways) in shortest.items()}
+            assert set(map(tuple, rows)) == wanted
