@@ -136,6 +136,7 @@ class _Estimate:
 
     def items(self, operator: Operator, name: str) -> float:
         """Return the expected length of the list in a column of an operator whose rows are estimated."""
+        outer = self.outer  # followed once: that of the rows round it isn't known
         while True:
             match operator:
                 case logical.Project(items=items):
@@ -153,8 +154,8 @@ class _Estimate:
                     if not isinstance(key, Variable):
                         return _ITEMS
                     name = key.name
-                case logical.Argument() if self.outer is not None and self.outer is not operator:
-                    operator = self.outer
+                case logical.Argument() if outer is not None:
+                    operator, outer = outer, None
                     continue
                 case logical.Unit() | logical.Argument() | logical.Union():
                     return _ITEMS
