@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from qengine.errors import StorageError
 from qengine.remote.places import RemotePath, place_of
-from qengine.storage.progress import Progress
 
 __all__ = ["staged", "uploaded_files"]
 
@@ -58,6 +57,8 @@ def uploaded_files(place: RemotePath, write: Callable[[Path], None]) -> None:
         if made.is_dir() and place.files():
             raise StorageError(f"{place}: this folder isn't empty", hint="Name a new one, or remove what is in it.")
         paths = sorted(made.iterdir()) if made.is_dir() else [made]
+        from qengine.storage.progress import Progress
+
         with Progress("Uploading", sum(path.stat().st_size for path in paths)) as progress:
             if made.is_dir():
                 place.make_folder()
@@ -109,6 +110,8 @@ class _Stage:
             files = {target / name: place.below(name) for name in place.files()}
             if not files:
                 raise StorageError(f"{place}: there is no such file, and no folder with files")
+        from qengine.storage.progress import Progress
+
         with Progress(f"Downloading {place}", len(files)) as progress:
             for path, each in files.items():
                 with open(path, "wb") as file:

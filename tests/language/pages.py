@@ -12,12 +12,13 @@ import qengine
 from qengine.catalog.functions import Function, functions
 from qengine.cli.values import to_text
 
-__all__ = ["FOLDER", "pages", "read_source"]
+__all__ = ["FOLDER", "INNER", "pages", "read_source"]
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pages" / "language"
 _SOURCES = ROOT / "docs" / "language"
-_INNER = {"{}", "[::]"}  # operators that no expression writes
+INNER = {"{}", "[::]"}
+"""Operators that no expression writes."""
 _MADE = (
     "<!-- Made by python -m tests.language; edit docs/language, catalog/functions.toml or grammar/cypher.lark. -->\n"
 )
@@ -90,7 +91,7 @@ def _operators(examples: dict[str, str], graph: str) -> str:
         " `*` `/` `%`, `^`, unary signs, postfix forms.\n"
     )
     spelt = {"neg": "unary -", "pos": "unary +", "[]": "x[i]", "[..]": "x[a..b]", "$all": ":$(…)", "$any": ":$any(…)"}
-    known = [each for each in functions() if each.kind == "operator" and each.name not in _INNER]
+    known = [each for each in functions() if each.kind == "operator" and each.name not in INNER]
     parts += [_entry(each, spelt.get(each.name, each.name), examples[each.name], graph) for each in known]
     return "".join(parts)
 

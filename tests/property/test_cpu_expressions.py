@@ -121,6 +121,8 @@ SIGNATURES: dict[str, list[list[str]]] = {
     **{key: [["string"]] for key in ["tolower", "toupper", "char_length"]},
     "size": [["string", "list"]],
     "substring": [["string"], ["small"], ["small"]],
+    "[..]": [["list"], ["small"], ["small"]],
+    "[::]": [["list"], ["small"], ["small"], ["small"]],
     "left": [["string"], ["small"]],
     "replace": [["string"]] * 3,
     "[]": [["list"], ["small"]],

@@ -22,6 +22,8 @@ OPTIONAL = {
     "ipywidgets",
     "traitlets",
     "ray",
+    "pyspark",
+    "duckdb",
     "fsspec",
 }  # the user's, or an extra's: imported where they are asked for
 

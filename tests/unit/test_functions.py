@@ -31,7 +31,7 @@ def test_each_function_says_what_it_does() -> None:
         ("UPPER", "toupper"),
         ("cOuNt", "count"),
         ("STARTS WITH", "STARTS WITH"),
-        ("date.transaction", "date"),
+        ("date.transaction", "date.statement"),
     ],
 )
 def test_lookup_ignores_case_and_knows_aliases(written: str, key: str) -> None:

@@ -217,9 +217,9 @@ def _entry(key: Any, value: Any) -> dict[str, Any]:
 
 @strict
 def _every(items: Any, begin: Any, end: Any, step: Any) -> Any:
-    if type(step) is not int or step < 1:
-        raise wrong_argument("[::]", "a positive integer as step", step)
-    return _slice(items, begin, end)[::step]
+    if type(step) is not int:
+        raise wrong_argument("[::]", "an integer as step", step)
+    return _slice(items, begin, end)[::step] if step > 0 else []
 
 
 def _concatenate(a: Any, b: Any) -> Any:
