@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ def world() -> Graph:
 @pytest.fixture
 def shell(world: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which the shell replaces
     found = InteractiveShell.instance()
     found.history_manager.enabled = False
     found.run_line_magic("load_ext", "qengine")

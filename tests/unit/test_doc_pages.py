@@ -73,6 +73,7 @@ def test_code_does_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which IPython's shell replaces
     (tmp_path / "examples").symlink_to(CHECKOUT / "examples")
     names: dict[str, Any] = {"__name__": "__main__"}
     for language, code, expected in blocks(path):
