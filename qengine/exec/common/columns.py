@@ -552,7 +552,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
             return NodeColumn(np.concatenate(ids)) if form is NodeColumn else RelationshipColumn(np.concatenate(ids))
         if form is ListColumn:
             return _concatenate_lists(columns)
-        if form is not ObjectColumn:
+        if isinstance(form, pa.DataType):
             arrays = [column.array if isinstance(column, ArrowColumn) else pa.nulls(len(column)) for column in columns]
             return ArrowColumn(pa.concat_arrays([a if a.type == form else a.cast(form) for a in arrays]))
     return ObjectColumn(list(chain.from_iterable(column.values() for column in columns)))
