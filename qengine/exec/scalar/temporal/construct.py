@@ -74,9 +74,13 @@ def _clock(name: str, convert: Callable[[str, Any], Temporal]) -> Callable[..., 
     """Return the function ``name.statement``: the statement's time, in a zone if one is given."""
 
     def now(env: Environment, *args: Any) -> Temporal | None:
-        if None in args:
+        fields = args[0] if args else {}
+        if fields is None:
             return None
-        fields = {"timezone": args[0]} if args and type(args[0]) is str else dict(*args)
+        if type(fields) is str:
+            fields = {"timezone": fields}
+        if type(fields) is not dict:
+            raise wrong_argument(f"{name}.statement()", "a time zone, or a map with one", fields)
         check_names(f"{name}.statement()", fields, frozenset({"timezone"}))
         zone = zone_of(fields)
         return convert(name, DateTime.from_utc(env.now) if zone is None else at_moment(env.now, zone))
