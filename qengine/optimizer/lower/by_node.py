@@ -15,7 +15,8 @@ from math import inf
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
-from qengine.optimizer.lower.match import MatchLowering, Purpose, check_kernels
+from qengine.optimizer.lower.kernel_hints import check_kernels
+from qengine.optimizer.lower.match import MatchLowering, Purpose
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit

@@ -8,7 +8,7 @@ match with no variable-length part is a single search, however many components i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import inf
 
@@ -24,9 +24,11 @@ from qengine.optimizer.existence import first_match, rows_first
 from qengine.optimizer.given_labels import with_likely_labels
 from qengine.optimizer.intervals import Interval, expected_rows
 from qengine.optimizer.joins import Join, JoinSide, better_join, enumerated_instead, reversed_semi_join
+from qengine.optimizer.lower.bound_edges import renamed
 from qengine.optimizer.lower.conditions import PostFilters, compared_values, joined, split_predicates
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
+from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import attach_subqueries, lower_part
 from qengine.optimizer.lower.walks import (
@@ -39,7 +41,7 @@ from qengine.optimizer.lower.walks import (
     walk_parts,
 )
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
-from qengine.optimizer.pattern_edges import SAME, PatternEdge, edge_of_types, given_name, pattern_edge
+from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, SearchSpec, as_filter, build_levels
 from qengine.optimizer.symmetry import Symmetry
 from qengine.optimizer.target import is_for_gpu
@@ -49,10 +51,9 @@ from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Filter, Limit, Match, Operator, Project, Unit
-from qengine.plan.pattern import Chain, Hints, MatchMode, PatternNode, PatternRelationship, QueryGraph, Repetition
+from qengine.plan.pattern import Chain, MatchMode, PatternNode, QueryGraph, Repetition
 from qengine.plan.physical import Eliminate, HashJoin, Level, LookUp, PathPart, Search, VertexLevel, check_levels
-from qengine.plan.schedule import Schedule
-from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
+from qengine.plan.traverse import conjunction, free_variables, is_repeatable
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 _WIDE_ROWS = 2.0**50
@@ -130,7 +131,7 @@ class MatchLowering:
         check_planning()
         if Literal(False, type=BOOLEAN) in self.graph.predicates:
             return self._nothing()
-        graph = self.graph = _renamed(self.graph)
+        graph = self.graph = renamed(self.graph)
         self.nodes = {node.name: node for node in graph.nodes}
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
@@ -756,42 +757,6 @@ def _worth_it(join: Join | None, matching: Matching, searched: float) -> Join | 
 def _is_better(elimination: Eliminated, join: Join) -> bool:
     """Tell whether an elimination takes less than a join, which the host runs, where a GPU will run the plan."""
     return is_for_gpu() and any(each.device == "gpu" and each.cost < join.cost for each in elimination.schedules)
-
-
-def _renamed(graph: QueryGraph) -> QueryGraph:
-    """Search relationships that the input gives under a name of their own, to compare them afterwards."""
-    if not any(edge.bound for edge in graph.relationships):
-        return graph
-    edges = tuple(_renamed_edge(edge) if edge.bound else edge for edge in graph.relationships)
-    return replace(graph, relationships=edges)
-
-
-def _renamed_edge(edge: PatternRelationship) -> PatternRelationship:
-    name = SAME + edge.name
-    here = Variable(name, type=RELATIONSHIP)
-    predicates = tuple(
-        substitute(each, lambda expr: here if isinstance(expr, Variable) and expr.name == edge.name else None)
-        for each in edge.predicates
-    )
-    return replace(edge, name=name, predicates=predicates)
-
-
-def check_kernels(hints: Hints, schedules: Iterable[Schedule]) -> None:
-    """Refuse a hint that names a kernel which nothing is computed by.
-
-    Raises
-    ------
-    Unsupported
-        For the first of those kernels.
-    """
-    used = {call.kernel for schedule in schedules for call in schedule.every} if hints.kernels else set()
-    for name in hints.kernels:
-        if name not in used:
-            raise hints.unfollowed(
-                "kernel",
-                f"The kernel {name} takes no step of this pattern.",
-                hint=f"Those that it is counted by are {', '.join(sorted(used))}.",
-            )
 
 
 def _ms(nanoseconds: float) -> str:
