@@ -21,6 +21,8 @@ class DuckDB:
     """A database in memory."""
 
     told: ClassVar[dict[str, str]] = {
+        "stopped_by_time": "by a thread of one's own",
+        "estimates": "no",
         "algorithms": "by a community extension, from the network",
         "search": "by extensions, from the network",
         "notebook_cells": "by JupySQL",
@@ -72,9 +74,6 @@ class DuckDB:
         text = self._of.execute("EXPLAIN SELECT id % 2, count(*) FROM p GROUP BY 1").fetchall()[0][1]
         html = self._of.execute("EXPLAIN (FORMAT html) SELECT id % 2, count(*) FROM p GROUP BY 1").fetchall()[0][1]
         return "text, HTML, JSON" if "AGGREGATE" in text.upper() and "<html" in html else "text"
-
-    def stopped_by_time(self) -> str:
-        return "by a thread of one's own"
 
     def stopped_by_thread(self) -> str:
         timer = threading.Timer(0.2, self._of.interrupt)
@@ -128,9 +127,6 @@ class DuckDB:
 
     def window_functions(self) -> bool:
         return bool(self._of.execute("SELECT row_number() OVER (ORDER BY id) FROM p").fetchall() == [(1,), (2,), (3,)])
-
-    def estimates(self) -> bool:
-        return hasattr(self._of, "estimate")
 
     def typo(self) -> str:
         try:

@@ -18,6 +18,7 @@ class Gfql:
     """Data frames of nodes and edges."""
 
     told: ClassVar[dict[str, str]] = {
+        "estimates": "no",
         "picture": "interactive, by a hosted service",
         "parquet_in": "by pandas",
         "rollback": "no",
@@ -86,9 +87,6 @@ class Gfql:
 
     def window_functions(self) -> bool:
         return not fails(self._value, "MATCH (a) RETURN row_number() OVER (ORDER BY a.id)")
-
-    def estimates(self) -> bool:
-        return hasattr(self._graph, "estimate")
 
     def typo(self) -> str:
         with warnings.catch_warnings():

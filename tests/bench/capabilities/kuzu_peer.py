@@ -26,6 +26,7 @@ class Kuzu:
     """A database in memory."""
 
     told: ClassVar[dict[str, str]] = {
+        "estimates": "no",
         "algorithms": "by an extension, from the network",
         "search": "by extensions, from the network",
         "picture": "by a package of its own",
@@ -127,9 +128,6 @@ class Kuzu:
 
     def window_functions(self) -> bool:
         return not fails(self._of.execute, "MATCH (p:P) RETURN row_number() OVER (ORDER BY p.id)")
-
-    def estimates(self) -> bool:
-        return hasattr(self._of, "estimate")
 
     def typo(self) -> str:
         return "error" if fails(self._of.execute, "MATCH (n:Q) RETURN n") else "no"
