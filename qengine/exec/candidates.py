@@ -7,12 +7,12 @@ pattern needs neighbours in it that are known to differ. No vertex that has an e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
@@ -21,9 +21,8 @@ from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignat
 __all__ = ["LevelSignatures", "admit_by_degree", "admit_by_signature", "level_signatures"]
 
 
-_KNOWN = 256
-_wanted: WeakKeyDictionary[Any, dict[int, tuple[Search, npt.NDArray[np.uint32]]]] = WeakKeyDictionary()
-"""For each graph what the searches asked for last want of signatures, by identity: cached plans are estimated again."""
+_wanted: PerOperatorCache[npt.NDArray[np.uint32]] = PerOperatorCache()
+"""What searches want of signatures: cached plans are estimated again."""
 
 
 class LevelSignatures(NamedTuple):
@@ -46,17 +45,15 @@ class _Neighbour(NamedTuple):
 
 def level_signatures(store: ExecView, search: Search) -> LevelSignatures:
     """Return what signatures say of all levels of a search; an edge level wants nothing."""
-    known = _wanted.setdefault(store, {})
-    if (entry := known.get(id(search))) is not None:
-        return LevelSignatures(store.signatures, entry[1])
-    wanted = np.zeros((len(search.levels), SIGNATURE_WORDS), np.uint32)
-    for index, level in enumerate(search.levels):
-        if isinstance(level, VertexLevel):
-            wanted[index] = _signature(store, search, index).words
-    if len(known) >= _KNOWN:
-        known.clear()
-    known[id(search)] = search, wanted
-    return LevelSignatures(store.signatures, wanted)
+
+    def find() -> tuple[npt.NDArray[np.uint32], bool]:
+        wanted = np.zeros((len(search.levels), SIGNATURE_WORDS), np.uint32)
+        for index, level in enumerate(search.levels):
+            if isinstance(level, VertexLevel):
+                wanted[index] = _signature(store, search, index).words
+        return wanted, True
+
+    return LevelSignatures(store.signatures, _wanted.get(store, search, find))
 
 
 def admit_by_signature(

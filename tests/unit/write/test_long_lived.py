@@ -40,3 +40,14 @@ def test_versions_that_were_read_are_let_go(graph, text, change):
         graph.query("MATCH (n:P {x: $a}) WITH n MATCH (n)-[:R]->(m) SET m.z = 1", {"a": step})
     gc.collect()
     assert sum(each() is not None for each in stores) <= 2
+
+
+def test_versions_that_were_estimated_of_are_let_go(graph):
+    stores = []
+    for step in range(6):
+        graph.query("MATCH (n:P {x: $a}) SET n.y = $b", {"a": step, "b": step + 7})
+        for method in ("wanderjoin", "alley"):
+            graph.estimate("MATCH (a:P)-[:R]->(b:P)-[:R]->(c) WHERE a.x < c.x", method=method, samples=200, seed=1)
+        stores.append(weakref.ref(graph._store))
+    gc.collect()
+    assert sum(each() is not None for each in stores) <= 2
