@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +27,11 @@ from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import RTX_2070
 from tests.emulator.arrays import DeviceArray, Stream, cupy
+from tests.emulator.building import compiled
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 WARPS = 4
 SMALL = replace(RTX_2070, multiprocessors=1)
+ARCHITECTURE = 10 * SMALL.instructions
 
 
 class Full(Exception):
@@ -134,45 +132,22 @@ SHAPES = {"count_cliques", "count_edges", "count_houses", "count_stars", "count_
 """Families in a namespace, with variables of a block, which runs alone here."""
 
 
-def flags_for(architecture: int | str) -> tuple[str, ...]:
-    """Return how kernels are compiled for the host, with the instructions of an architecture."""
-    return (*_FLAGS, f"-DQE_ARCHITECTURE={architecture}")
-
-
-_FLAGS = (
-    *("-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-fsanitize-coverage=trace-pc"),
-    *("-DQE_LOOK_EVERY=32", "-DQE_LOOK_ENTRIES=128", "-DQE_LOOK_CYCLES=0"),  # every call looks
-    "-DQE_SHARE_EVERY=1",
-)
-"""What they do between two looks at the stop flag is counted."""
-
-FLAGS = flags_for(10 * SMALL.instructions)
-
-
 @functools.cache
 def library(family: str, macros: tuple[tuple[str, int | str], ...], preface: str) -> ctypes.CDLL:
     """Compile a family for the host; after a preface only the kernels of a user's estimator."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "emulated.cpp"
-        other = OF_BLOCKS if ("QE_TEAM_WARP", 1) in macros else OF_WARPS
-        kernels = ("sample_own",) if "Estimator" in preface else [k for k in KERNELS[family] if k not in other]
-        lines = [
-            '#include "on_host.h"',
-            preface,
-            f'#include "{source_path(family)}"',
-            "using namespace qe;" if family in SHAPES else "",
-            *(f"QE_ON_HOST({name})" for name in kernels),
-        ]
-        source.write_text("\n".join(lines))
-        target = Path(folder) / "emulated.so"
-        folders = ("kernels/include", "kernels/cuda", "tests/emulator")
-        include = [f"-I{CHECKOUT}/{folder}" for folder in folders]
-        given = [f"-D{name}={value}" for name, value in macros if name != "QE_ARCHITECTURE"]
-        given += ["-D__shared__=static"] if family in SHAPES else []
-        flags = flags_for(dict(macros).get("QE_ARCHITECTURE", 10 * SMALL.instructions))
-        command = ["g++", *flags, *given, *include, "-o", target, source]
-        subprocess.run(command, check=True, capture_output=True)
-        return ctypes.CDLL(str(target))
+    other = OF_BLOCKS if ("QE_TEAM_WARP", 1) in macros else OF_WARPS
+    kernels = ("sample_own",) if "Estimator" in preface else [k for k in KERNELS[family] if k not in other]
+    source = source_path(family)
+    lines = [
+        '#include "on_host.h"',
+        preface,
+        f'#include "{source.parent.name}/{source.name}"',
+        "using namespace qe;" if family in SHAPES else "",
+        *(f"QE_ON_HOST({name})" for name in kernels),
+    ]
+    given = [f"-D{name}={value}" for name, value in macros if name != "QE_ARCHITECTURE"]
+    given += ["-D__shared__=static"] if family in SHAPES else []
+    return compiled("\n".join(lines), dict(macros).get("QE_ARCHITECTURE", ARCHITECTURE), given)
 
 
 MOST_WORK = 1 << 18

@@ -5,6 +5,7 @@
 // run side by side as the operating system likes it; blocks run one after the other.
 #pragma once
 #include <pthread.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -50,22 +51,26 @@ constexpr int kLanes = 32;
 constexpr size_t kStack = 1 << 16;
 
 struct Lane {
-  ucontext_t context;
-  bool done = false;
+  jmp_buf left;  // where it goes on
+  bool begun = false, done = false;
   unsigned meeting = 0;
 };
 
 struct Warp {
   Lane lanes[kLanes];
+  jmp_buf scheduler;
+  ucontext_t first;  // with the next lane's stack
   uint64_t given[2][kLanes];
   int operation[2][kLanes];
   int64_t work[kLanes] = {};  // steps (basic blocks) of each lane since the warp has looked at the stop flag
   bool told = false;          // has it found it set?
+  bool made = false;          // is the result of the last meeting known?
+  uint64_t result;
 };
 
-inline thread_local ucontext_t scheduler;
 inline thread_local Warp* warp;
 inline thread_local int lane;
+inline thread_local int64_t* work;  // of this lane, null where none runs
 inline pthread_barrier_t block_barrier;
 
 // Looks at the stop flag in one launch, and the most steps that a lane has made between two of its warp's looks (or before the
@@ -102,14 +107,51 @@ inline const uint64_t* meet(int operation, uint64_t value) {
   const int self = lane, side = mine.lanes[self].meeting++ & 1;
   mine.given[side][self] = value;
   mine.operation[side][self] = operation;
-  swapcontext(&mine.lanes[self].context, &scheduler);
-  for (int k = 0; k < kLanes; ++k)
-    if (mine.operation[side][k] != operation || mine.lanes[k].meeting < mine.lanes[self].meeting) {
-      std::fprintf(stderr, "lanes of a warp have parted: lane %d at %d, lane %d at %d\n", self, operation, k,
-                   mine.operation[side][k]);
+  if (!_setjmp(mine.lanes[self].left)) _longjmp(mine.scheduler, 1);
+  return mine.given[side];
+}
+
+// Ends the process where the lanes of a warp, each having met the others or ended, have not come to the same place.
+inline void require_together(const Warp& mine) {
+  const Lane& first = mine.lanes[0];
+  const int* at = mine.operation[(first.meeting + 1) & 1];
+  for (int k = 1; k < kLanes; ++k)
+    if (mine.lanes[k].done != first.done || mine.lanes[k].meeting != first.meeting || (!first.done && at[k] != at[0])) {
+      std::fprintf(stderr, "lanes of a warp have parted: lane 0 at %d, lane %d at %d\n", at[0], k, at[k]);
       std::abort();
     }
-  return mine.given[side];
+}
+
+// Meets the other lanes; returns what is made of all that they have given, by whoever asks first.
+template <typename Make>
+uint64_t meet_for(int operation, uint64_t value, const Make& make) {
+  const uint64_t* all = meet(operation, value);
+  Warp& mine = *warp;
+  if (!mine.made) mine.result = make(all), mine.made = true;
+  return mine.result;
+}
+
+// Lets this thread's lane run until it meets others or ends. Without system calls but for the first time, unlike swapcontext.
+inline void resume(char* stack, void (*body)()) {
+  static thread_local void (*begun)();
+  Warp& mine = *warp;
+  Lane& one = mine.lanes[lane];
+  if (!_setjmp(mine.scheduler)) {
+    work = &mine.work[lane];
+    if (one.begun) _longjmp(one.left, 1);
+    one.begun = true;
+    begun = body;
+    getcontext(&mine.first);
+    mine.first.uc_stack.ss_sp = stack;
+    mine.first.uc_stack.ss_size = kStack;
+    makecontext(&mine.first, +[] {
+      begun();
+      warp->lanes[lane].done = true;
+      _longjmp(warp->scheduler, 1);
+    }, 0);
+    setcontext(&mine.first);
+  }
+  work = nullptr;
 }
 
 template <typename Call>
@@ -127,26 +169,19 @@ void run(unsigned blocks, unsigned threads, const Call& call) {
     for (size_t w = 0; w < warps.size(); ++w)
       threads_of_warps.emplace_back([&, w, block] {
         char* stack = stacks.data() + w * kLanes * kStack;
-        for (Lane& one : warps[w].lanes) {
-          getcontext(&one.context);
-          one.context.uc_stack.ss_sp = stack;
-          one.context.uc_stack.ss_size = kStack;
-          one.context.uc_link = &scheduler;
-          makecontext(&one.context, +[] { (*body)(); warp->lanes[lane].done = true; }, 0);
-          stack += kStack;
-        }
+        warp = &warps[w];
+        blockIdx.x = block;
         for (bool left = true; left;) {
           left = false;
           for (int k = 0; k < kLanes; ++k) {
             if (warps[w].lanes[k].done) continue;
             left = true;
-            warp = &warps[w];
             lane = k;
-            blockIdx.x = block;
             threadIdx.x = static_cast<unsigned>(w * kLanes + static_cast<size_t>(k));
-            swapcontext(&scheduler, &warps[w].lanes[k].context);
-            warp = nullptr;
+            resume(stack + static_cast<size_t>(k) * kStack, +[] { (*body)(); });
           }
+          require_together(warps[w]);
+          warps[w].made = false;
         }
         note_work(warps[w]);
       });
@@ -173,7 +208,7 @@ T unpacked(uint64_t bits) {
 
 // The compiler calls this at each step of what it compiles (-fsanitize-coverage=trace-pc).
 extern "C" __attribute__((no_sanitize_coverage, used)) void __sanitizer_cov_trace_pc() {
-  if (emulator::warp != nullptr) ++emulator::warp->work[emulator::lane];
+  if (emulator::work != nullptr) ++*emulator::work;
 }
 
 inline void __syncwarp() { emulator::meet(1, 0); }
@@ -202,10 +237,11 @@ T __shfl_xor_sync(uint32_t, T value, int by) {
   return emulator::unpacked<T>(emulator::meet(5, emulator::packed(value))[self ^ by]);
 }
 inline uint32_t __ballot_sync(uint32_t, bool value) {
-  const uint64_t* all = emulator::meet(6, value);
-  uint32_t mask = 0;
-  for (int k = 0; k < emulator::kLanes; ++k) mask |= static_cast<uint32_t>(all[k]) << k;
-  return mask;
+  return static_cast<uint32_t>(emulator::meet_for(6, value, [](const uint64_t* all) {
+    uint64_t mask = 0;
+    for (int k = 0; k < emulator::kLanes; ++k) mask |= all[k] << k;
+    return mask;
+  }));
 }
 template <typename T>
 T __shfl_down_sync(uint32_t, T value, int by) {
@@ -214,12 +250,12 @@ T __shfl_down_sync(uint32_t, T value, int by) {
   return emulator::unpacked<T>(all[self + by < emulator::kLanes ? self + by : self]);
 }
 inline uint32_t __reduce_add_sync(uint32_t, uint32_t value) {
-  const uint64_t* all = emulator::meet(11, value);
-  return static_cast<uint32_t>(std::accumulate(all, all + emulator::kLanes, uint64_t{0}));
+  return static_cast<uint32_t>(emulator::meet_for(
+      11, value, [](const uint64_t* all) { return std::accumulate(all, all + emulator::kLanes, uint64_t{0}); }));
 }
 inline uint32_t __reduce_max_sync(uint32_t, uint32_t value) {
-  const uint64_t* all = emulator::meet(12, value);
-  return static_cast<uint32_t>(*std::max_element(all, all + emulator::kLanes));
+  return static_cast<uint32_t>(emulator::meet_for(
+      12, value, [](const uint64_t* all) { return *std::max_element(all, all + emulator::kLanes); }));
 }
 template <typename T>
 uint32_t __match_any_sync(uint32_t, T value) {

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qengine
+from tests.examples import examples
 
 LABELS, KEYS = ("A", "B"), ("x", "y")
 VALUES: tuple[Any, ...] = (0, 1, 1.0, "1", True, [1, 2], [1.0, 2], float("nan"))
@@ -231,7 +232,7 @@ def _named(rule: tuple[str, tuple[str, ...], str]) -> str:
     return f"c_{rule[0]}_{'_'.join(rule[1])}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(rules, min_size=1, max_size=3), steps)
 def test_what_a_model_accepts_is_accepted(rules: list[tuple[Any, ...]], steps: list[tuple[Any, ...]]) -> None:
     pair = Pair()

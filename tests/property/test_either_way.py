@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from qengine import Graph, Unsupported
 from qengine.plan.physical import EdgeLevel, Search
 from qengine.plan.traverse import operators
+from tests.examples import examples
 
 Ends = list[tuple[int, int]]
 
@@ -48,7 +49,7 @@ def patterns(draw: st.DrawFn) -> tuple[str, list[str]]:
     return ", ".join(parts), sorted(names)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     made=multigraphs(),
     pattern=patterns(),

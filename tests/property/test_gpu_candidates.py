@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +28,8 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import CHECKOUT, FLAGS
+from tests.emulator.building import compiled
+from tests.emulator.device import ARCHITECTURE
 from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
@@ -45,18 +43,12 @@ LEVELS, SOURCES, RANGES, LIST_IDS, LISTS = 0, 1, 2, 8, 9
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory() as folder:
-        target, source = Path(folder) / "candidates.so", Path(folder) / "candidates.cpp"
-        lines = [
-            '#include "on_host.h"',
-            '#include "sample/candidate_graph.cu"',
-            *(f"QE_ON_HOST({name})" for name in KERNELS),
-        ]
-        source.write_text("\n".join(lines))
-        places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
-        command = ["g++", *FLAGS, *(f"-I{place}" for place in places)]
-        subprocess.run([*command, "-o", target, source], check=True)
-        return ctypes.CDLL(str(target))
+    lines = [
+        '#include "on_host.h"',
+        '#include "sample/candidate_graph.cu"',
+        *(f"QE_ON_HOST({name})" for name in KERNELS),
+    ]
+    return compiled("\n".join(lines), ARCHITECTURE)
 
 
 class Run(test_gpu_sampling.Run):

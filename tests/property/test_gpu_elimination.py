@@ -5,13 +5,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +43,8 @@ from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory
+from tests.emulator.building import CHECKOUT, compiled
+from tests.emulator.device import ARCHITECTURE, EmulatedRun, device_memory
 from tests.examples import examples
 from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
@@ -58,12 +56,7 @@ FAMILIES = set(re.findall(r'/(\w+)\.cu"', SOURCE.read_text()))
 
 @functools.cache
 def library(wide: int, window: int) -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "eliminate.so"
-        places = [CHECKOUT / "kernels" / "include", CHECKOUT / "kernels" / "cuda", CHECKOUT / "tests" / "emulator"]
-        command = ["g++", *FLAGS, f"-DQE_WIDE={wide}", f"-DQE_WINDOW={window}"]
-        subprocess.run([*command, *(f"-I{place}" for place in places), "-o", target, SOURCE], check=True)
-        return ctypes.CDLL(str(target))
+    return compiled(SOURCE.read_text(), ARCHITECTURE, (f"-DQE_WIDE={wide}", f"-DQE_WINDOW={window}"))
 
 
 class Run(EmulatedRun):

@@ -33,7 +33,8 @@ from qengine.exec.gpu import eliminate as eliminate_module
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.count_policy import house_launches
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, PASSES, SMALL, WARPS, Kernel, device_memory, emulated, searched
+from tests.emulator.building import CHECKOUT
+from tests.emulator.device import PASSES, SMALL, WARPS, Kernel, device_memory, emulated, searched
 from tests.gpu.test_counting import PATTERNS, graph_of
 from tests.property import test_gpu_elimination
 
