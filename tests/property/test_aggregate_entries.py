@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
+from qengine.exec.common.operators import aggregate_entries
 from qengine.optimizer.lower import over_entries
 from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import operators
@@ -251,3 +252,45 @@ def test_relationships_are_folded_from_either_end(order: str, keys: str) -> None
     query = f"{match} RETURN {keys} AS g, sum(a.id), min(b.id), count(*)"
     assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
     assert sorted(graph.query(query, device="cpu")) == sorted(graph.query(query, device="reference"))
+
+
+@pytest.mark.parametrize("limit", [None, "64 MB"])
+def test_vertices_that_a_key_tells_apart_are_groups_as_they_are(limit: str | None, monkeypatch: Any) -> None:
+    graph = unique_keys()
+    for key in ("n.s", "n.g, n.k", "n"):
+        query = (
+            f"MATCH (n:P) WHERE n.g <> 3 RETURN {key}, count(*), sum(n.k), avg(n.f), min(n.g), max(n.t), count(n.f), "
+            "count(DISTINCT n.t), max(DISTINCT n.g)"
+        )
+        agrees(graph, query)
+        with monkeypatch.context() as patch:
+            patch.setattr(aggregate_entries, "_Entries", None)  # nothing is folded
+            found = graph.query(query, device="cpu").fetchall()
+        assert len(found) == 360
+        assert difference(found, graph.query(query, device="cpu", memory_limit=limit).fetchall()) is None
+
+
+@pytest.mark.parametrize(
+    "calls", ["count(*), avg(a.f), max(a.t)", "count(DISTINCT a.f), min(a.t)", "count(DISTINCT a.t), count(*)"]
+)
+def test_entries_of_vertices_that_a_key_tells_apart_are_counted(calls: str, monkeypatch: Any) -> None:
+    graph = unique_keys()
+    agrees(graph, f"MATCH (a:P)-[:R]->(b:P) WHERE a.k > 5 RETURN a.s, a.g, {calls}")
+    agrees(graph, "MATCH (a:P)-[:R]->(b:P) RETURN b.g AS g, b.k, count(*), sum(b.k) ORDER BY g LIMIT 400")
+
+
+def unique_keys() -> Graph:
+    """Return 420 nodes, the values of whose ``k`` and ``s`` all differ, those of ``k`` without order."""
+    numbers = np.random.default_rng(3).permutation(420)
+    nodes = pa.table(
+        {
+            "k": numbers,
+            "s": [f"s{each}" for each in numbers],
+            "g": numbers % 7,
+            "t": [None if each % 5 == 0 else f"t{each % 11}" for each in numbers],
+            "f": [None if each % 3 == 0 else each / 8 for each in numbers.tolist()],
+        }
+    )
+    random = np.random.default_rng(4)
+    table = pa.table({"start": random.integers(0, 420, 1_200), "end": random.integers(0, 420, 1_200)})
+    return Graph.from_arrow([("P", nodes)], [("R", table)], key="k")

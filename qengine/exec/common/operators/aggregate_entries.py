@@ -10,26 +10,33 @@ import pyarrow as pa
 
 from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
-from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
+from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
-from qengine.plan.folding import entry_levels, folded_variables
+from qengine.plan.expr import AggregateCall, Variable
+from qengine.plan.folding import entry_levels, folded_variables, ignores_repeats
+from qengine.plan.logical import Aggregate
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
+from qengine.types import INTEGER, NODE
 
 if TYPE_CHECKING:
     from qengine.storage.store import EdgeType
 
 __all__ = ["aggregate_entries_stage"]
+
+_WEIGHT = "#weight"
 
 
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
@@ -40,13 +47,24 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)
     assert levels is not None
+    vertices = build.later(operator.search, first)
+    single = Aggregation(single_calls(operator.input), None, runtime, apart=True, whose=operator)
+    by_vertex = _by_vertex(operator, levels)
+    weight = None if ignores_repeats([call for _, call in operator.input.aggregates]) else _WEIGHT
+    weighed = Aggregation(single_calls(operator.input), weight, runtime, apart=True, whose=operator)
 
     def run(outer: Batch) -> Iterator[Batch]:
         if ROW in outer.columns:
             yield from rows(outer)
             return
+        if levels[1] is None and runtime.matchers is None and tells_apart(operator.input, levels[0], runtime):
+            yield from single.run(vertices(outer), outer)
+            return
         with runtime.memory.holding("AggregateEntries") as holding:
-            entries = _Entries(operator, levels, build)
+            counted = None
+            if by_vertex is not None and tells_apart(operator.input, by_vertex[1], runtime):
+                counted = by_vertex[0]
+            entries = _Entries(counted or operator, levels, build)
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
@@ -66,9 +84,37 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not groups.length:
                 yield from grouping.run(iter(()), outer)
                 return
-            yield from grouping.of_groups(groups)
+            if counted is None:
+                yield from grouping.of_groups(groups)
+            else:
+                yield from weighed.run(_counted(groups, counted.input), outer)
 
     return run
+
+
+def _by_vertex(
+    operator: physical.AggregateEntries, levels: tuple[VertexLevel, VertexLevel | None, EdgeLevel | None]
+) -> tuple[physical.AggregateEntries, VertexLevel] | None:
+    """Return what counts the entries by the only vertex that keys and arguments read, and its level.
+
+    None where they read another, or where different values are counted of vertices that come more than once.
+    """
+    calls = [call for _, call in operator.input.aggregates]
+    names = folded_variables(operator.input) or frozenset()
+    level = next((each for each in levels[:2] if each is not None and {each.name} == names), None)
+    if levels[1] is None or level is None or (any(call.distinct for call in calls) and not ignores_repeats(calls)):
+        return None
+    keys = ((level.name, Variable(level.name, type=NODE)),)
+    counts = ((_WEIGHT, AggregateCall("count", (), type=INTEGER)),)
+    return physical.AggregateEntries(replace(operator.input, keys=keys, aggregates=counts)), level
+
+
+def _counted(groups: FoldedGroups, counted: Aggregate) -> Iterator[Batch]:
+    """Yield vertices that entries were counted by, with how many each has."""
+    ((name, _),) = counted.keys
+    batch = Batch(groups.length, {name: groups.keys[0], _WEIGHT: groups.states[0][0]})
+    for offset, length in pieces(batch.length, BATCH_ROWS):
+        yield batch.slice(offset, length)
 
 
 @frozen
