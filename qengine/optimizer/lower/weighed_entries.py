@@ -65,7 +65,7 @@ def weighed_entries(
     if not variables or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog) if variables <= {edge.name, edge.start, edge.end} else None
+        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables) else None
         if parts is None:
             continue
         found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog)
@@ -83,6 +83,12 @@ def weighed_entries(
         if len(programs) == len(parts.hanging) and cost < budget:
             return AggregateEntries(lowered, entries.input, tuple(programs)), cost
     return None
+
+
+def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:
+    """Tell whether variables are a relationship's and its ends', more than one end that matches are counted by."""
+    elements = {edge.name, edge.start, edge.end}
+    return variables <= elements and (edge.name in variables or bool(edge.predicates) or len(variables) > 1)
 
 
 def _is_plain(graph: QueryGraph) -> bool:

@@ -33,6 +33,7 @@ from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
 from qengine.types import INTEGER, NODE
 
 if TYPE_CHECKING:
+    from qengine.exec.common.runtime import Runtime
     from qengine.storage.store import EdgeType
 
 __all__ = ["aggregate_entries_stage"]
@@ -50,22 +51,19 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     levels = entry_levels(operator.search)
     assert levels is not None
     vertices = build.later(operator.search, first)
-    single = Aggregation(single_calls(operator.input), None, runtime, apart=True, whose=operator)
-    by_vertex = _by_vertex(operator, levels)
-    weight = None if ignores_repeats([call for _, call in operator.input.aggregates]) else _WEIGHT
-    weighed = Aggregation(single_calls(operator.input), weight, runtime, apart=True, whose=operator)
+
+    def singly(weight: str | None, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        return Aggregation(single_calls(operator.input), weight, runtime, True, operator).run(batches, outer)
 
     def run(outer: Batch) -> Iterator[Batch]:
         if ROW in outer.columns or (operator.counts and runtime.matchers is not None):
             yield from rows(outer)
             return
         if levels[1] is None and runtime.matchers is None and tells_apart(operator.input, levels[0], runtime):
-            yield from single.run(vertices(outer), outer)
+            yield from singly(None, vertices(outer), outer)
             return
         with runtime.memory.holding("AggregateEntries") as holding:
-            counted = None
-            if by_vertex is not None and tells_apart(operator.input, by_vertex[1], runtime):
-                counted = by_vertex[0]
+            counted = _by_vertex(operator, levels, runtime)
             entries = _Entries(counted or operator, levels, build)
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
@@ -89,29 +87,36 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if counted is None:
                 yield from grouping.of_groups(groups)
             else:
-                yield from weighed.run(_counted(groups, counted.folded), outer)
+                once = ignores_repeats([call for _, call in operator.input.aggregates])
+                yield from singly(None if once else _WEIGHT, _counted(groups, counted.folded), outer)
 
     return run
 
 
 def _by_vertex(
-    operator: physical.AggregateEntries, levels: tuple[VertexLevel, VertexLevel | None, EdgeLevel | None]
-) -> tuple[physical.AggregateEntries, VertexLevel] | None:
-    """Return what counts the entries by the only vertex that keys and arguments read, and its level.
+    operator: physical.AggregateEntries,
+    levels: tuple[VertexLevel, VertexLevel | None, EdgeLevel | None],
+    runtime: Runtime,
+) -> physical.AggregateEntries | None:
+    """Return what counts the entries by the only vertex that keys and arguments read, where a key tells it from others.
 
-    None where they read another, or where different values are counted of vertices that come more than once.
+    None where different values are counted of vertices that come more than once.
     """
+    if levels[1] is None:
+        return None
     calls = [call for _, call in operator.input.aggregates]
     names = folded_variables(operator.folded) or frozenset()
     level = next((each for each in levels[:2] if each is not None and {each.name} == names), None)
-    if levels[1] is None or level is None or (any(call.distinct for call in calls) and not ignores_repeats(calls)):
+    if level is None or (any(call.distinct for call in calls) and not ignores_repeats(calls)):
+        return None
+    if not tells_apart(operator.input, level, runtime):
         return None
     keys = ((level.name, Variable(level.name, type=NODE)),)
     counts = ((_WEIGHT, AggregateCall("count", (), type=INTEGER)),)
     counting = replace(operator.folded, keys=keys, aggregates=counts)
     if operator.counts:
-        return replace(operator, core=counting), level
-    return replace(operator, input=counting), level
+        return replace(operator, core=counting)
+    return replace(operator, input=counting)
 
 
 def _counted(groups: FoldedGroups, counted: Aggregate) -> Iterator[Batch]:
