@@ -48,15 +48,14 @@ def _is_unique(expr: Expr, level: VertexLevel, runtime: Runtime) -> bool:
     column = runtime.store.node_property(expr.key)
     if column is None or not (column.begin <= ranges[0][0] and ranges[0][1] <= column.end):
         return False
-    array = column.slice(*ranges[0])
-    if not _may_be_unique(array):
-        return False
     cached, key = runtime.store.derived, ("unique", expr.key, ranges[0])
-    found: _Unique | None
-    if runtime.memory.limit is None:
-        found = cached.get(key, lambda: _Unique(runtime.context.aside(lambda: _all_differ(array), len(array))))
-    else:  # to look takes memory
-        found = cached.find(key)
+
+    def seen() -> _Unique:
+        array = column.slice(*ranges[0])
+        return _Unique(_may_be_unique(array) and runtime.context.aside(lambda: _all_differ(array), len(array)))
+
+    # To look at all takes memory.
+    found: _Unique | None = cached.get(key, seen) if runtime.memory.limit is None else cached.find(key)
     return found is not None and found.holds
 
 
