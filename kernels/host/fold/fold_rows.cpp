@@ -160,7 +160,7 @@ QE_API int32_t qe_fold_rows(Fold* fold, uint64_t n, const int64_t* const* ids, c
   });
 }
 
-// Folds the entries of lists, of at most 8 variables. The product of two weights fits 64 bits. kOverflow: they add up to too much.
+// Folds the entries of lists, of at most 8 variables. Products of two weights fit 64 bits. kOverflow: they add up to too much.
 QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* conditions, int32_t n_conditions) {
   const uint64_t n = lists->begins[lists->n];
   return qe::eliminate::guarded([&] {

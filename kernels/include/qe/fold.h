@@ -55,7 +55,7 @@ struct Condition {
 
 // Relationships of one type. begins: n + 1 places in `ends`, of the lists of n vertices from `first` on, or of `vertices`.
 // The id of an entry's relationship is its place from edge_base on. admits: a byte a vertex (from 0 on), or a relationship (by its
-// place), or null: all. weighs: a number a vertex, of which the product says how often a row counts, or null: 1; the host's alone.
+// place), or null: all. weighs: a number a vertex, whose product says how often a row counts, or null: 1; the host's alone.
 // Variables that a row's owner, end and relationship are, -1: none.
 struct Lists {
   const uint32_t* vertices;
