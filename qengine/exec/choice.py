@@ -7,6 +7,7 @@ import os
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
 from qengine.plan.device_cost import device_search_cost
+from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
@@ -111,7 +112,12 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
 
     Terms of an elimination are part of it, and what the host folds is no search.
     """
-    by_host = [each.input for each in operators(plan.root) if isinstance(each, AggregateByNode | AggregateEntries)]
+    by_host: list[Operator] = []
+    for each in operators(plan.root):
+        if isinstance(each, AggregateByNode | AggregateEntries):
+            by_host.append(each.input)
+        if isinstance(each, AggregateEntries) and each.core is not None:
+            by_host += [each.core, *each.counts]
     found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
     instead = {id(below) for root in by_host for below in operators(root)}
     instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}

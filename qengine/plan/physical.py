@@ -300,21 +300,32 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
-@node("input")
+@node("input", "core", "counts")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
 
     Keys and arguments are each of one variable: they are evaluated for each vertex or relationship once, and folded
     while the stored lists are read (``plan.folding``). Where values are not of one kind, or not finite, ``input`` runs.
     Holds what is evaluated, and the groups, on the host for each thread.
+
+    A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
+    ``counts`` counts embeddings by one of them. An entry counts as often as their product says. The host folds those;
+    a GPU runs ``input``.
     """
 
     input: Aggregate
+    core: Aggregate | None = None
+    counts: tuple[Eliminate, ...] = ()
+
+    @property
+    def folded(self) -> Aggregate:
+        """The aggregate over what is read."""
+        return self.core or self.input
 
     @property
     def search(self) -> Search:
-        """What would find the rows."""
-        below = self.input.input
+        """What would find the vertices or relationships that are read."""
+        below = self.folded.input
         found = below.search if isinstance(below, Eliminate) else below
         assert isinstance(found, Search)
         return found

@@ -80,6 +80,9 @@ class _Writer:
                 yield from self._program(f"sums of {name_text(each.node)}", each.program, depth + 1)
             for met in operator.pairs:
                 yield from self._program(f"values of {name_text(met.node)}", met.program, depth + 1)
+        if isinstance(operator, physical.AggregateEntries):
+            for counts in operator.counts:
+                yield from self._program(f"embeddings by {name_text(counts.emit[0])}", counts, depth + 1)
         if isinstance(operator, physical.Eliminate):
             for text in elimination_lines(operator, self.expr):
                 yield Line(depth + 1, f"· {text}")
@@ -233,6 +236,11 @@ class _Writer:
         met = [f"values of {name_text(each.node)}" for each in operator.pairs]
         return f"AggregateByNode {name_text(operator.node)}: {' and '.join(summed + met)} without rows"
 
+    def _entries(self, operator: physical.AggregateEntries) -> str:
+        ends = " and ".join(name_text(each.emit[0]) for each in operator.counts)
+        weighed = f", weighted by what is counted by {ends}" if ends else ""
+        return f"AggregateEntries: folded as lists are read, without rows{weighed}"
+
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
             types = f":{'|'.join(map(name_text, level.types))}" if level.types else ""
@@ -343,7 +351,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
-    physical.AggregateEntries: lambda writer, operator: "AggregateEntries: folded as lists are read, without rows",
+    physical.AggregateEntries: _Writer._entries,
     physical.Walk: _Writer._walk,
     physical.Repeat: _Writer._repeat,
     physical.SelectPaths: _Writer._select_paths,

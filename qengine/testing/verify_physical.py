@@ -105,9 +105,7 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
         case AggregateByNode():
             return _by_node(operator, given)
         case AggregateEntries():
-            assert folded_variables(operator.input) is not None, "an expression reads several variables, or none"
-            assert entry_levels(operator.search) is not None, "a row is no entry of a list"
-            return given
+            return _entries(operator, given)
         case Walk() | Shortest():
             return _walk(operator, given)
         case Repeat():
@@ -228,6 +226,21 @@ def _eliminate(operator: Eliminate, given: Columns) -> Columns:
     for schedule in operator.schedules:
         verify_schedule(operator.steps, operator.terms, schedule)
     return _with(given, (*operator.emit, *emitted[len(search.emit) :]))
+
+
+def _entries(operator: AggregateEntries, given: Columns) -> Columns:
+    """Check that what is folded are entries of lists, and that what they are weighted by is counted by their ends."""
+    assert folded_variables(operator.input) is not None, "an expression reads several variables, or none"
+    levels = entry_levels(operator.search)
+    assert levels is not None, "a row is no entry of a list"
+    assert (operator.core is None) == (not operator.counts), "entries of a core are weighted, others are not"
+    names = {level.name for level in levels[:2] if level is not None}
+    assert (folded_variables(operator.folded) or set()) == folded_variables(operator.input), "the core reads others"
+    for program in operator.counts:
+        _eliminate(program, ())
+        assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"
+        assert program.schedule("cpu") is not None and not program.searches, f"{program.emit} are not eliminated"
+    return given
 
 
 def _by_node(operator: AggregateByNode, given: Columns) -> Columns:

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
-from qengine.optimizer.lower import over_entries
+from qengine.exec.common.operators import aggregate_entries
+from qengine.optimizer import elimination
+from qengine.optimizer.lower import by_node, over_entries
 from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
@@ -29,6 +31,10 @@ ENTRIES = (
 ROWS = (
     "(a)-[k:R]->(a)", "(a)-[k:R]->(b)-[m:R]->(c)", "(a:A)-[k:U]-(b)-[:S|R]-(c:B)", "(a)-[k:R]->(b), (a)-[:U]-(b)",
     "(a)-[k:R]->(b)-[:R]->(c)-[:R]->(a)", "(a)-[k:R]->(b) MATCH (b)-[m:U]-(c)",
+)  # fmt: skip
+HANGING = (
+    "(a)-[k:R]->(b)-[:S]->(c)", "(c)-[:S]->(a)-[k:R]->(b)-[:U]-(d:A)", "(a:A)-[k:R]->(b:B)-[:R]->(c)",
+    "(a)-[k:R]->(b)<-[:R]-(c)", "(b:B)<-[k:U]-(a)-[:S]->(c)<-[:S]-(d), (c)-[:U]-(e)", "(a)-[k:R|S]-(b)-[:U]-(c {i: 1})",
 )  # fmt: skip
 VALUES = (*LIMITS[:-1], st.sampled_from([1e200, -1e200, 5e-324]))  # whose sums are finite in any order
 MODES = ("", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ")
@@ -141,6 +147,76 @@ def test_rows_equal_reference(graph: Graph, query: str) -> None:
     agrees(graph, query)
 
 
+@settings(max_examples=examples(60))
+@given(valued_graphs(), queries(HANGING))
+def test_weighed_entries_equal_reference(graph: Graph, query: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        agrees(graph, query)
+
+
+@pytest.mark.parametrize("pattern", HANGING)
+def test_entries_are_weighed_where_nothing_else_joins_what_hangs(pattern: str) -> None:
+    random = np.random.default_rng(2)
+    labels = [(), ("A",), ("B",), ("A", "B")]
+    nodes = [{"id": k, "labels": labels[k % 4], "properties": {"i": k % 3, "v": 0.5 * k}} for k in range(6)]
+    ends = random.integers(0, 6, (20, 2)).tolist()
+    relationships = [
+        {"type": "RSUR"[place % 4], "start": start, "end": end, "properties": {"i": place % 3, "v": place}}
+        for place, (start, end) in enumerate(ends)
+    ]
+    graph = Graph.from_records(nodes, relationships, undirected=("U",))
+    results = ("k.i, count(*)", "a.v, sum(k.i), avg(b.v)", "k, max(b.i)", "count(DISTINCT k.i)", "b, a.i, count(b.v)")
+    conditions = ("", " WHERE a.i < b.i", " WHERE k.i > 0 AND a.v >= 0.5", " WHERE c.i <> a.i", " WHERE c.i = 1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        for mode in ("", "REPEATABLE ELEMENTS "):
+            for condition in conditions:
+                for result in results:
+                    query = f"MATCH {mode}{pattern}{condition} RETURN {result}"
+                    agrees(graph, query)
+                    plan = plan_of(graph, query)
+                    folded = any(isinstance(each, AggregateEntries) for each in operators(plan.root))
+                    assert folded or not mode or "c.i <>" in query, query
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_entries_are_weighed_by_what_hangs_at_their_ends(threads: int) -> None:
+    n, random = 2_000, np.random.default_rng(8)
+    nodes = pa.table({"id": np.arange(n), "g": np.arange(n) % 7})
+    start, end = random.integers(0, n, 60_000), random.integers(0, n, 60_000)
+    hanging, before = random.integers(0, n // 2, (2, 9_000))
+    kinds = np.arange(60_000) % 5
+    links = pa.table({"start": start, "end": end, "i": kinds})
+    tables = [
+        ("R", links),
+        ("S", pa.table({"start": hanging, "end": hanging})),
+        ("T", pa.table({"start": before, "end": before})),
+    ]
+    graph = Graph.from_arrow([("P", nodes)], tables, key="id")
+    query = (
+        "MATCH (a:P)-[k:R]->(b:P)-[:S]->(c), (x)-[:T]->(a) WHERE a.g < 5 AND k.i > 0 "
+        "RETURN k.i AS i, count(*) AS n, sum(b.id) AS s, max(a.id) AS m ORDER BY i"
+    )
+    plan = plan_of(graph, query)
+    assert any(isinstance(each, AggregateEntries) and len(each.counts) == 2 for each in operators(plan.root))
+    weights = np.bincount(before, minlength=n)[start] * np.bincount(hanging, minlength=n)[end] * (start % 7 < 5)
+    expected = [
+        (i, int(weights[some].sum()), int((weights * end)[some].sum()), int(start[some & (weights > 0)].max()))
+        for i, some in ((i, kinds == i) for i in range(1, 5))
+    ]
+    assert graph.query(query, device="cpu", threads=threads).fetchall() == expected
+    once = "MATCH (a:P)-[k:R]->(b:P)-[:S]->(c) RETURN k.i AS i, count(DISTINCT b) AS n, max(a.id) AS m ORDER BY i"
+    ends = np.isin(end, hanging)
+    expected = [
+        (i, len(set(end[some].tolist())), int(start[some].max()))
+        for i, some in ((i, ends & (kinds == i)) for i in range(5))
+    ]
+    assert graph.query(once, device="cpu", threads=threads).fetchall() == expected
+
+
 def random_graph(n: int, edges: int, weights: Any) -> tuple[Graph, np.ndarray, np.ndarray]:
     random = np.random.default_rng(5)
     start, end = random.integers(0, n, edges), random.integers(0, n, edges)
@@ -251,3 +327,45 @@ def test_relationships_are_folded_from_either_end(order: str, keys: str) -> None
     query = f"{match} RETURN {keys} AS g, sum(a.id), min(b.id), count(*)"
     assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root))
     assert sorted(graph.query(query, device="cpu")) == sorted(graph.query(query, device="reference"))
+
+
+@pytest.mark.parametrize("limit", [None, "64 MB"])
+def test_vertices_that_a_key_tells_apart_are_groups_as_they_are(limit: str | None, monkeypatch: Any) -> None:
+    graph = unique_keys()
+    for key in ("n.s", "n.g, n.k", "n"):
+        query = (
+            f"MATCH (n:P) WHERE n.g <> 3 RETURN {key}, count(*), sum(n.k), avg(n.f), min(n.g), max(n.t), count(n.f), "
+            "count(DISTINCT n.t), max(DISTINCT n.g)"
+        )
+        agrees(graph, query)
+        with monkeypatch.context() as patch:
+            patch.setattr(aggregate_entries, "_Entries", None)  # nothing is folded
+            found = graph.query(query, device="cpu").fetchall()
+        assert len(found) == 360
+        assert difference(found, graph.query(query, device="cpu", memory_limit=limit).fetchall()) is None
+
+
+@pytest.mark.parametrize(
+    "calls", ["count(*), avg(a.f), max(a.t)", "count(DISTINCT a.f), min(a.t)", "count(DISTINCT a.t), count(*)"]
+)
+def test_entries_of_vertices_that_a_key_tells_apart_are_counted(calls: str, monkeypatch: Any) -> None:
+    graph = unique_keys()
+    agrees(graph, f"MATCH (a:P)-[:R]->(b:P) WHERE a.k > 5 RETURN a.s, a.g, {calls}")
+    agrees(graph, "MATCH (a:P)-[:R]->(b:P) RETURN b.g AS g, b.k, count(*), sum(b.k) ORDER BY g LIMIT 400")
+
+
+def unique_keys() -> Graph:
+    """Return 420 nodes, the values of whose ``k`` and ``s`` all differ, those of ``k`` without order."""
+    numbers = np.random.default_rng(3).permutation(420)
+    nodes = pa.table(
+        {
+            "k": numbers,
+            "s": [f"s{each}" for each in numbers],
+            "g": numbers % 7,
+            "t": [None if each % 5 == 0 else f"t{each % 11}" for each in numbers],
+            "f": [None if each % 3 == 0 else each / 8 for each in numbers.tolist()],
+        }
+    )
+    random = np.random.default_rng(4)
+    table = pa.table({"start": random.integers(0, 420, 1_200), "end": random.integers(0, 420, 1_200)})
+    return Graph.from_arrow([("P", nodes)], [("R", table)], key="k")

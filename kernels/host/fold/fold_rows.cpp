@@ -17,11 +17,13 @@ constexpr uint64_t kShare = 4;  // vertices that are folded in the time of an en
 
 class EntryRows {
  public:
-  EntryRows(const Lists& lists, const Condition* conditions, int n_conditions, int n_variables, Own& own)
-      : lists_(lists), conditions_(conditions), n_conditions_(n_conditions), own_(own) {
+  EntryRows(const Lists& lists, const Condition* conditions, int n_conditions, Fold& fold, Own& own)
+      : lists_(lists), conditions_(conditions), n_conditions_(n_conditions), fold_(fold), own_(own) {
+    const int n_variables = fold.plan.n_variables;
     buffer_.resize(static_cast<size_t>(n_variables + 1) * kBlock);
     for (int k = 0; k <= n_variables; ++k) columns_.push_back(buffer_.data() + k * kBlock);
     spare_ = columns_.back();
+    if (weighed()) weights_.resize(kBlock);
   }
 
   void entries(uint64_t begin, uint64_t end) {
@@ -40,14 +42,17 @@ class EntryRows {
     }
   }
   void flush() {
-    if (n_) own_.add({n_, columns_.data(), nullptr});
+    const int64_t* weights = weighed() ? weights_.data() : nullptr;
+    if (weights && !fold_.counts(weights, static_cast<uint64_t>(n_))) throw Halt{kOverflow};
+    if (n_) own_.add({n_, columns_.data(), weights});
     n_ = 0;
   }
 
  private:
   bool filtered() const {
-    return lists_.admits_end || lists_.admits_edge || lists_.skip_loops || n_conditions_;
+    return lists_.admits_end || lists_.admits_edge || lists_.skip_loops || n_conditions_ || weighed();
   }
+  bool weighed() const { return lists_.weighs_owner || lists_.weighs_end; }
   int64_t* column(int variable) const { return variable < 0 ? spare_ : columns_[static_cast<size_t>(variable)]; }
   int64_t edge(uint64_t e) const { return lists_.edge_base + static_cast<int64_t>(e); }
 
@@ -62,11 +67,18 @@ class EntryRows {
 
   void some(uint32_t owner, uint64_t begin, uint64_t end) {
     int64_t *owners = column(lists_.owner), *ends = column(lists_.end), *edges = column(lists_.edge);
+    const int64_t own = lists_.weighs_owner ? lists_.weighs_owner[owner] : 1;
+    if (!own) return;
     for (uint64_t e = begin; e < end; ++e) {
       const uint32_t other = lists_.ends[e];
       if (lists_.admits_end && !lists_.admits_end[other]) continue;
       if (lists_.skip_loops && other == owner) continue;
       if (lists_.admits_edge && !lists_.admits_edge[e]) continue;
+      if (weighed()) {
+        const int64_t other_own = lists_.weighs_end ? lists_.weighs_end[other] : 1;
+        if (!other_own) continue;
+        weights_[static_cast<size_t>(n_)] = own * other_own;
+      }
       owners[n_] = owner;
       ends[n_] = other;
       if (lists_.edge >= 0) edges[n_] = edge(e);
@@ -83,8 +95,9 @@ class EntryRows {
   const Lists& lists_;
   const Condition* conditions_;
   int n_conditions_;
+  Fold& fold_;
   Own& own_;
-  std::vector<int64_t> buffer_;
+  std::vector<int64_t> buffer_, weights_;
   std::vector<int64_t*> columns_;
   int64_t* spare_;
   int n_ = 0;
@@ -147,13 +160,14 @@ QE_API int32_t qe_fold_rows(Fold* fold, uint64_t n, const int64_t* const* ids, c
   });
 }
 
-// Folds the entries of lists, of at most 8 variables.
+// Folds the entries of lists, of at most 8 variables. Products of two weights fit 64 bits. kOverflow: they add up to too much.
 QE_API int32_t qe_fold_entries(Fold* fold, const Lists* lists, const Condition* conditions, int32_t n_conditions) {
   const uint64_t n = lists->begins[lists->n];
   return qe::eliminate::guarded([&] {
-    if (!fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
+    const bool weighed = lists->weighs_owner || lists->weighs_end;
+    if (!weighed && !fold->counts(nullptr, n)) throw qe::Halt{qe::kOverflow};
     deal_tables(*fold, n, kPiece, qe::eliminate::workers_for(fold->control, n), [&](auto& queue, Own& own) {
-      EntryRows rows(*lists, conditions, n_conditions, fold->plan.n_variables, own);
+      EntryRows rows(*lists, conditions, n_conditions, *fold, own);
       for (uint64_t begin, end; queue.take(&begin, &end);) rows.entries(begin, end);
       rows.flush();
     });

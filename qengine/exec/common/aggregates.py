@@ -175,6 +175,8 @@ class _CountRows(Aggregator):
     arguments = 0
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
+        if weights is None and groups.alone:
+            return [integer_column(np.ones(groups.count, dtype=np.int64))]
         if weights is None and groups.count == 1:
             return [integer_column(np.array([len(groups.codes)], dtype=np.int64))]
         if weights is None:
@@ -229,6 +231,8 @@ class _Sum(Aggregator):
         numbers = column.array.to_numpy()  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore", over="ignore"):
             weighed = numbers if weights is None else numbers * weights.astype(np.float64)
+            if groups.alone:
+                return ArrowColumn(pa.array(weighed + 0.0))  # as what is added to 0
             sums = np.bincount(groups.codes, weights=weighed, minlength=groups.count)
         # Without rows NumPy gives zeros that are integers.
         sums = sums.astype(np.float64, copy=False)
@@ -298,12 +302,12 @@ class _Extreme(Aggregator):
 
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         (column,) = args
+        if groups.alone:
+            return [column]
         null = column.is_null()
         if null.all():
             return [null_column(groups.count)]
         whole = not null.any()
-        if whole and groups.alone:
-            return [column]
         kept = None if whole else np.flatnonzero(~null)
         order = ranks(column if kept is None else column.take(kept))
         if groups.count == 1:

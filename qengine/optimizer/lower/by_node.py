@@ -10,6 +10,7 @@ terms of inclusion and exclusion cancel exactly.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import inf
 
 from qengine._frozen import replace
@@ -18,6 +19,7 @@ from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering, Purpose
 from qengine.optimizer.lower.over_entries import over_entries
+from qengine.optimizer.lower.weighed_entries import weighed_entries
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
@@ -27,6 +29,8 @@ __all__ = ["by_node"]
 
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
+_LEAST = 1e6
+"""Nanoseconds that rows must cost for more ways to be looked at."""
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
 
@@ -48,6 +52,10 @@ def by_node(
     otherwise: Operator = lowered
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
+    elif not graph.hints.strategy and budget >= _LEAST:
+        by_end = partial(_counted_by, catalog=catalog)
+        if (weighed := weighed_entries(aggregate, lowered, lower, by_end, budget, catalog)) is not None:
+            otherwise, budget = weighed
     found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if found is None:
         return lower(aggregate) if hinted else otherwise
@@ -132,6 +140,10 @@ def _cost(elimination: Eliminate) -> float:
     """Return what the host takes: where it doesn't eliminate, what its search does."""
     schedule = elimination.schedule("cpu")
     return (elimination.search.cost or 0.0) if schedule is None else schedule.cost
+
+
+def _counted_by(match: Match, node: str, budget: float, catalog: CatalogView) -> Eliminate | None:
+    return _program(match, (node,), None, budget, catalog)
 
 
 def _program(

@@ -44,7 +44,7 @@ from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["aggregate_by_node_stage"]
+__all__ = ["ByVertex", "aggregate_by_node_stage", "counts_by_vertex"]
 
 _RANGE = 1 << 19  # vertices that values are evaluated for at a time
 _VERTEX_BYTES = 48  # of a node's values, where they aren't null, and their sums
@@ -54,7 +54,7 @@ Numbers = npt.NDArray[Any]
 
 
 @frozen
-class _ByVertex:
+class ByVertex:
     """The vertices with embeddings, and how many they have."""
 
     ids: IntArray
@@ -81,7 +81,7 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
                 holding.set(0)
                 yield from rows(outer)
                 return
-            found = _by_vertex(operator.counts, build)
+            found = counts_by_vertex(operator.counts, build)
             if not len(found.ids):
                 yield from grouping.run(iter(()), outer)
                 return
@@ -105,11 +105,18 @@ def _folds_sooner(operator: physical.AggregateByNode, runtime: Runtime) -> bool:
     return device < host
 
 
-def _by_vertex(counts: physical.Eliminate, build: Build) -> _ByVertex:
+def counts_by_vertex(counts: physical.Eliminate, build: Build) -> ByVertex:
+    """Return the vertices that an elimination by one node counts embeddings by, and these counts.
+
+    Raises
+    ------
+    ResourceError
+        If a number on the way exceeds 128 bits; and by the context's limits.
+    """
     from qengine.exec.host.eliminate import run_eliminate
 
     ((vertices, numbers),) = run_eliminate(counts, build.runtime, build.masks)
-    return _ByVertex(vertices[0], numbers)
+    return ByVertex(vertices[0], numbers)
 
 
 def _source(operator: physical.AggregateByNode, call: AggregateCall, build: Build) -> _Summed | _Met | None:
@@ -155,7 +162,7 @@ class _Summed:
         self._numbers, self._some = numbers, None if whole else some
         return is_summable(numbers)
 
-    def states(self, found: _ByVertex) -> StateOf:
+    def states(self, found: ByVertex) -> StateOf:
         """Return the states of the vertices with embeddings, as partial ones of their rows would be."""
         counts = found.counts if self._some is None else self._of(found, self._some.astype(np.int64))
         if self._name == "count":
@@ -166,7 +173,7 @@ class _Summed:
         floats = ArrowColumn(pa.array(total, pa.float64(), mask=np.asarray(counts == 0, np.bool_)))
         return _merged([integer_column(np.zeros(len(total), np.int64)), floats, _integers(counts)])
 
-    def _of(self, found: _ByVertex, values: Numbers) -> Numbers:
+    def _of(self, found: ByVertex, values: Numbers) -> Numbers:
         from qengine.exec.host.vertex_sums import vertex_sums
 
         return np.asarray(vertex_sums(self._sums.program, values, self._build.runtime, self._build.masks)[found.ids])
@@ -225,7 +232,7 @@ class _Met:
         self._values = values_of(np.arange(count, dtype=np.int64))
         return True
 
-    def states(self, found: _ByVertex) -> StateOf:
+    def states(self, found: ByVertex) -> StateOf:
         """Return the states of groups of the vertices with embeddings."""
         from qengine.exec.host.pair_folds import fold_pairs
 

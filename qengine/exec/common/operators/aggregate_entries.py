@@ -10,26 +10,36 @@ import pyarrow as pa
 
 from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
-from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.aggregate_by_node import counts_by_vertex
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
+from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
-from qengine.plan.folding import entry_levels, folded_variables
+from qengine.plan.expr import AggregateCall, Variable
+from qengine.plan.folding import entry_levels, folded_variables, ignores_repeats
+from qengine.plan.logical import Aggregate
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
+from qengine.types import INTEGER, NODE
 
 if TYPE_CHECKING:
+    from qengine.exec.common.runtime import Runtime
     from qengine.storage.store import EdgeType
 
 __all__ = ["aggregate_entries_stage"]
+
+_WEIGHT = "#weight"
+_MOST_BITS = 48  # of what weights may add up to: sums need some beside
 
 
 def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, first: int) -> Stage:
@@ -40,13 +50,21 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     grouping = Aggregation(replace(operator.input, aggregates=tuple(named)), None, runtime, whose=operator)
     levels = entry_levels(operator.search)
     assert levels is not None
+    vertices = build.later(operator.search, first)
+
+    def singly(weight: str | None, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
+        return Aggregation(single_calls(operator.input), weight, runtime, True, operator).run(batches, outer)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        if ROW in outer.columns:
+        if ROW in outer.columns or (operator.counts and runtime.matchers is not None):
             yield from rows(outer)
             return
+        if levels[1] is None and runtime.matchers is None and tells_apart(operator.input, levels[0], runtime):
+            yield from singly(None, vertices(outer), outer)
+            return
         with runtime.memory.holding("AggregateEntries") as holding:
-            entries = _Entries(operator, levels, build)
+            counted = _by_vertex(operator, levels, runtime)
+            entries = _Entries(counted or operator, levels, build)
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
@@ -66,9 +84,47 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not groups.length:
                 yield from grouping.run(iter(()), outer)
                 return
-            yield from grouping.of_groups(groups)
+            if counted is None:
+                yield from grouping.of_groups(groups)
+            else:
+                once = ignores_repeats([call for _, call in operator.input.aggregates])
+                yield from singly(None if once else _WEIGHT, _counted(groups, counted.folded), outer)
 
     return run
+
+
+def _by_vertex(
+    operator: physical.AggregateEntries,
+    levels: tuple[VertexLevel, VertexLevel | None, EdgeLevel | None],
+    runtime: Runtime,
+) -> physical.AggregateEntries | None:
+    """Return what counts the entries by the only vertex that keys and arguments read, where a key tells it from others.
+
+    None where different values are counted of vertices that come more than once.
+    """
+    if levels[1] is None:
+        return None
+    calls = [call for _, call in operator.input.aggregates]
+    names = folded_variables(operator.folded) or frozenset()
+    level = next((each for each in levels[:2] if each is not None and {each.name} == names), None)
+    if level is None or (any(call.distinct for call in calls) and not ignores_repeats(calls)):
+        return None
+    if not tells_apart(operator.input, level, runtime):
+        return None
+    keys = ((level.name, Variable(level.name, type=NODE)),)
+    counts = ((_WEIGHT, AggregateCall("count", (), type=INTEGER)),)
+    counting = replace(operator.folded, keys=keys, aggregates=counts)
+    if operator.counts:
+        return replace(operator, core=counting)
+    return replace(operator, input=counting)
+
+
+def _counted(groups: FoldedGroups, counted: Aggregate) -> Iterator[Batch]:
+    """Yield vertices that entries were counted by, with how many each has."""
+    ((name, _),) = counted.keys
+    batch = Batch(groups.length, {name: groups.keys[0], _WEIGHT: groups.states[0][0]})
+    for offset, length in pieces(batch.length, BATCH_ROWS):
+        yield batch.slice(offset, length)
 
 
 @frozen
@@ -96,10 +152,12 @@ class _Entries:
         self._first, self._second, self._edge = levels
         self._levels = [level for level in levels if level is not None]
         found = {level.name: elements_of(level, self._runtime) for level in self._levels}
+        self._counts = {program.emit[0]: program for program in operator.counts}
+        self._weights: dict[str, Any] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
         self._conditions = [each for level in self._levels for each in level.conditions]
-        read = folded_variables(operator.input) or frozenset()
+        read = folded_variables(operator.folded) or frozenset()
         compared = {self._levels[at].name for each in self._conditions for at in (each.left, each.right)}
         self._names = read | compared
         self._ways = list(self._found_ways()) if self.some and self._second else []
@@ -107,6 +165,8 @@ class _Entries:
     def groups(self, holding: Holding) -> FoldedGroups | None:
         """Return the groups; None where values can't be folded. A device folds many entries where it runs the query."""
         rows = self._rows()
+        if self._counts:
+            return self._groups(holding, rows, None, self._most()) if self._weigh(holding) else None
         matchers, context = self._runtime.matchers, self._runtime.context
         if matchers is None or rows < DEVICE_ROWS:
             return self._groups(holding, rows, None)
@@ -121,10 +181,15 @@ class _Entries:
         context.note(self._operator, "entries are folded on the GPU")
         return found
 
-    def _groups(self, holding: Holding, rows: int, maker: FoldMaker | None) -> FoldedGroups | None:
+    def _groups(
+        self, holding: Holding, rows: int, maker: FoldMaker | None, weights: int | None = None
+    ) -> FoldedGroups | None:
+        """``weights``: what those of the rows add up to at most; None where each counts once."""
         elements = {name: self._elements[name] for name in self._names}
-        bits = max(1, rows.bit_length())
-        folded = Folded(self._operator.input, elements, self._runtime, rows, bits, maker)
+        bits = max(1, (rows if weights is None else weights).bit_length())
+        if bits > _MOST_BITS:
+            return None
+        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker)
         try:
             if not folded.open(holding):
                 return None
@@ -132,6 +197,42 @@ class _Entries:
             return folded.groups()
         finally:
             folded.close()
+
+    def _weigh(self, holding: Holding) -> bool:
+        """Count by the ends what hangs there; False if a count is too large.
+
+        Where it doesn't matter how often a row comes, ends without anything are left out, and others count once.
+        """
+        once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
+        for name, program in self._counts.items():
+            n = self._runtime.store.vertex_count
+            holding.add(8 * n)
+            weights = self._weights[name] = np.zeros(n, np.int64)
+            found = counts_by_vertex(program, self._build)
+            if found.counts.dtype == object:
+                return False
+            weights[found.ids] = 1 if once else found.counts
+        return True
+
+    def _most(self) -> int:
+        """Return what weights of entries add up to at most."""
+        most = 1.0
+        for way in self._ways:
+            owned, ended = self._weights_of(way)
+            vertices, begins = way.lists.list_index()
+            entries = np.diff(begins).astype(np.float64)
+            if isinstance(vertices, int):
+                vertices = slice(vertices, vertices + len(entries))
+            of_owners = float(entries.sum() if owned is None else np.dot(entries, owned[vertices]))
+            most += of_owners * (1 if ended is None else int(ended.max(initial=0)))
+        return int(1.01 * most)
+
+    def _weights_of(self, way: _Way) -> tuple[Any, Any]:
+        """Return how often entries of lists count by their owners and by their ends, None for once."""
+        first, second = (
+            None if level is None else self._weights.get(level.name) for level in (self._first, self._second)
+        )
+        return (second, first) if way.turned else (first, second)
 
     def _rows(self) -> int:
         """Return how many vertices or entries there are."""
@@ -205,7 +306,7 @@ class _Entries:
         edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
         return EntryLists(
             vertices, begins, way.lists.neighbours, way.type.base, owner, end, edge,
-            owners, others, admitted, way.skip_loops,
+            owners, others, admitted, way.skip_loops, self._weights_of(way),
         )  # fmt: skip
 
     def _wanted(self, level: VertexLevel) -> Any:

@@ -77,7 +77,9 @@ class Aggregation:
                 if memory.limit is not None:
                     states = zip(aggregators, part.states, strict=True)
                     holding.also(sum(each.final_bytes(state) for each, state in states))
-                result = self._runtime.context.aside(partial(self._final, part, aggregators), part.nbytes // 8)
+                result = self._runtime.context.aside(
+                    partial(self._final, part, aggregators), part.length * len(part.columns())
+                )
                 for offset, length in pieces(result.length, BATCH_ROWS):
                     yield result.slice(offset, length)
 

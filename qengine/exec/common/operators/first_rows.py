@@ -90,8 +90,9 @@ class FirstRows:
             ranks, rows = found[1][within], rows[within]
             if len(rows) <= _FEW_TIES:
                 break
-            kept.append(rows[np.flatnonzero(ranks < bound)])
-            rows = rows[np.flatnonzero(ranks == bound)]
+            if len(before := np.flatnonzero(ranks < bound)):
+                kept.append(rows[before])
+                rows = rows[np.flatnonzero(ranks == bound)]
         return np.sort(np.concatenate([*kept, rows])) if kept else rows
 
     def _few(self, batch: Batch, rows: IntArray) -> IntArray:

@@ -1,0 +1,159 @@
+"""Replaces the rows of a pattern by the entries of one of its relationships, each counted as often as the rest says.
+
+Where keys and arguments read a relationship and its ends alone, and the relationship is all that joins the two parts of
+the pattern at its ends, a row for each match of the pattern is the relationship times the matches of either part: these
+are counted by the end's vertex by elimination, and the lists of the relationship are folded with what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from qengine._frozen import frozen, replace
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.difference import Differences, differences
+from qengine.optimizer.lower.over_entries import over_entries
+from qengine.optimizer.pattern_edges import pattern_edge
+from qengine.plan.expr import Expr
+from qengine.plan.fallible import condition_can_fail
+from qengine.plan.folding import folded_variables
+from qengine.plan.logical import Aggregate, Match
+from qengine.plan.pattern import NO_HINTS, PatternRelationship, QueryGraph
+from qengine.plan.physical import AggregateEntries, Eliminate
+from qengine.plan.traverse import free_variables
+
+__all__ = ["Counted", "weighed_entries"]
+
+_A_WEIGHT = 2.0
+"""Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
+
+Counted = Callable[[Match, str, float], Eliminate | None]
+"""Returns the elimination that counts a pattern by one of its nodes in less than some nanoseconds, None without one."""
+
+
+@frozen
+class _Parts:
+    """A relationship's own pattern, and those that hang at its ends, by the end's name."""
+
+    core: QueryGraph
+    hanging: tuple[tuple[str, QueryGraph], ...]
+
+
+def weighed_entries(
+    aggregate: Aggregate,
+    lowered: Aggregate,
+    lower: Callable[[Aggregate], Aggregate],
+    counted: Counted,
+    budget: float,
+    catalog: CatalogView,
+) -> tuple[AggregateEntries, float] | None:
+    """Return what folds the entries of a relationship instead of an aggregate's rows, and its cost.
+
+    None where there is nothing that costs less than ``budget``.
+
+    Parameters
+    ----------
+    aggregate, lowered
+        The aggregate of one pattern, and as it is lowered to rows.
+    lower
+        Lowers another such aggregate.
+    """
+    match = aggregate.input
+    assert isinstance(match, Match)
+    variables = folded_variables(aggregate)
+    if not variables or not _is_plain(match.graph):
+        return None
+    for edge in match.graph.relationships:
+        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables) else None
+        if parts is None:
+            continue
+        found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog)
+        if found is None:
+            continue
+        entries, cost = found
+        programs: list[Eliminate] = []
+        for end, graph in parts.hanging:
+            program = counted(replace(match, graph=graph), end, budget - cost)
+            schedule = None if program is None else program.schedule("cpu")
+            if program is None or schedule is None or program.searches:
+                break
+            programs.append(program)
+            cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
+        if len(programs) == len(parts.hanging) and cost < budget:
+            return AggregateEntries(lowered, entries.input, tuple(programs)), cost
+    return None
+
+
+def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:
+    """Tell whether variables are a relationship's and its ends', more than one end that matches are counted by."""
+    elements = {edge.name, edge.start, edge.end}
+    return variables <= elements and (edge.name in variables or bool(edge.predicates) or len(variables) > 1)
+
+
+def _is_plain(graph: QueryGraph) -> bool:
+    """Tell whether a pattern is one of several relationships of one hop each, with names and hints for none of them."""
+    return (
+        len(graph.relationships) > 1
+        and not graph.paths
+        and graph.hints == NO_HINTS
+        and not any(each.hops or each.chain or each.bound for each in graph.relationships)
+        and not any(each.bound for each in graph.nodes)
+        and not any(map(condition_can_fail, graph.predicates))
+    )
+
+
+def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -> _Parts | None:
+    """Return what a pattern falls into without a relationship; None where more joins the parts at its ends."""
+    ends = (edge.start, edge.end)
+    sides = [_reached(graph, edge, end) for end in ends]
+    if edge.start == edge.end or sides[0] & sides[1] or len(sides[0] | sides[1]) < len(graph.nodes):
+        return None
+    rest = [each for each in graph.relationships if each is not edge]
+    inside = [frozenset((edge.name, *ends))]
+    inside += [side | {each.name for each in rest if each.start in side} for side in sides]
+    if not all(any(names <= side for side in inside) for names in _compared(graph, catalog)):
+        return None
+
+    def cut(names: frozenset[str], plain: Sequence[str]) -> QueryGraph:
+        """Return the part of some names; the core asks of its ends what they must be, and no other part does."""
+        nodes = tuple(
+            replace(each, labels=None, predicates=()) if each.name in plain else each
+            for each in graph.nodes
+            if each.name in names
+        )
+        relationships = tuple(each for each in graph.relationships if each.name in names)
+        predicates = tuple(each for each in graph.predicates if free_variables(each) <= names)
+        return replace(graph, nodes=nodes, relationships=relationships, predicates=predicates)
+
+    hanging = [(end, cut(side, ends)) for end, side in zip(ends, inside[1:], strict=True) if len(side) > 1]
+    return _Parts(cut(inside[0], ()), tuple(hanging))
+
+
+def _reached(graph: QueryGraph, without: PatternRelationship, start: str) -> frozenset[str]:
+    """Return the nodes that relationships but one join to a node."""
+    found, waiting = {start}, [start]
+    while waiting:
+        name = waiting.pop()
+        for each in graph.relationships:
+            if each is not without and name in (each.start, each.end):
+                new = {each.start, each.end} - found
+                found |= new
+                waiting += new
+    return frozenset(found)
+
+
+def _compared(graph: QueryGraph, catalog: CatalogView) -> Iterator[frozenset[str]]:
+    """Yield the names of elements that something is asked of together: conditions, and what must differ."""
+    yield from map(_names, graph.predicates)
+    edges = [pattern_edge(catalog, each) for each in graph.relationships]
+    different: Differences = differences(graph, edges, catalog)
+    yield from different.vertices
+    yield from (frozenset(chain.from_iterable(pair)) for pair in different.pairs)
+    yield from different.edges
+    if different.contradiction:
+        yield frozenset(graph.variables())
+
+
+def _names(predicate: Expr) -> frozenset[str]:
+    return frozenset(free_variables(predicate))
