@@ -17,7 +17,7 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
-from qengine.storage.forms import Lists, choose, index
+from qengine.storage.forms import Lists, choose_changing, index, span_of
 from qengine.storage.list_changes import ListChange, are_many, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
@@ -336,7 +336,7 @@ def _lists(offsets: Array, neighbours: Array, ids: Array | None) -> Lists:
 
 
 def _indexed(lists: Lists) -> tuple[Adjacency, Array | None]:
-    return index(lists, *choose(lists.keys, len(lists.neighbours)))
+    return index(lists, *choose_changing(len(lists.keys), span_of(lists.keys), len(lists.neighbours)))
 
 
 def _repeats(lists: Lists) -> bool:
