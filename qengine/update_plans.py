@@ -17,6 +17,7 @@ from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.errors import Span, Unsupported
 from qengine.exec.context import ExecutionContext, OperatorStats
+from qengine.kept_plans import SharedFamilies
 from qengine.plan.columns import columns_of
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
 from qengine.plan.physical import PhysicalPlan
@@ -73,7 +74,7 @@ class UpdatePlans:
             return known
         last = self._shared
         if last is None or last[0] != held:
-            last = self._shared = held, SharedPlans(_OpenCatalog(undirected))  # type: ignore[arg-type]
+            last = self._shared = held, SharedPlans(_OpenCatalog(undirected), SharedFamilies())  # type: ignore[arg-type]
         shared = last[1]
         scanned = Scanned(text)
         if (known := shared.find(scanned, False)) is not None:

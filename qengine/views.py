@@ -103,7 +103,8 @@ class GraphView:
         """Return the statements of the latest version."""
         store, known, registered = self.versions.latest.store, self._known, Procedures.changes
         if known is None or known[0] is not store or known[1] != registered:
-            known = self._known = store, registered, Statements(store, self.executions, self.procedures)
+            before = known[2] if known is not None and known[1] == registered else None
+            known = self._known = store, registered, Statements(store, self.executions, self.procedures, before)
         return known[2]
 
     def estimates(self) -> Estimates:

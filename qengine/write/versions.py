@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
-from qengine.storage.states import Commit
+from qengine.storage.states import Commit, size_of
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.write.base import Base
@@ -31,6 +31,10 @@ _WAIT = 0.02  # seconds between two looks, while another transaction writes
 _KEPT_COMMITS = 65_536  # above a version before a store is made of them
 _LEAST_TOUCHED = 100_000  # elements above a version that are no reason for it
 _TOUCHED_SHARE = 0.1  # of a version's elements, which are
+_FEW_TOUCHED = 1_000  # elements above a version of which each later one is made
+_FEW_SHARE = 0.01  # of a version's elements, which are as few
+_COMMITS_EACH = 4  # commits for each of these elements, above a version that is read
+_LEAST_FEW = 16  # which are few above any version
 
 
 class _Chain:
@@ -42,6 +46,8 @@ class _Chain:
         self.store = store
         self.sealed = store, 0
         self.lock = threading.Lock()
+        size = store.vertex_count + store.relationship_count
+        self.few = min(_FEW_TOUCHED, max(_LEAST_FEW, int(_FEW_SHARE * size)))
 
 
 class Version:
@@ -82,10 +88,13 @@ class Version:
         return self._store is not None
 
     def _made(self) -> GraphStore:
+        """Return the graph, made of the chain's store, whose indexes are kept, or of a later one above many commits."""
         chain = self._chain
         store, count = chain.sealed if chain.sealed[1] <= self._count else (chain.store, 0)
         if count == self._count:
             return store
+        if sum(size_of(each) for each in chain.commits[: self._count]) <= chain.few:
+            store, count = chain.store, 0
         for each in merged(chain.commits[count : self._count]):
             store = successor(store, each)
         if self._count > chain.sealed[1]:
@@ -208,8 +217,9 @@ class Versions:
 
     def _current_overlay(self) -> Overlay:
         """Return the last commit's version with what is above its base; a new one where that was read meanwhile."""
-        if self._chain.commits and (self._overlay is None or self._tip.is_sealed or self._is_heavy()):
+        if self._chain.commits and self._is_heavy():
             tip = Version(_Chain(self._tip.store), 0, self._tip.number)
+            _ = tip.store.statistics  # which would hold the version before
             with self._publishing:
                 if self.latest.number == tip.number:
                     self.latest = tip
@@ -219,12 +229,14 @@ class Versions:
         return self._overlay
 
     def _is_heavy(self) -> bool:
-        if len(self._chain.commits) > _KEPT_COMMITS:
-            return True
         overlay = self._overlay
-        if overlay is None or overlay.touched <= _LEAST_TOUCHED:
-            return False
-        return overlay.touched > _TOUCHED_SHARE * overlay.base.size
+        if len(self._chain.commits) > _KEPT_COMMITS or overlay is None:
+            return True
+        most = self._chain.few
+        many = overlay.touched > most or len(self._chain.commits) > _COMMITS_EACH * most
+        if self._tip.is_sealed and (many or self._tip.store.is_better_base):
+            return True
+        return overlay.touched > _LEAST_TOUCHED and overlay.touched > _TOUCHED_SHARE * overlay.base.size
 
     def _append(self, commit: Commit) -> Version:
         """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""

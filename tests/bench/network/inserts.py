@@ -148,9 +148,9 @@ class Read:
         return statistics.median(self.growing) / statistics.median(self.still)
 
 
-def measured(folder: Path, size: str, rounds: int, before: int, only: Sequence[str], seed: int) -> tuple[
-    list[Read], list[float]
-]:
+def measured(
+    folder: Path, size: str, rounds: int, before: int, only: Sequence[str], seed: int
+) -> tuple[list[Read], list[float]]:
     """Ask all questions a round, each after so many inserts; return their times, and those of the inserts."""
     still, growing = Graph.from_parquet(folder), Graph.from_parquet(folder)
     parameters, inserts = Parameters(folder, seed), Inserts(SIZES[size], seed)

@@ -1,0 +1,62 @@
+"""The plans of one version of a graph, and of those after it that have the same nature."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from qengine._frozen import record
+from qengine._lru import LruCache
+from qengine.plan.physical import AggregateByNode, Eliminate
+from qengine.plan.traverse import operators
+from qengine.planned import PLANS, Planned
+
+if TYPE_CHECKING:
+    from qengine.shared_plans import SharedPlan
+
+__all__ = ["Family", "KeptPlans", "SharedFamilies"]
+
+_FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
+
+
+@record
+class Family:
+    """The plans of texts that differ in literals alone (``qengine.shared_plans``)."""
+
+    plans: list[SharedPlan] = field(default_factory=list)
+    seen: bool = False
+    tries: int = 0
+
+
+class SharedFamilies:
+    """Families by what their texts have in common, and plans of texts that were found among theirs."""
+
+    def __init__(self) -> None:
+        self.families: LruCache[Family] = LruCache(_FAMILIES)
+        self.found: LruCache[Planned] = LruCache(_FAMILIES)
+
+
+class KeptPlans:
+    """Plans by texts; any number of threads may use them."""
+
+    def __init__(self) -> None:
+        self.plans: LruCache[Planned] = LruCache(PLANS)
+        self.shared = SharedFamilies()
+        self._fresh: deque[Planned] = deque(maxlen=2 * PLANS)
+
+    def note(self, planned: Planned) -> None:
+        """Take note of a plan that was made for a version."""
+        if planned.physical is not None:
+            self._fresh.append(planned)
+
+    def let_go(self) -> None:
+        """Begin another version: make what plans have not made yet, which would hold the version that it is made of."""
+        for planned in [self._fresh.popleft() for _ in range(len(self._fresh))]:
+            assert planned.physical is not None
+            for each in operators(planned.physical.root):
+                if isinstance(each, AggregateByNode):
+                    for part in (*each.sums, *each.pairs):
+                        tuple(part.program.schedules)
+                elif isinstance(each, Eliminate):
+                    tuple(each.schedules)
