@@ -56,7 +56,8 @@ class KeptPlans:
             assert planned.physical is not None
             for each in operators(planned.physical.root):
                 if isinstance(each, AggregateByNode):
-                    for part in (*each.sums, *each.pairs):
-                        tuple(part.program.schedules)
-                elif isinstance(each, Eliminate):
-                    tuple(each.schedules)
+                    made = [*(part.program for part in each.sums), *(part.program for part in each.pairs)]
+                else:
+                    made = [each] if isinstance(each, Eliminate) else []
+                for program in made:
+                    tuple(program.schedules)

@@ -54,7 +54,7 @@ class Statements:
         self._executions = executions
         self.procedures = procedures
         goes_on = before is not None and before.store.nature is store.nature
-        self._kept = before._kept if before is not None and goes_on else KeptPlans()
+        self._kept: KeptPlans = before._kept if before is not None and goes_on else KeptPlans()
         self._kept.let_go()
 
     @cached_property

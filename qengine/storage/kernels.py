@@ -369,7 +369,7 @@ def text_ends(array: Any) -> tuple[int, int]:
 
 
 def csv_rows_end(block: bytes, separator: str, *, last: bool) -> tuple[int, bool]:
-    """Return where the last whole row of a block of a CSV file ends, and whether a quote then stands as few readers know.
+    """Return where the last whole row of a block of a CSV file ends, and whether a quote is odd then.
 
     Parameters
     ----------
@@ -383,9 +383,9 @@ def csv_rows_end(block: bytes, separator: str, *, last: bool) -> tuple[int, bool
     Returns
     -------
     int
-        The end of the last row before such a quote, 0 where there is none.
+        The end of the last row before an odd quote, 0 where there is none.
     bool
-        Whether there is one: in the middle of a field, behind a backslash, or left open at the end of the file.
+        Whether there is an odd one: in the middle of a field, behind a backslash, or left open at the end of the file.
     """
     end = (_U64 * 2)()
     _call("qe_csv_rows_end", block, len(block), ord(separator), last, end)

@@ -1,9 +1,9 @@
 """What plans rely on of a graph, and which versions that follow each other share: their plans hold for all of them.
 
 Plans read nothing of a graph but names, types and facts, which are compared here, and numbers that estimates are made
-of, which may change a little. Whether a type has circles, or joins vertices both ways, is found when somebody asks. From
-then on the answer holds for all versions of a nature: one that might be wrong later ends it. What nobody has asked when
-a relationship came that might matter is answered so that it is right whatever there is.
+of, which may change a little. Whether a type has circles, or joins vertices both ways, is found when somebody asks.
+From then on the answer holds for all versions of a nature: one that might be wrong later ends it. What nobody has asked
+when a relationship came that might matter is answered so that it is right whatever there is.
 """
 
 from __future__ import annotations

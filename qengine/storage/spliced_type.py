@@ -26,6 +26,7 @@ from qengine.storage.splicing import entry_places, relist, repeats
 __all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type", "relationships_of"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
+_ROUNDS = 32  # in which new relationships are found to be on no circle
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
 
 Changes = Callable[[], Mapping[Direction, ListChange] | None]
@@ -56,9 +57,9 @@ class SplicedType:
     """A type's adjacencies and facts.
 
     ``origin``: how its local ids follow from those before; None where they stay. ``changes``: tells what changes of its
-    lists, by direction, where that is small. ``doubts``: whether new relationships may have made a circle, and whether they may
-    join vertices both ways that were joined one way. ``made_anew``: whether this was so for few changes, too, into
-    which those that come can be spliced.
+    lists, by direction, where that is small. ``doubts``: whether new relationships may have made a circle, and whether
+    they may join vertices both ways that were joined one way. ``made_anew``: whether all lists were made anew for few
+    changes, so that those that come can be spliced.
     """
 
     adjacencies: Mapping[Direction, Adjacency]
@@ -230,9 +231,14 @@ def _doubts(
     """Return ``SplicedType.doubts`` of new relationships, sorted by start and end."""
     out, turned = adjacencies[Direction.OUT], adjacencies[Direction.IN]
     begun, reached = (_used(lists, vertices, each) for lists, each in ((turned, starts), (out, ends)))
-    fresh = not (begun or np.isin(starts, ends).any()) or not (reached or np.isin(ends, starts).any())
-    if fresh:
-        return False, False  # no path goes on from them, or none comes to them
+    left = np.ones(len(starts), np.bool_)
+    for _ in range(_ROUNDS):  # none is on a circle to whose start no other one comes, or from whose end none goes on
+        begins, goes_on = begun | np.isin(starts, ends[left]), reached | np.isin(ends, starts[left])
+        if not (left & ~(begins & goes_on)).any():
+            break
+        left &= begins & goes_on
+    if not left.any():
+        return False, False
     order = np.lexsort((starts, ends))
     owners, entries = ends[order], starts[order]
     apart = owners != entries
@@ -242,14 +248,14 @@ def _doubts(
     return True, bool(back or np.isin(again, forth).any())
 
 
-def _used(lists: Adjacency, vertices: Edit | None, some: Array) -> bool:
-    """Tell whether one of some vertices (uint32, new ids) had entries in lists."""
-    old = some.astype(np.int64)
+def _used(lists: Adjacency, vertices: Edit | None, some: Array) -> Array:
+    """Tell which of some vertices (uint32, new ids) had entries in lists."""
+    old, stays = some.astype(np.int64), np.ones(len(some), np.bool_)
     if vertices is not None:
-        places, stays = vertices.back(old)
-        old = places[stays]
+        old, stays = vertices.back(old)
     begins, ends = lists.locate_all(old.astype(np.uint32))
-    return bool((begins != ends).any())
+    found: Array = stays & (begins != ends)
+    return found
 
 
 def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:

@@ -27,8 +27,8 @@ from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
-from qengine.storage.statistics import Statistics
 from qengine.storage.states import Commit, Patch, RelationshipState, size_of
+from qengine.storage.statistics import Statistics
 from qengine.storage.store import EdgeType, GraphStore
 
 __all__ = ["successor"]

@@ -22,8 +22,8 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
     Raises
     ------
     ExecutionError
-        ``InvalidPropertyType`` for maps, nodes, relationships, paths, lists that hold such, lists or nulls, and lists of
-        several kinds, as of texts and numbers; integers and floats are one kind.
+        ``InvalidPropertyType`` for maps, nodes, relationships, paths, lists that hold such, lists or nulls, and lists
+        of several kinds, as of texts and numbers; integers and floats are one kind.
     """
     if type(value) in _PLAIN or isinstance(value, Temporal | Point):
         return value

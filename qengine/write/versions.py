@@ -1,7 +1,9 @@
 """The versions of a graph: each is a snapshot; one transaction at a time makes the next.
 
-A commit costs what it has changed: it is kept beside the version that it was made above, and a store of both is made
-(``storage.successor``) when much is first read of the new version. Who reads little walks both (``write.pending``).
+A commit costs what it has changed: it is kept beside the version that it was made above, its base, and a store of both
+is made (``storage.successor``) when much is first read of the new version. Who reads little walks both
+(``write.pending``). A base stays while few elements are touched above it; then a store that was made anyway takes its
+place. Where nobody reads and much is touched, a thread makes one, while writers and readers go on.
 
 Where the graph has a folder, a commit is appended to its log while other writers wait. Then they go on above it, while
 the thread that has committed waits for the disk, so threads share syncs. Readers see the commit after that: what was
@@ -10,6 +12,7 @@ read can't be lost. If the disk refuses, what waits fails and stays unseen, and 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 
@@ -24,13 +27,17 @@ from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 from qengine.write.pending import History, PendingVersion
 
-__all__ = ["Version", "Versions", "Writer"]
+__all__ = ["FOLDING", "Version", "Versions", "Writer"]
+
+FOLDING = "qengine-fold"
+"""The name of the thread that makes a new base, where much is above the one that there is."""
 
 _ENOUGH = 0.1  # seconds of reading a version element by element, before a store is made of it: about what that takes
 _WAIT = 0.02  # seconds between two looks, while another transaction writes
-_KEPT_COMMITS = 65_536  # above a version before a store is made of them
+_KEPT_COMMITS = 65_536  # above a version before a store is made of them, by a thread that nobody waits for
 _LEAST_TOUCHED = 100_000  # elements above a version that are no reason for it
 _TOUCHED_SHARE = 0.1  # of a version's elements, which are
+_MOST_FULL = 2.0  # times as many of these, at which a writer makes the store
 _FEW_TOUCHED = 1_000  # elements above a version of which each later one is made
 _FEW_SHARE = 0.01  # of a version's elements, which are as few
 _COMMITS_EACH = 4  # commits for each of these elements, above a version that is read
@@ -102,6 +109,12 @@ class Version:
         return store
 
 
+def _make(version: Version) -> None:
+    """Make a version's graph; what is wrong with it is told to the writer that needs it."""
+    with contextlib.suppress(Exception):
+        _ = version.store.statistics
+
+
 class Versions:
     """The versions of one graph. Any number of threads may read ``latest`` and ask for a writer.
 
@@ -115,6 +128,7 @@ class Versions:
         self._folder = folder
         self._overlay: Overlay | None = None
         self._writing = threading.Lock()
+        self._folding: threading.Thread | None = None
         self._owner: int | None = None
         self._publishing = threading.Lock()
         self._restart(_Chain(store, commits), 0)
@@ -229,14 +243,28 @@ class Versions:
         return self._overlay
 
     def _is_heavy(self) -> bool:
-        overlay = self._overlay
-        if len(self._chain.commits) > _KEPT_COMMITS or overlay is None:
+        """Tell whether the base is to be another one now; begin to make one beside where it soon is to be."""
+        chain, overlay = self._chain, self._overlay
+        if overlay is None:
             return True
-        most = self._chain.few
-        many = overlay.touched > most or len(self._chain.commits) > _COMMITS_EACH * most
+        many = overlay.touched > chain.few or len(chain.commits) > _COMMITS_EACH * chain.few
         if self._tip.is_sealed and (many or self._tip.store.is_better_base):
             return True
-        return overlay.touched > _LEAST_TOUCHED and overlay.touched > _TOUCHED_SHARE * overlay.base.size
+        fullness = len(chain.commits) / _KEPT_COMMITS
+        fullness = max(fullness, overlay.touched / max(_LEAST_TOUCHED, _TOUCHED_SHARE * overlay.base.size))
+        if fullness <= 1:
+            return False
+        return fullness > _MOST_FULL or self._is_nearly_made()
+
+    def _is_nearly_made(self) -> bool:
+        """Tell whether a graph was made of all but few of the commits; else let a thread make one of all."""
+        made = self._chain.sealed[1]
+        if made and sum(size_of(each) for each in self._chain.commits[made:]) <= self._chain.few:
+            return True
+        if self._folding is None or not self._folding.is_alive():
+            self._folding = threading.Thread(target=_make, args=(self._tip,), name=FOLDING, daemon=True)
+            self._folding.start()
+        return False
 
     def _append(self, commit: Commit) -> Version:
         """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""

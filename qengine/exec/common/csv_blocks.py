@@ -3,7 +3,8 @@
 Both read a block alike where each quote opens a field, closes one, or is one of two inside of one, and where all rows
 have as many fields. Whether a quote stands inside of a field is told by how many come before it. A block whose rows
 differ is read by ``scalar.csv_rows``, and where a quote stands otherwise, or behind a backslash, that reads the rest of
-the file: where rows end is no longer known. Small files, other encodings than UTF-8 and separators beyond ASCII are left to it as a whole.
+the file: where rows end is no longer known. Small files, other encodings than UTF-8 and separators beyond ASCII are
+left to it as a whole.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def _single(column: Any) -> Any:
 
 
 def _rows_end(block: bytes, separator: str, *, last: bool) -> int | None:
-    """Return where the last whole row of a block ends, 0 where there is none; None where quotes stand otherwise at once.
+    """Return where the last whole row of a block ends, 0 where there is none; None where quotes soon stand otherwise.
 
     ``last``: the file ends with the block.
     """

@@ -1,8 +1,8 @@
 """Reads a CSV file row by row, as LOAD CSV gives it.
 
 Fields are strings; one without characters is null, ``""`` is an empty string. A quoted field may hold separators, line
-ends and quotes: each as two, or behind a backslash, as which two of these stand. Rows may have any number of fields; lines without characters are left out. The text is
-UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+ends and quotes: each as two, or behind a backslash, as which two of these stand. Rows may have any number of fields;
+lines without characters are left out. The text is UTF-8, or UTF-16 or UTF-32 with a byte order mark.
 
 pyarrow wants as many fields in each row, and Python's ``csv`` doesn't tell ``""`` from nothing. So lines without
 quotes, most of them, are split at separators, and the others are read field by field. A quote inside of a field that

@@ -1,8 +1,8 @@
 """Reads of the generated network while it grows: ``python -m tests.bench.network.inserts --size s``.
 
-What is inserted are persons, forums, posts, comments, likes, memberships and friends, each as a transaction, as often as
-the network has them. Each short and interactive question is asked with the same parameters of a graph that gets inserts
-before every read and of one that never gets any, by turns; processor time of all threads, in milliseconds.
+What is inserted are persons, forums, posts, comments, likes, memberships and friends, each as a transaction, as often
+as the network has them. Each short and interactive question is asked with the same parameters of a graph that gets
+inserts before every read and of one that never gets any, by turns; processor time of all threads, in milliseconds.
 """
 
 from __future__ import annotations
