@@ -113,7 +113,7 @@ def test_versions_between_reads_are_those_of_a_graph_made_anew() -> None:
         "CREATE (:P {x: $a, name: 'p'})",
         "MATCH (a:Q {x: $a + 300}) DETACH DELETE a",
     ]
-    for _ in range(60):
+    for _ in range(30):
         graph.query(chance.choice(made), {"a": chance.randrange(COUNT), "b": chance.randrange(COUNT)})
         if chance.random() < 0.5:
             assert (
