@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from qengine._frozen import record
 from qengine._lru import LruCache
 from qengine.plan.physical import AggregateByNode, Eliminate
 from qengine.plan.traverse import operators
 from qengine.planned import PLANS, Planned
 
 if TYPE_CHECKING:
-    from qengine.shared_plans import SharedPlan
+    from qengine.shared_plans import SharedFamilies
 
-__all__ = ["Family", "KeptPlans", "SharedFamilies"]
-
-_FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
-
-
-@record
-class Family:
-    """The plans of texts that differ in literals alone (``qengine.shared_plans``)."""
-
-    plans: list[SharedPlan] = field(default_factory=list)
-    seen: bool = False
-    tries: int = 0
-
-
-class SharedFamilies:
-    """Families by what their texts have in common, and plans of texts that were found among theirs."""
-
-    def __init__(self) -> None:
-        self.families: LruCache[Family] = LruCache(_FAMILIES)
-        self.found: LruCache[Planned] = LruCache(_FAMILIES)
+__all__ = ["KeptPlans"]
 
 
 class KeptPlans:
@@ -42,7 +21,7 @@ class KeptPlans:
 
     def __init__(self) -> None:
         self.plans: LruCache[Planned] = LruCache(PLANS)
-        self.shared = SharedFamilies()
+        self.shared: SharedFamilies | None = None
         self._fresh: deque[Planned] = deque(maxlen=2 * PLANS)
 
     def note(self, planned: Planned) -> None:

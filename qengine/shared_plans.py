@@ -20,15 +20,15 @@ of very many tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, record
+from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals
 from qengine.catalog.view import CatalogView
 from qengine.errors import QuerySyntaxError, Span
-from qengine.kept_plans import Family, SharedFamilies
 from qengine.optimizer.peeking import Assumption, peeking
 from qengine.optimizer.selectivity import holds
 from qengine.plan.traverse import with_values
@@ -37,8 +37,9 @@ from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["CutText", "Scanned", "SharedPlan", "SharedPlans", "cut_at_literals"]
+__all__ = ["CutText", "Scanned", "SharedFamilies", "SharedPlan", "SharedPlans", "cut_at_literals"]
 
+_FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
 _TRIES = 8  # plans with parameters that are made for a family, be they of use or not
 _TOKENS = 512  # of a text that is cut
 _NAME = "literal "  # of a parameter, before its number
@@ -129,6 +130,23 @@ class SharedPlan:
     fixed: tuple[str | None, ...]
     assumptions: tuple[Assumption, ...]
     spans: Sequence[Span]
+
+
+@record
+class Family:
+    """The plans of texts that differ in literals alone."""
+
+    plans: list[SharedPlan] = field(default_factory=list)
+    seen: bool = False
+    tries: int = 0
+
+
+class SharedFamilies:
+    """Families by what their texts have in common, and plans of texts that were found among theirs."""
+
+    def __init__(self) -> None:
+        self.families: LruCache[Family] = LruCache(_FAMILIES)
+        self.found: LruCache[Planned] = LruCache(_FAMILIES)
 
 
 class SharedPlans:

@@ -59,8 +59,10 @@ class Statements:
 
     @cached_property
     def _shared(self) -> SharedPlans:
-        from qengine.shared_plans import SharedPlans  # not before the first query
+        from qengine.shared_plans import SharedFamilies, SharedPlans  # not before the first query
 
+        if self._kept.shared is None:
+            self._kept.shared = SharedFamilies()
         return SharedPlans(self.store, self._kept.shared)
 
     def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:

@@ -17,7 +17,6 @@ from qengine.catalog.rules import NO_RULES
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
 from qengine.errors import Span, Unsupported
 from qengine.exec.context import ExecutionContext, OperatorStats
-from qengine.kept_plans import SharedFamilies
 from qengine.plan.columns import columns_of
 from qengine.plan.logical import Argument, LogicalPlan, Operator, Union
 from qengine.plan.physical import PhysicalPlan
@@ -25,7 +24,7 @@ from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning
-from qengine.shared_plans import Scanned, SharedPlans
+from qengine.shared_plans import Scanned, SharedFamilies, SharedPlans
 from qengine.storage.store import GraphStore
 from qengine.syntax import ast
 from qengine.types import ANY, Type
