@@ -110,7 +110,7 @@ def live_plan(
         return None
     root = planned.logical.root
     parts = list(operators(root))
-    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root)
+    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root, walks=True)
     has_match = any(isinstance(each, op.Match) for each in parts)  # SHOW reads the rules
     return LivePlan(planned) if walked and has_match else None
 
