@@ -251,7 +251,8 @@ def test_reading_for_long_makes_a_store(graph, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    ["MATCH (n) RETURN count(n)", "SHOW INDEXES", "CALL db.labels()", "MATCH (a)-[*]->(b {k: 1}) RETURN 1 AS x UNION RETURN 2 AS x",
+    ["MATCH (n) RETURN count(n)", "SHOW INDEXES", "CALL db.labels()",
+     "MATCH (a)-[*]->(b {k: 1}) RETURN 1 AS x UNION RETURN 2 AS x",
      "EXPLAIN MATCH (a {k: 1}) RETURN a", "PROFILE MATCH (a {k: 1}) RETURN a", "MATCH (a {k: 1}), (b) RETURN a"],
 )  # fmt: skip
 def test_other_statements_are_read_of_a_store(graph, text):
