@@ -43,9 +43,12 @@ from qengine.write.live import LiveEnvironment, ValueFinder, WalkedVersion
 from qengine.write.readable import Readable
 from qengine.write.reading import FEW, is_anchored, most_rows
 
-__all__ = ["live_plan", "read_live"]
+__all__ = ["LivePlan", "live_plan", "read_live"]
 
 _MOST = 5_000  # elements and rows that are looked at, before a store is made
+_LEAST = 500  # of these in a graph of any size
+_PART = 1_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
+_LONGEST = 256  # executions that make a store at once, after walks that came to nothing
 _REASON = "few elements are read of a version that was just committed"
 _WALKED = (
     op.Unit,
@@ -66,9 +69,30 @@ class _TooMuch(Exception):
     """More is read than is worth doing element by element."""
 
 
+class LivePlan:
+    """A plan for all versions, and whether it is worth walking: what has read too much is tried ever more rarely."""
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self._misses = 0
+        self._left = 0
+
+    def is_due(self) -> bool:
+        """Tell whether to walk this time."""
+        if self._left:
+            self._left -= 1
+            return False
+        return True
+
+    def note(self, *, walked: bool) -> None:
+        """Take note of whether the walk was enough."""
+        self._misses = 0 if walked else self._misses + 1
+        self._left = min(4**self._misses, _LONGEST) if self._misses else 0
+
+
 def live_plan(
     text: str, undirected: frozenset[str], context: ExecutionContext, procedures: Procedures
-) -> Planned | None:
+) -> LivePlan | None:
     """Return what a statement that only reads is planned to, for all versions, where it begins at known nodes.
 
     None for any other statement, and for one in which something is wrong: who plans it for a store says what.
@@ -86,25 +110,34 @@ def live_plan(
         return None
     root = planned.logical.root
     parts = list(operators(root))
-    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root)
-    return planned if walked and any(isinstance(each, op.Match) for each in parts) else None  # SHOW reads the rules
+    walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root, walks=True)
+    has_match = any(isinstance(each, op.Match) for each in parts)  # SHOW reads the rules
+    return LivePlan(planned) if walked and has_match else None
 
 
 def read_live(
-    planned: Planned,
+    plan: LivePlan,
     version: Readable,
     params: Mapping[str, Any] | None,
     context: ExecutionContext,
 ) -> Result | None:
     """Return the rows of a statement over a version, all of which are read now; None where that is too much.
 
-    ``planned``: what ``live_plan`` gave.
+    ``plan``: what ``live_plan`` gave.
 
     Raises
     ------
     QueryTimeout, QueryInterrupted
         By the context's limits.
     """
+    found = _read(plan.planned, version, params, context)
+    plan.note(walked=found is not None)
+    return found
+
+
+def _read(
+    planned: Planned, version: Readable, params: Mapping[str, Any] | None, context: ExecutionContext
+) -> Result | None:
     begin = time.perf_counter()
     context.parameters = params or {}
     if context.memory_limit is not None or most_rows(planned.logical.root, context.parameters) > FEW:
@@ -135,7 +168,7 @@ class _ReadGraph(WalkedVersion[Readable]):
     def __init__(self, version: Readable, context: ExecutionContext) -> None:
         super().__init__(version)
         self.begin(context)
-        self._left = _MOST
+        self._left = min(_MOST, max(_LEAST, version.base.size // _PART))
 
     def spend(self) -> None:
         """Count one more element or row.

@@ -46,8 +46,8 @@ class Prepared:
         context = context or view.accept()
         self._update = view.update_plan(text, context)
         self._live = None if self._update is not None or cardinalities else view.live_plan(text, context)
-        walked = self._update or self._live
-        self._known = None if walked is not None else self._plan_for(view.current(), context)
+        walked = self._update is not None or self._live is not None
+        self._known = None if walked else self._plan_for(view.current(), context)
 
     def _plan_for(self, statements: Statements, context: ExecutionContext) -> tuple[Statements, Planned]:
         """Return what the statement is planned to for a version of the graph, and keep it."""
@@ -60,9 +60,10 @@ class Prepared:
     def _planned(self) -> Planned:
         """What the statement was planned to."""
         if self._known is None:
-            planned = self._update or self._live
-            assert planned is not None
-            return planned
+            if self._update is not None:
+                return self._update
+            assert self._live is not None
+            return self._live.planned
         return self._known[1]
 
     @property
@@ -156,7 +157,8 @@ class Prepared:
             self._live = self._view.live_plan(self.text, context)
         if self._live is None:
             return None
-        check_parameters(self._live.text, self._live.parameters, params)
+        planned = self._live.planned
+        check_parameters(planned.text, planned.parameters, params)
         found = self._view.read_live(self._live, params, context)
         if found is None:
             context.parameters = {}

@@ -37,9 +37,9 @@ from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["CutText", "Scanned", "SharedPlans", "cut_at_literals"]
+__all__ = ["CutText", "Scanned", "SharedFamilies", "SharedPlan", "SharedPlans", "cut_at_literals"]
 
-_FAMILIES = 256  # that a graph keeps plans of
+_FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
 _TRIES = 8  # plans with parameters that are made for a family, be they of use or not
 _TOKENS = 512  # of a text that is cut
 _NAME = "literal "  # of a parameter, before its number
@@ -122,7 +122,7 @@ class _Slot:
 
 
 @frozen
-class _SharedPlan:
+class SharedPlan:
     """A plan with parameters for some literals; ``fixed``: those that are none, as they are written."""
 
     planned: Planned
@@ -133,21 +133,28 @@ class _SharedPlan:
 
 
 @record
-class _Family:
+class Family:
     """The plans of texts that differ in literals alone."""
 
-    plans: list[_SharedPlan] = field(default_factory=list)
+    plans: list[SharedPlan] = field(default_factory=list)
     seen: bool = False
     tries: int = 0
 
 
-class SharedPlans:
-    """The shared plans of one graph; any number of threads may use them."""
+class SharedFamilies:
+    """Families by what their texts have in common, and plans of texts that were found among theirs."""
 
-    def __init__(self, catalog: CatalogView) -> None:
+    def __init__(self) -> None:
+        self.families: LruCache[Family] = LruCache(_FAMILIES)
+        self.found: LruCache[Planned] = LruCache(_FAMILIES)
+
+
+class SharedPlans:
+    """The shared plans of one graph; any number of threads may use them. ``kept``: those of the versions before."""
+
+    def __init__(self, catalog: CatalogView, kept: SharedFamilies) -> None:
         self._catalog = catalog
-        self._families: LruCache[_Family] = LruCache(_FAMILIES)
-        self._found: LruCache[Planned] = LruCache(_FAMILIES)
+        self._families, self._found = kept.families, kept.found
 
     def scanned(self, text: str) -> Scanned:
         """Return a text to find a plan of."""
@@ -167,7 +174,7 @@ class SharedPlans:
                 return self._found.get((text, gpu), partial(_planned, each, cut, values))
         return None
 
-    def _values(self, plan: _SharedPlan, cut: CutText) -> dict[str, Any] | None:
+    def _values(self, plan: SharedPlan, cut: CutText) -> dict[str, Any] | None:
         """Return the values of a plan's parameters in a text; None where the plan isn't right for it."""
         if any(text is not None and text != token.value for text, token in zip(plan.fixed, cut.literals, strict=True)):
             return None
@@ -199,7 +206,7 @@ class SharedPlans:
         """
         if (cut := scanned.cut) is None:
             return
-        family = self._families.get((cut.family, gpu), _Family)
+        family = self._families.get((cut.family, gpu), Family)
         if not family.seen or family.tries >= _TRIES:
             family.seen = True
             return
@@ -218,7 +225,7 @@ class SharedPlans:
         fixed = tuple(None if place in free else token.value for place, token in enumerate(cut.literals))
         shared = replace(shared, parameters=planned.parameters)
         assumptions = tuple(peeks.assumptions)
-        family.plans.append(_SharedPlan(shared, tuple(slots.values()), fixed, assumptions, cut.spans))
+        family.plans.append(SharedPlan(shared, tuple(slots.values()), fixed, assumptions, cut.spans))
 
 
 def _tree(planned: Planned) -> Any:
@@ -226,7 +233,7 @@ def _tree(planned: Planned) -> Any:
     return planned.logical.root if planned.physical is None else planned.physical
 
 
-def _planned(plan: _SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Planned:
+def _planned(plan: SharedPlan, cut: CutText, values: Mapping[str, Any]) -> Planned:
     """Return a plan for the text that has these values."""
     places = Places(plan.spans, cut.spans)
     needed = {name: span and places.of(span) for name, span in plan.planned.parameters.items()}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
-from qengine._lru import LruCache
 from qengine._notices import log
 from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
+from qengine.kept_plans import KeptPlans
 from qengine.options import LimitKeywords
 from qengine.plan.traverse import parameters
-from qengine.planned import PLANS, Planned
+from qengine.planned import Planned
 from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
 
@@ -43,18 +43,27 @@ class Statements:
     A statement is accepted before anything else is done for it: from then on ``interrupt`` stops it.
     """
 
-    def __init__(self, store: GraphStore, executions: Executions, procedures: Procedures) -> None:
-        """Begin without plans; ``executions`` and ``procedures`` are of the graph, whatever its version."""
+    def __init__(
+        self, store: GraphStore, executions: Executions, procedures: Procedures, before: Statements | None = None
+    ) -> None:
+        """Begin with the plans of ``before`` where they hold for this version, too.
+
+        ``executions`` and ``procedures`` are of the graph, whatever its version.
+        """
         self.store = store
         self._executions = executions
         self.procedures = procedures
-        self._plans: LruCache[Planned] = LruCache(PLANS)
+        goes_on = before is not None and before.store.nature is store.nature
+        self._kept: KeptPlans = before._kept if before is not None and goes_on else KeptPlans()
+        self._kept.let_go()
 
     @cached_property
     def _shared(self) -> SharedPlans:
-        from qengine.shared_plans import SharedPlans  # not before the first query
+        from qengine.shared_plans import SharedFamilies, SharedPlans  # not before the first query
 
-        return SharedPlans(self.store)
+        if self._kept.shared is None:
+            self._kept.shared = SharedFamilies()
+        return SharedPlans(self.store, self._kept.shared)
 
     def accept(self, **limits: Unpack[LimitKeywords]) -> ExecutionContext:
         """Return the limits of a statement, which hold from now on.
@@ -87,7 +96,7 @@ class Statements:
         """
         given = _by_content(cardinalities)
         key = (text, reference, given, explaining, gpu)
-        if (kept := self._plans.find(key)) is not None:
+        if (kept := self._kept.plans.find(key)) is not None:
             return kept, 0.0
         sharing = not (reference or explaining or given) and isinstance(text, str)
         scanned = self._shared.scanned(text) if sharing else None
@@ -105,7 +114,7 @@ class Statements:
         seconds = time.perf_counter() - begin
         if planned.notices and not (reference or gpu):  # which are planned beside another
             log(planned.notices)
-        return self._plans.get(key, lambda: planned), seconds
+        return self._kept.plans.get(key, lambda: planned), seconds
 
     def on_gpu(
         self,
@@ -152,7 +161,9 @@ class Statements:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
-        return Planned(text, logical, physical, notices, names, largest)
+        planned = Planned(text, logical, physical, notices, names, largest)
+        self._kept.note(planned)
+        return planned
 
     def explain(self, text: str, *, device: str = "auto", cardinalities: Cardinalities | None = None) -> Explanation:
         """Return the plan of a statement, with EXPLAIN's warnings; see ``Graph.explain``."""

@@ -24,7 +24,7 @@ from qengine.plan.traverse import operators, parameters
 from qengine.plan.updates import writes
 from qengine.planned import PLANS, Planned
 from qengine.planning import one_statement, planning
-from qengine.shared_plans import Scanned, SharedPlans
+from qengine.shared_plans import Scanned, SharedFamilies, SharedPlans
 from qengine.storage.store import GraphStore
 from qengine.syntax import ast
 from qengine.types import ANY, Type
@@ -73,7 +73,7 @@ class UpdatePlans:
             return known
         last = self._shared
         if last is None or last[0] != held:
-            last = self._shared = held, SharedPlans(_OpenCatalog(undirected))  # type: ignore[arg-type]
+            last = self._shared = held, SharedPlans(_OpenCatalog(undirected), SharedFamilies())  # type: ignore[arg-type]
         shared = last[1]
         scanned = Scanned(text)
         if (known := shared.find(scanned, False)) is not None:

@@ -25,6 +25,7 @@ from qengine.write.versions import Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
+    from qengine.live_reads import LivePlan
     from qengine.update_plans import UpdatePlans
     from qengine.write.open_folder import OpenFolder
 
@@ -43,10 +44,10 @@ class View(Protocol):
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
 
-    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+    def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
 
-    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+    def read_live(self, plan: LivePlan, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave; None where a store has to be made for it, or is there."""
 
     def update(
@@ -68,7 +69,7 @@ class GraphView:
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
         self._updates: UpdatePlans | None = None
-        self._reads: LruCache[tuple[Planned | None]] = LruCache(PLANS)
+        self._reads: LruCache[tuple[LivePlan | None]] = LruCache(PLANS)
         self._known: tuple[GraphStore, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
 
@@ -102,7 +103,8 @@ class GraphView:
         """Return the statements of the latest version."""
         store, known, registered = self.versions.latest.store, self._known, Procedures.changes
         if known is None or known[0] is not store or known[1] != registered:
-            known = self._known = store, registered, Statements(store, self.executions, self.procedures)
+            before = known[2] if known is not None and known[1] == registered else None
+            known = self._known = store, registered, Statements(store, self.executions, self.procedures, before)
         return known[2]
 
     def estimates(self) -> Estimates:
@@ -128,12 +130,12 @@ class GraphView:
             self._updates = UpdatePlans(self.procedures)
         return self._updates.of(text, undirected, context)
 
-    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+    def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
         latest = self.versions.latest
         return None if latest.is_sealed else self.plan_live(text, latest.undirected_types, context)
 
-    def plan_live(self, text: str, undirected: frozenset[str], context: ExecutionContext) -> Planned | None:
+    def plan_live(self, text: str, undirected: frozenset[str], context: ExecutionContext) -> LivePlan | None:
         """Return what a statement was planned to, or plan it, if few elements may be all that it reads."""
         if not isinstance(text, str):
             return None
@@ -145,17 +147,17 @@ class GraphView:
             known = self._reads.get(key, lambda: (live_plan(text, undirected, context, self.procedures),))
         return known[0]
 
-    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+    def read_live(self, plan: LivePlan, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave, over the latest version; None where that has a store, or should."""
         version = self.versions.latest
-        pending = version.pending()
+        pending = version.pending() if plan.is_due() else None
         if pending is None:
             return None
         from qengine.live_reads import read_live
 
         begin = time.perf_counter()
         try:
-            return read_live(planned, pending, params, context)
+            return read_live(plan, pending, params, context)
         finally:
             version.spend(time.perf_counter() - begin)
 
@@ -238,19 +240,19 @@ class TransactionView:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         return self._graph.plan_update(text, self.writer.undirected_types, context)
 
-    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+    def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
         writer = self.writer
         return None if writer.is_sealed else self._graph.plan_live(text, writer.undirected_types, context)
 
-    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+    def read_live(self, plan: LivePlan, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Carry out what ``live_plan`` gave, over what the transaction has done; None where that reads much."""
         writer = self.writer
-        if writer.is_sealed:
+        if writer.is_sealed or not plan.is_due():
             return None
         from qengine.live_reads import read_live
 
-        return read_live(planned, writer.overlay, params, context)
+        return read_live(plan, writer.overlay, params, context)
 
     def update(
         self, planned: Planned, params: Mapping[str, Any] | None, device: str, context: ExecutionContext
@@ -296,11 +298,11 @@ class SnapshotView:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
         return None
 
-    def live_plan(self, text: str, context: ExecutionContext) -> Planned | None:
+    def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return None: there is a store."""
         return None
 
-    def read_live(self, planned: Planned, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
+    def read_live(self, plan: LivePlan, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Return None: there is a store."""
         return None
 

@@ -26,6 +26,8 @@ KEYS_PER_GROUP = 10
 _HASH = np.uint32(0x9E3779B1)
 _LINE = 128  # bytes of a transaction
 _SPACE = 2.0  # a form may take this many times the bytes of the smallest
+_SPLICED = 4 << 20  # bytes of dense offsets that lists which change may have
+_SPLICED_SHARE = 4  # of the bytes of their entries these may have so many times
 _MAX_GROUP_ENTRIES = 2**32 - 1  # groups hold 32-bit offsets
 
 
@@ -97,6 +99,13 @@ def choose_of(count: int, span: int, entries: int) -> tuple[Form, str]:
         for form, cost in sorted(found.items(), key=lambda item: item[0] is not best)
     )
     return best, f"{count:,} vertices with lists: {shown}"
+
+
+def choose_changing(count: int, span: int, entries: int) -> tuple[Form, str]:
+    """Do as ``choose_of`` for lists that change: dense ones, into which changes are spliced, may be larger."""
+    if 8 * (span + 1) <= max(_SPLICED, _SPLICED_SHARE * 4 * entries):
+        return Form.DENSE, "dense, since they change"
+    return choose_of(count, span, entries)
 
 
 def index(lists: Lists, form: Form, reason: str = "") -> tuple[Adjacency, Array | None]:

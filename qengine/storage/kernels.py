@@ -54,6 +54,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_wedge_sample": (_POINTER, _U64, _U64, *(_POINTER,) * 4),
     "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
     "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
+    "qe_csv_rows_end": (_POINTER, _U64, ctypes.c_uint8, _I32, _POINTER),
     "qe_numerals_scan": (_POINTER, _U64, _U32, _POINTER, _I32),
     "qe_numerals_changed": (_POINTER, _U32, _POINTER, _U64, _POINTER, _POINTER, _I32),
     "qe_edge_list": (_POINTER, _U64, ctypes.c_char, _POINTER, _POINTER, _I32),
@@ -365,6 +366,30 @@ def text_ends(array: Any) -> tuple[int, int]:
     offsets, width, texts = _texts(array)
     _call("qe_text_ends", offsets, width, texts, len(array), address(ends, np.uint64))
     return int(ends[0]), int(ends[1])
+
+
+def csv_rows_end(block: bytes, separator: str, *, last: bool) -> tuple[int, bool]:
+    """Return where the last whole row of a block of a CSV file ends, and whether a quote is odd then.
+
+    Parameters
+    ----------
+    block
+        Bytes that begin a row.
+    separator
+        The character between fields, of ASCII.
+    last
+        Whether the file ends with the block.
+
+    Returns
+    -------
+    int
+        The end of the last row before an odd quote, 0 where there is none.
+    bool
+        Whether there is an odd one: in the middle of a field, behind a backslash, or left open at the end of the file.
+    """
+    end = (_U64 * 2)()
+    _call("qe_csv_rows_end", block, len(block), ord(separator), last, end)
+    return int(end[0]), bool(end[1])
 
 
 ODDLY_WRITTEN, MANY_DIGITS = 1, 2

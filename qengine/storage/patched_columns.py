@@ -69,6 +69,7 @@ def patched(
     changed = ascending(np.concatenate([np.fromiter(values, np.int64, len(values)), *(ids for ids, _ in added)]))
     fresh, new = _fresh(values, added)
     pieces = Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
+    new = _of_type(new, column)
     begin, end = (0, count) if whole else _covered(column, pieces, fresh)
     if begin >= end:
         return None
@@ -221,6 +222,17 @@ class PatchedColumn(PropertyColumn):
                 array = taken(self._pieces, self._before.array, self._added)
                 self.__dict__.update(array=array, _before=None, _added=None, depth=0)
         return self.__dict__["array"]
+
+
+def _of_type(new: Any, column: PropertyColumn | None) -> Any:
+    """Return times in the unit that a column has them in, where they fit: then the column needn't be changed."""
+    wanted = None if column is None else column.arrow_type
+    if wanted is None or new.type == wanted or not (pa.types.is_timestamp(wanted) and pa.types.is_timestamp(new.type)):
+        return new
+    try:
+        return new.cast(wanted) if wanted.tz == new.type.tz else new
+    except pa.ArrowException:
+        return new
 
 
 def _all_aligned(arrays: Iterable[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit
-from qengine.storage.forms import choose_of
+from qengine.storage.forms import choose_changing
 from qengine.storage.splicing import entry_places, spliced_entries, spliced_offsets
 
 __all__ = ["Splice", "SplicedAdjacency", "key_places"]
@@ -163,7 +163,7 @@ class SplicedAdjacency(Adjacency):
     def of(cls, splice: Splice, length: int) -> SplicedAdjacency | None:
         """Return the lists after a splice; None where another form is better by now."""
         lo, hi = splice.rows()
-        form, reason = choose_of(splice.lists.used, hi - lo, length)
+        form, reason = choose_changing(splice.lists.used, hi - lo, length)
         return cls(splice, length, (lo, hi), reason) if form is Form.DENSE and length else None
 
     def __len__(self) -> int:

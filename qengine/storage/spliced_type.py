@@ -6,7 +6,7 @@ changes, and other forms, are made anew list by list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, Order, among, ascending
-from qengine.storage.forms import Lists, choose, index
+from qengine.storage.forms import Lists, choose_changing, index, span_of
 from qengine.storage.list_changes import ListChange, are_many, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
@@ -26,8 +26,10 @@ from qengine.storage.splicing import entry_places, relist, repeats
 __all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type", "relationships_of"]
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
+_ROUNDS = 32  # in which new relationships are found to be on no circle
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
 
+Changes = Callable[[], Mapping[Direction, ListChange] | None]
 Ends = tuple[Array, Array, Array]
 """Starts, ends (uint32, vertex ids) and sources of relationships: local ids, from the type's count on new ones."""
 
@@ -54,15 +56,19 @@ class Change:
 class SplicedType:
     """A type's adjacencies and facts.
 
-    ``origin``: how its local ids follow from those before; None where they stay. ``changes``: of its lists, by
-    direction, where they are small.
+    ``origin``: how its local ids follow from those before; None where they stay. ``changes``: tells what changes of its
+    lists, by direction, where that is small. ``doubts``: whether new relationships may have made a circle, and whether
+    they may join vertices both ways that were joined one way. ``made_anew``: whether all lists were made anew for few
+    changes, so that those that come can be spliced.
     """
 
     adjacencies: Mapping[Direction, Adjacency]
     origin: Edit | Order | None
     parallel: bool
     loops: bool
-    changes: Mapping[Direction, ListChange] | None = None
+    changes: Changes | None = None
+    doubts: tuple[bool, bool] = (False, False)
+    made_anew: bool = False
 
 
 def changed_type(before: SplicedType, change: Change) -> SplicedType:
@@ -80,20 +86,24 @@ def changed_type(before: SplicedType, change: Change) -> SplicedType:
         again = _of_moved(before.adjacencies, change, len(out) // max(_FEW, 1) - edits)
         if again is not None:
             found = _spliced(before, change, again)
-    return found or _relisted(before, change)
+    return found or replace(_relisted(before, change), made_anew=edits * _FEW <= len(out))
 
 
 def relabelled_type(before: SplicedType, relabelled: Array) -> SplicedType:
     """Return a type of whose vertices some (int64) have other labels, and which stays as it is."""
     if are_many(relabelled):
         return before
-    nothing = np.empty(0, np.uint32)
-    changes = []
-    for way, others in near(before.adjacencies, relabelled).items():
-        lists = before.adjacencies[way]
-        none = Edit(len(lists), *(np.empty(0, np.int64),) * 3)
-        changes.append(list_change(lists, None, none, nothing, nothing, others))
-    return replace(before, changes=_both(_other(before.adjacencies), changes))
+
+    def changes() -> Mapping[Direction, ListChange] | None:
+        nothing = np.empty(0, np.uint32)
+        found = []
+        for way, others in near(before.adjacencies, relabelled).items():
+            lists = before.adjacencies[way]
+            none = Edit(len(lists), *(np.empty(0, np.int64),) * 3)
+            found.append(list_change(lists, None, none, nothing, nothing, others))
+        return _both(_other(before.adjacencies), found)
+
+    return replace(before, changes=changes)
 
 
 def _both(other: Direction, changes: Sequence[ListChange | None]) -> Mapping[Direction, ListChange] | None:
@@ -201,15 +211,51 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     has_loops = bool((starts == ends).any())
     if before.loops and not has_loops:
         has_loops = not loops.any() or repeats(made[0], loops=True)
-    changes: tuple[ListChange | None, ...] = ()
-    if not are_many(change.relabelled):
+
+    def changes() -> Mapping[Direction, ListChange] | None:
+        if are_many(change.relabelled):
+            return None
         touched = near(before.adjacencies, change.relabelled)
-        changes = (
-            list_change(out, vertices, edit, starts, ends, touched[Direction.OUT]),
-            list_change(turned, vertices, back.edit, owners, entries, touched[other]),
-        )
+        one = list_change(out, vertices, edit, starts, ends, touched[Direction.OUT])
+        return _both(other, (one, list_change(turned, vertices, back.edit, owners, entries, touched[other])))
+
     origin = edit if edit.size else None
-    return SplicedType({Direction.OUT: made[0], other: made[1]}, origin, parallel, has_loops, _both(other, changes))
+    doubts = (False, False) if both else _doubts(before.adjacencies, vertices, starts, ends)
+    made_both = {Direction.OUT: made[0], other: made[1]}
+    return SplicedType(made_both, origin, parallel, has_loops, changes, doubts)
+
+
+def _doubts(
+    adjacencies: Mapping[Direction, Adjacency], vertices: Edit | None, starts: Array, ends: Array
+) -> tuple[bool, bool]:
+    """Return ``SplicedType.doubts`` of new relationships, sorted by start and end."""
+    out, turned = adjacencies[Direction.OUT], adjacencies[Direction.IN]
+    begun, reached = (_used(lists, vertices, each) for lists, each in ((turned, starts), (out, ends)))
+    left = np.ones(len(starts), np.bool_)
+    for _ in range(_ROUNDS):  # none is on a circle to whose start no other one comes, or from whose end none goes on
+        begins, goes_on = begun | np.isin(starts, ends[left]), reached | np.isin(ends, starts[left])
+        if not (left & ~(begins & goes_on)).any():
+            break
+        left &= begins & goes_on
+    if not left.any():
+        return False, False
+    order = np.lexsort((starts, ends))
+    owners, entries = ends[order], starts[order]
+    apart = owners != entries
+    owners, entries = owners[apart], entries[apart]
+    back = key_places(out, vertices, owners, entries)[1].any()
+    forth, again = (one.astype(np.uint64) << 32 | other for one, other in ((starts, ends), (owners, entries)))
+    return True, bool(back or np.isin(again, forth).any())
+
+
+def _used(lists: Adjacency, vertices: Edit | None, some: Array) -> Array:
+    """Tell which of some vertices (uint32, new ids) had entries in lists."""
+    old, stays = some.astype(np.int64), np.ones(len(some), np.bool_)
+    if vertices is not None:
+        old, stays = vertices.back(old)
+    begins, ends = lists.locate_all(old.astype(np.uint32))
+    found: Array = stays & (begins != ends)
+    return found
 
 
 def _cuts_repeats(out: Adjacency, removed: Array, both: bool) -> bool:
@@ -306,7 +352,8 @@ def _relisted(before: SplicedType, change: Change) -> SplicedType:
         back = back._replace(ids=None)
     loops = (before.loops or bool((starts == ends).any())) and repeats(lists, loops=True)
     made_both = {Direction.OUT: lists, other: _indexed(back)[0]}
-    return SplicedType(made_both, Order(len(out), order), parallel, loops)
+    doubts = (len(change.starts) > 0,) * 2 if other is Direction.IN else (False, False)
+    return SplicedType(made_both, Order(len(out), order), parallel, loops, doubts=doubts)
 
 
 def _relisted_back(before: SplicedType, change: Change, added: Ends, places: Array) -> Lists | None:
@@ -336,7 +383,7 @@ def _lists(offsets: Array, neighbours: Array, ids: Array | None) -> Lists:
 
 
 def _indexed(lists: Lists) -> tuple[Adjacency, Array | None]:
-    return index(lists, *choose(lists.keys, len(lists.neighbours)))
+    return index(lists, *choose_changing(len(lists.keys), span_of(lists.keys), len(lists.neighbours)))
 
 
 def _repeats(lists: Lists) -> bool:

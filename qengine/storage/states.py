@@ -133,3 +133,10 @@ class Commit:
     relationship_blocks: tuple[RelationshipBlock, ...] = ()
     node_patches: tuple[Patch, ...] = ()
     relationship_patches: tuple[Patch, ...] = ()
+
+
+def size_of(commit: Commit) -> int:
+    """Return how many elements a commit has touched."""
+    nodes = len(commit.nodes) + sum(block.count for block in commit.node_blocks)
+    nodes += sum(len(patch.numbers) for patch in (*commit.node_patches, *commit.relationship_patches))
+    return nodes + len(commit.relationships) + sum(block.count for block in commit.relationship_blocks)

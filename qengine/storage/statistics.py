@@ -78,8 +78,6 @@ class Statistics:
         self._wedges: dict[str, WedgeSummary] = {}
         self._together = JointDegrees(store)
         self._mixed = MixedTriangles(store, self._together)
-        self._acyclic: dict[str, bool] = {}
-        self._antiparallel: dict[str, bool] = {}
         self._mutual: dict[str, float] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
         self.samples = Samples(store)
@@ -115,8 +113,9 @@ class Statistics:
             new = indices.get(index)
             if new is not None:
                 self._pairs[new, way] = counts
-        self._acyclic.update(_of(types, before._acyclic))
-        self._antiparallel.update(_of(types, before._antiparallel))
+        if store.nature is not old.nature:
+            store.nature.acyclic.take(types, old.nature.acyclic)
+            store.nature.antiparallel.take(types, old.nature.antiparallel)
         self._mutual.update(_of(types, before._mutual))
         if same_nodes:
             self._wedges.update(_of(types, before._wedges))
@@ -239,11 +238,13 @@ class Statistics:
         index = self._store.type_index(type)
         if index is None or self._store.types[index].undirected:
             return False
-        if type not in self._acyclic:
-            into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
+        into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
+
+        def find() -> bool:
             apart = into.hi <= out.lo or out.hi <= into.lo  # from one label to another
-            self._acyclic[type] = apart or acyclic(into.struct, out.struct, self._store.vertex_count)
-        return self._acyclic[type]
+            return apart or acyclic(into.struct, out.struct, self._store.vertex_count)
+
+        return self._store.nature.acyclic.of(type, find)
 
     def antiparallel(self, type: str) -> bool:
         """Tell whether relationships of a directed type join two different vertices both ways.
@@ -253,10 +254,13 @@ class Statistics:
         index = self._store.type_index(type)
         if index is None or self._store.types[index].undirected:
             return False
-        if type not in self._antiparallel:
+        nature = self._store.nature
+
+        def find() -> bool:
             into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
-            self._antiparallel[type] = not self._acyclic.get(type) and antiparallel(into.struct, out.struct)
-        return self._antiparallel[type]
+            return not nature.acyclic.get(type) and antiparallel(into.struct, out.struct)
+
+        return nature.antiparallel.of(type, find)
 
     def mutual_pairs(self, type: str) -> float | None:
         """Return what ``CatalogView.mutual_pairs`` does: counted, or in a large type at every so many vertices."""
@@ -356,11 +360,11 @@ class Statistics:
 
     def know_acyclic(self, type: str, found: bool) -> None:
         """Take from a saved graph whether a directed type has no circles."""
-        self._acyclic[type] = found
+        self._store.nature.acyclic.settle(type, found)
 
     def know_antiparallel(self, type: str, found: bool) -> None:
         """Take from a saved graph whether a directed type joins vertices both ways."""
-        self._antiparallel[type] = found
+        self._store.nature.antiparallel.settle(type, found)
 
     def know_values(self, entity: str, key: str, owner: str | None, found: ValueSummary) -> None:
         """Take the summary of a property from a saved graph."""
@@ -397,11 +401,11 @@ class Statistics:
 
     def known_acyclic(self) -> list[tuple[str, bool]]:
         """Return of which directed types it is known by now whether they have no circles."""
-        return list(self._acyclic.items())
+        return self._store.nature.acyclic.items()
 
     def known_antiparallel(self) -> list[tuple[str, bool]]:
         """Return of which directed types it is known by now whether they join vertices both ways."""
-        return list(self._antiparallel.items())
+        return self._store.nature.antiparallel.items()
 
     def known_values(self) -> list[tuple[tuple[str, str, str | None], ValueSummary]]:
         """Return the summaries made by now, by entity, property and label or type that has it.

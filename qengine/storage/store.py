@@ -19,6 +19,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
+from qengine.storage.nature import Nature
 from qengine.storage.numbers import Identity, Numbers
 from qengine.storage.samples import Sample
 from qengine.storage.schema import Schema
@@ -116,6 +117,9 @@ class GraphStore:
         self.derived: LruCache[Any] = LruCache(
             max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes)
         )
+        self.statistics_before: Callable[[Statistics], None] | None = None  # begins with those of the version before
+        self.is_better_base = False  # than the version before: changes can be spliced into more of its lists
+        self.drift = 0  # elements that differ from those of the first version of this nature
 
     def __repr__(self) -> str:
         return f"GraphStore({self.vertex_count:,} nodes, {self.relationship_count:,} relationships)"
@@ -270,7 +274,16 @@ class GraphStore:
     @cached_property
     def statistics(self) -> Statistics:
         """Counts, degrees and values."""
-        return Statistics(self)
+        found, follow = Statistics(self), self.statistics_before
+        if follow is not None:
+            follow(found)
+            self.statistics_before = None  # which lets the version before go
+        return found
+
+    @cached_property
+    def nature(self) -> Nature:
+        """What plans rely on; a version that is made of another one may have that one's."""
+        return Nature(self)
 
     @cached_property
     def signatures(self) -> Signatures:

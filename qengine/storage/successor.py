@@ -21,12 +21,14 @@ from qengine.storage.arrays import Array
 from qengine.storage.assemble import MAX_RELATIONSHIPS
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import NOTHING, Edit, Order, among, ascending
+from qengine.storage.nature import following
 from qengine.storage.node_layout import NodeLayout, lay_out
 from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
-from qengine.storage.states import Commit, Patch, RelationshipState
+from qengine.storage.states import Commit, Patch, RelationshipState, size_of
+from qengine.storage.statistics import Statistics
 from qengine.storage.store import EdgeType, GraphStore
 
 __all__ = ["successor"]
@@ -72,13 +74,23 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
+    doubts = {each.name: each.lists.doubts for each in made}
+    nature, drift = following(base, store, size_of(commit), doubts)
+    if nature is not None:
+        store.__dict__.update(nature=nature, drift=drift)
+    store.is_better_base = any(each.lists.made_anew for each in made)
     store.take_over_indexes(base)
-    if layout.moves is None:
-        same = [each.name for each in made if each.lists.origin is None]
-        store.statistics.take_over(base.statistics, same)
-    changes = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
-    if changes:
-        store.statistics.follow(base.statistics, changes)
+    same = [each.name for each in made if each.lists.origin is None] if layout.moves is None else None
+    found = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
+
+    def follow(statistics: Statistics) -> None:
+        if same is not None:
+            statistics.take_over(base.statistics, same)
+        changes = {name: change for name, changed in found.items() if (change := changed()) is not None}
+        if changes:
+            statistics.follow(base.statistics, changes)
+
+    store.statistics_before = follow
     return store
 
 

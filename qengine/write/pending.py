@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from qengine.plan.pattern import LabelExpr
-from qengine.storage.states import Commit, NodeState, Patch, RelationshipState
+from qengine.storage.states import Commit, NodeState, Patch, RelationshipState, size_of
 from qengine.storage.store import GraphStore
 from qengine.write.base import Base
 from qengine.write.block_table import place_of
@@ -52,7 +52,7 @@ class History:
         """Return the version after so many commits; None where gathering them would take long."""
         if self._gathered < count:
             fresh = self._commits[self._gathered : count]
-            if sum(map(_size, fresh)) > _MOST_AT_ONCE:
+            if sum(map(size_of, fresh)) > _MOST_AT_ONCE:
                 return None
             with self._gathering:
                 for place in range(self._gathered, count):
@@ -102,12 +102,6 @@ class History:
             with self._gathering:
                 found = touched.index(key)
         return found
-
-
-def _size(commit: Commit) -> int:
-    nodes = len(commit.nodes) + sum(block.count for block in commit.node_blocks)
-    nodes += sum(len(patch.numbers) for patch in (*commit.node_patches, *commit.relationship_patches))
-    return nodes + len(commit.relationships) + sum(block.count for block in commit.relationship_blocks)
 
 
 def _states(blocks: Sequence[Any], touched: Mapping[int, Any]) -> Iterator[tuple[int, Any]]:

@@ -128,14 +128,17 @@ def _product(lists: list[int | str], parameters: Mapping[str, Any]) -> int:
     return rows
 
 
-def is_anchored(part: op.Operator) -> bool:
-    """Tell whether each pattern of a part begins at nodes that rows give, or that a property or identity finds."""
+def is_anchored(part: op.Operator, *, walks: bool = False) -> bool:
+    """Tell whether each pattern of a part begins at nodes that rows give, or that a property or identity finds.
+
+    ``walks``: also one with relationships of any number of hops, which may read very much.
+    """
     for each in operators(part):
         if isinstance(each, op.Match):
             graph = each.graph
             unknown = frozenset(graph.variables())
             reached = {node.name for node in graph.nodes if node.bound or is_known(node, graph.predicates, unknown)}
-            if any(edge.hops is not None for edge in graph.relationships):
+            if not walks and any(edge.hops is not None for edge in graph.relationships):
                 return False
             growing = True
             while growing:

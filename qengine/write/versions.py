@@ -1,7 +1,9 @@
 """The versions of a graph: each is a snapshot; one transaction at a time makes the next.
 
-A commit costs what it has changed: it is kept beside the version that it was made above, and a store of both is made
-(``storage.successor``) when much is first read of the new version. Who reads little walks both (``write.pending``).
+A commit costs what it has changed: it is kept beside the version that it was made above, its base, and a store of both
+is made (``storage.successor``) when much is first read of the new version. Who reads little walks both
+(``write.pending``). A base stays while few elements are touched above it; then a store that was made anyway takes its
+place. Where nobody reads and much is touched, a thread makes one, while writers and readers go on.
 
 Where the graph has a folder, a commit is appended to its log while other writers wait. Then they go on above it, while
 the thread that has committed waits for the disk, so threads share syncs. Readers see the commit after that: what was
@@ -10,12 +12,13 @@ read can't be lost. If the disk refuses, what waits fails and stays unseen, and 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 
 from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
-from qengine.storage.states import Commit
+from qengine.storage.states import Commit, size_of
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
 from qengine.write.base import Base
@@ -24,13 +27,21 @@ from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 from qengine.write.pending import History, PendingVersion
 
-__all__ = ["Version", "Versions", "Writer"]
+__all__ = ["FOLDING", "Version", "Versions", "Writer"]
+
+FOLDING = "qengine-fold"
+"""The name of the thread that makes a new base, where much is above the one that there is."""
 
 _ENOUGH = 0.1  # seconds of reading a version element by element, before a store is made of it: about what that takes
 _WAIT = 0.02  # seconds between two looks, while another transaction writes
-_KEPT_COMMITS = 65_536  # above a version before a store is made of them
+_KEPT_COMMITS = 65_536  # above a version before a store is made of them, by a thread that nobody waits for
 _LEAST_TOUCHED = 100_000  # elements above a version that are no reason for it
 _TOUCHED_SHARE = 0.1  # of a version's elements, which are
+_MOST_FULL = 2.0  # times as many of these, at which a writer makes the store
+_FEW_TOUCHED = 1_000  # elements above a version of which each later one is made
+_FEW_SHARE = 0.01  # of a version's elements, which are as few
+_COMMITS_EACH = 4  # commits for each of these elements, above a version that is read
+_LEAST_FEW = 16  # which are few above any version
 
 
 class _Chain:
@@ -42,6 +53,8 @@ class _Chain:
         self.store = store
         self.sealed = store, 0
         self.lock = threading.Lock()
+        size = store.vertex_count + store.relationship_count
+        self.few = min(_FEW_TOUCHED, max(_LEAST_FEW, int(_FEW_SHARE * size)))
 
 
 class Version:
@@ -82,15 +95,24 @@ class Version:
         return self._store is not None
 
     def _made(self) -> GraphStore:
+        """Return the graph, made of the chain's store, whose indexes are kept, or of a later one above many commits."""
         chain = self._chain
         store, count = chain.sealed if chain.sealed[1] <= self._count else (chain.store, 0)
         if count == self._count:
             return store
+        if sum(size_of(each) for each in chain.commits[: self._count]) <= chain.few:
+            store, count = chain.store, 0
         for each in merged(chain.commits[count : self._count]):
             store = successor(store, each)
         if self._count > chain.sealed[1]:
             chain.sealed = store, self._count
         return store
+
+
+def _make(version: Version) -> None:
+    """Make a version's graph; what is wrong with it is told to the writer that needs it."""
+    with contextlib.suppress(Exception):
+        _ = version.store.statistics
 
 
 class Versions:
@@ -106,6 +128,7 @@ class Versions:
         self._folder = folder
         self._overlay: Overlay | None = None
         self._writing = threading.Lock()
+        self._folding: threading.Thread | None = None
         self._owner: int | None = None
         self._publishing = threading.Lock()
         self._restart(_Chain(store, commits), 0)
@@ -208,8 +231,9 @@ class Versions:
 
     def _current_overlay(self) -> Overlay:
         """Return the last commit's version with what is above its base; a new one where that was read meanwhile."""
-        if self._chain.commits and (self._overlay is None or self._tip.is_sealed or self._is_heavy()):
+        if self._chain.commits and self._is_heavy():
             tip = Version(_Chain(self._tip.store), 0, self._tip.number)
+            _ = tip.store.statistics  # which would hold the version before
             with self._publishing:
                 if self.latest.number == tip.number:
                     self.latest = tip
@@ -219,12 +243,28 @@ class Versions:
         return self._overlay
 
     def _is_heavy(self) -> bool:
-        if len(self._chain.commits) > _KEPT_COMMITS:
+        """Tell whether the base is to be another one now; begin to make one beside where it soon is to be."""
+        chain, overlay = self._chain, self._overlay
+        if overlay is None:
             return True
-        overlay = self._overlay
-        if overlay is None or overlay.touched <= _LEAST_TOUCHED:
+        many = overlay.touched > chain.few or len(chain.commits) > _COMMITS_EACH * chain.few
+        if self._tip.is_sealed and (many or self._tip.store.is_better_base):
+            return True
+        fullness = len(chain.commits) / _KEPT_COMMITS
+        fullness = max(fullness, overlay.touched / max(_LEAST_TOUCHED, _TOUCHED_SHARE * overlay.base.size))
+        if fullness <= 1:
             return False
-        return overlay.touched > _TOUCHED_SHARE * overlay.base.size
+        return fullness > _MOST_FULL or self._is_nearly_made()
+
+    def _is_nearly_made(self) -> bool:
+        """Tell whether a graph was made of all but few of the commits; else let a thread make one of all."""
+        made = self._chain.sealed[1]
+        if made and sum(size_of(each) for each in self._chain.commits[made:]) <= self._chain.few:
+            return True
+        if self._folding is None or not self._folding.is_alive():
+            self._folding = threading.Thread(target=_make, args=(self._tip,), name=FOLDING, daemon=True)
+            self._folding.start()
+        return False
 
     def _append(self, commit: Commit) -> Version:
         """Log a commit, so that it is what the next writer begins from; errors as ``Log.append``."""

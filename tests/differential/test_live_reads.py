@@ -41,6 +41,7 @@ QUERIES = (
     "MATCH (a {k: $k, i: $j}) RETURN a",
     "MATCH (a {k: $k}) MATCH (a)-[r]-(a) RETURN r",
     "MATCH (a {k: $k}) RETURN a.k / 0 AS wrong",
+    "MATCH (a {k: $k})-[:R|S*0..2]->(b)<-[r]-(c) RETURN b.k AS b, r",
     "MATCH (a {k: $k}) RETURN EXISTS { MATCH ANY SHORTEST (a)-[:R|S]-+(:B) } AS e",
     "MATCH (a {k: $k}), (b {k: $j}) RETURN COUNT { MATCH SHORTEST 2 (a)-[r]->+(b) } AS c",
     "MATCH (a {k: $k}) RETURN COUNT { MATCH REPEATABLE ELEMENTS ANY SHORTEST (a)-[]->+(b {k: $j}) } AS c",
@@ -116,7 +117,7 @@ def test_rows_are_those_of_the_store(block):
 
 def test_all_that_can_be_walked_gives_the_rows_of_the_store(monkeypatch):
     """Queries of all kinds, whatever they begin with."""
-    monkeypatch.setattr(live_reads, "is_anchored", lambda part: True)
+    monkeypatch.setattr(live_reads, "is_anchored", lambda part, *, walks: True)
     walked = 0
     for seed in range(WALKED):
         made = random_graph(f"walked {seed // 10}", most_nodes=4, most_relationships=6)
@@ -250,7 +251,8 @@ def test_reading_for_long_makes_a_store(graph, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    ["MATCH (n) RETURN count(n)", "SHOW INDEXES", "CALL db.labels()", "MATCH (a {k: 1})-[*]->(b) RETURN b",
+    ["MATCH (n) RETURN count(n)", "SHOW INDEXES", "CALL db.labels()",
+     "MATCH (a)-[*]->(b {k: 1}) RETURN 1 AS x UNION RETURN 2 AS x",
      "EXPLAIN MATCH (a {k: 1}) RETURN a", "PROFILE MATCH (a {k: 1}) RETURN a", "MATCH (a {k: 1}), (b) RETURN a"],
 )  # fmt: skip
 def test_other_statements_are_read_of_a_store(graph, text):
@@ -273,3 +275,13 @@ def test_a_prepared_statement_is_walked_or_not_as_versions_are(graph):
             assert fresh.run({"k": 1}).fetchall() == prepared.run({"k": 1}).fetchall() == [(v,)]
     with pytest.raises(qengine.QengineError, match="k"):
         prepared.run()
+
+
+def test_what_reads_too_much_is_walked_ever_more_rarely(graph, monkeypatch):
+    monkeypatch.setattr(live_reads, "_MOST", 1)
+    tried, real = [], live_reads._read
+    monkeypatch.setattr(live_reads, "_read", lambda *given: tried.append(given) or real(*given))
+    for number in range(30):
+        graph.query("MATCH (a {k: 1}) SET a.v = $x", {"x": number})
+        assert graph.query("MATCH (a {k: 1})--(b) RETURN DISTINCT a.v").fetchall() == [(number,)]
+    assert len(tried) == 3, "at first, then after 4 times, then after 16 times"

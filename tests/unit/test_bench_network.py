@@ -9,7 +9,7 @@ import pytest
 
 from qengine import Graph
 from tests.bench.analytics.digest import agree, digest
-from tests.bench.network import tables
+from tests.bench.network import inserts, tables
 from tests.bench.network.__main__ import Asked, main, report
 from tests.bench.network.loading import into_duckdb
 from tests.bench.network.parameters import Parameters, fill
@@ -117,3 +117,29 @@ def test_a_report_names_what_is_slower_wrong_or_missing() -> None:
     assert f"faster than ours: {ALL[0].name} 0.5×" in told
     assert f"WRONG: {ALL[0].name}, duckdb" in told
     assert "5× ours in the geometric mean of 1" in report(asked, ["qengine", "duckdb"], "processor")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_reads_between_inserts_are_those_of_the_reference_executor(folder: Path) -> None:
+    graph, parameters = Graph.from_parquet(folder), Parameters(folder, 4)
+    drawn = inserts.Inserts(tables.SIZES["tiny"], 2)
+    chosen = [each for each in ALL if each.name in ("is2", "is3", "is7", "ic2", "ic5", "ic13")]
+    kinds = set()
+    for step in range(18):
+        insert = drawn.draw()
+        kinds.add(insert.text)
+        graph.query(insert.text, params=insert.params)
+        question, values = chosen[step % len(chosen)], parameters.draw()
+        found, expected = (
+            answer(graph.query(question.texts["cypher"], params=values, device=device).to_arrow(), question)
+            for device in ("cpu", "reference")
+        )
+        assert agree(found, expected), (question.name, values)
+    assert len(kinds) > 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_report_of_reads_between_inserts(folder: Path) -> None:
+    lines = list(inserts.report(*inserts.measured(folder, "tiny", 1, 1, ["is4", "ic8"], 1)))
+    assert [line.split(" | ")[0] for line in lines[1:3]] == ["| is4", "| ic8"]
+    assert lines[-1].startswith("- an insert: ")

@@ -131,6 +131,7 @@ def test_every_stage_is_known() -> None:
         "__init__",
         "appending",
         "graph",
+        "kept_plans",
         "live_reads",
         "prepared",
         "planned",
@@ -196,6 +197,7 @@ RECURSIVE = [
     {
         "storage.joint_degrees",
         "storage.mixed_triangles",
+        "storage.nature",
         "storage.samples",
         "storage.schema",
         "storage.statistics",

@@ -153,6 +153,8 @@ def read(path: Path, *, headers: bool = False, separator: str = ",") -> list[obj
         (' a , b \n', [[" a ", " b "]]),
         ('5" pipe,x"y\n', [['5" pipe', 'x"y']]),
         ('"""",""""""\n', [['"', '""']]),
+        (r'"a\"b","\\","\n",\",' + "\n", [['a"b', "\\", r"\n", '\\"', None]]),
+        (r'"C:\dir\\",x' + "\n", [["C:\\dir\\", "x"]]),
         ("ä€😀,\u2028\n", [["ä€😀", "\u2028"]]),
         ("NULL,null,NaN\n", [["NULL", "null", "NaN"]]),
     ],
@@ -214,7 +216,8 @@ def test_what_python_writes_is_read(
 ) -> None:
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+        escaped = [[field.replace("\\", "\\\\") for field in row] for row in rows]
+        csv.writer(file, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(escaped)
     assert read(path, separator=separator) == rows
 
 
@@ -306,7 +309,8 @@ def by_lines(path: Path, *, headers: bool, separator: str) -> object:
 
 PIECES = st.sampled_from(
     ["a", "b", "1", " ", "é", "😀", ",", ",", ",", ";", "\t", '"', '""', '"a"', '"a,b"', ',""', ',"x""y"', '"\n"',
-     "\n", "\n", "\n", "\r\n", "\r", "\\", "\ufeff", "\0", "a,b,c\n", '"a","b",""\n', "1,,3\r\n", "\u2028", "\x0b", "'"]
+     "\n", "\n", "\n", "\r\n", "\r", "\\", "\ufeff", "\0", "a,b,c\n", '"a","b",""\n', "1,,3\r\n", "\u2028", "\x0b", "'",
+     '"\\"', '"a\\"b"', '"\\\\"']
 )  # fmt: skip
 WELL_FORMED = st.lists(
     st.lists(st.one_of(st.none(), st.text(st.sampled_from("ab,;\"'\\\r\n é"), max_size=4)), min_size=3, max_size=3),
@@ -321,7 +325,7 @@ def written(rows: list[list[str | None]], separator: str, end: str) -> str:
         if text is None:
             return ""
         plain = text and not set(text) & {'"', "\r", "\n", separator}
-        return text if plain else '"' + text.replace('"', '""') + '"'
+        return text if plain else '"' + text.replace("\\", "\\\\").replace('"', '""') + '"'
 
     return "".join(separator.join(map(field, row)) + end for row in rows)
 

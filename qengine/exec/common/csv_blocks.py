@@ -2,8 +2,9 @@
 
 Both read a block alike where each quote opens a field, closes one, or is one of two inside of one, and where all rows
 have as many fields. Whether a quote stands inside of a field is told by how many come before it. A block whose rows
-differ is read by ``scalar.csv_rows``, and where a quote stands otherwise, that reads the rest of the file: where rows
-end is no longer known. Small files, other encodings than UTF-8 and separators beyond ASCII are left to it as a whole.
+differ is read by ``scalar.csv_rows``, and where a quote stands otherwise, or behind a backslash, that reads the rest of
+the file: where rows end is no longer known. Small files, other encodings than UTF-8 and separators beyond ASCII are
+left to it as a whole.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen
@@ -22,10 +22,10 @@ from qengine.exec.common.text_rows import TextRows
 from qengine.exec.scalar.csv_rows import CsvRow, encoding_of, file_rows, named, path_of, records, unreadable
 from qengine.exec.scalar.values import failing_at
 from qengine.plan.logical import LoadCsv
+from qengine.storage.kernels import csv_rows_end
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
-    from qengine.storage.arrays import Array
 
 __all__ = ["Part", "file_parts", "rows_of_file"]
 
@@ -37,7 +37,7 @@ _Block: TypeAlias = "TextRows | Iterator[CsvRow]"
 _SMALL = 1 << 15  # bytes of a file of which no blocks are made
 _FIRST, _BLOCK = 1 << 16, 1 << 20  # bytes of a block
 _LARGEST = 1 << 23  # bytes of a block with less than one row
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_QUOTE = b'"'
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -132,7 +132,7 @@ class _Source:
             block = kept + read
             if not block:
                 return
-            end = _rows_end(block, ord(self.separator), last=not read)
+            end = _rows_end(block, self.separator, last=not read)
             if end is None or (not end and len(block) > _LARGEST):
                 yield self._by_lines(_Joined(block, file), lines)
                 return
@@ -184,41 +184,15 @@ def _single(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _rows_end(block: bytes, separator: int, *, last: bool) -> int | None:
-    """Return where the last whole row of a block ends, 0 where there is none; None where quotes stand otherwise.
+def _rows_end(block: bytes, separator: str, *, last: bool) -> int | None:
+    """Return where the last whole row of a block ends, 0 where there is none; None where quotes soon stand otherwise.
 
     ``last``: the file ends with the block.
     """
     if _QUOTE not in block:
         return len(block) if last else block.rfind(b"\n") + 1
-    codes = np.frombuffer(block, np.uint8)
-    quotes = np.flatnonzero(codes == _QUOTE)
-    if last:
-        end = len(block) if len(quotes) % 2 == 0 else None
-    else:
-        end = _last_line_end(block, quotes)
-    if not end:
-        return end
-    quotes = quotes[: int(np.searchsorted(quotes, end))]
-    opening, closing = quotes[::2], quotes[1::2]
-    bounds = np.zeros(256, np.bool_)
-    bounds[[separator, _QUOTE, _NEWLINE, _RETURN]] = True
-    before = bounds[codes[opening - 1]]  # of the first place it is the last, which says nothing
-    after = bounds[codes[np.minimum(closing + 1, end - 1)]]
-    before[:1] |= opening[:1] == 0
-    after[-1:] |= closing[-1:] + 1 == end
-    return end if before.all() and after.all() else None
-
-
-def _last_line_end(block: bytes, quotes: Array) -> int:
-    """Return where the last line ends that ends outside of quotes."""
-    end = len(block)
-    while (end := block.rfind(b"\n", 0, end)) >= 0:
-        before = int(np.searchsorted(quotes, end))
-        if before % 2 == 0:
-            return end + 1
-        end = int(quotes[before - 1])
-    return 0
+    end, odd = csv_rows_end(block, separator, last=last)
+    return None if odd and not end else end
 
 
 class _Joined(io.RawIOBase):

@@ -1,8 +1,8 @@
 """Reads a CSV file row by row, as LOAD CSV gives it.
 
 Fields are strings; one without characters is null, ``""`` is an empty string. A quoted field may hold separators, line
-ends and quotes (each as two). Rows may have any number of fields; lines without characters are left out. The text is
-UTF-8, or UTF-16 or UTF-32 with a byte order mark.
+ends and quotes: each as two, or behind a backslash, as which two of these stand. Rows may have any number of fields;
+lines without characters are left out. The text is UTF-8, or UTF-16 or UTF-32 with a byte order mark.
 
 pyarrow wants as many fields in each row, and Python's ``csv`` doesn't tell ``""`` from nothing. So lines without
 quotes, most of them, are split at separators, and the others are read field by field. A quote inside of a field that
@@ -30,7 +30,8 @@ __all__ = ["CsvRow", "csv_rows", "encoding_of", "file_rows", "named", "path_of",
 CsvRow: TypeAlias = "list[str | None] | dict[str, str | None]"
 
 _LONGEST = 1 << 24  # characters of a row
-_INSIDE = re.compile(r'(?:[^"]|"")*+')
+_INSIDE = re.compile(r'(?:[^"\\]|""|\\["\\]|\\(?!["\\]))*+')
+_ESCAPED = re.compile(r'""|\\(["\\])')
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -210,7 +211,7 @@ def _quoted(lines: _Lines, line: str, place: int, url: str) -> tuple[str, str, i
         assert found is not None
         parts.append(found[0])
         if found.end() < len(line):
-            return "".join(parts).replace('""', '"'), line, found.end() + 1
+            return _ESCAPED.sub(lambda pair: pair[1] or '"', "".join(parts)), line, found.end() + 1
         line, place = lines.next(first=False), 0
         if not line:
             raise _at(url, begin, "a quote that isn't closed")

@@ -9,7 +9,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
-from qengine.write import batch_changes, batch_steps, bodies, overlay, reading, steps
+from qengine.write import batch_changes, batch_steps, bodies, overlay, reading, steps, versions
 from qengine.write.column_values import Unbatched
 
 ROWS: list[dict[str, Any]] = [
@@ -262,6 +262,7 @@ def begun() -> Graph:
 
 def use(patch: pytest.MonkeyPatch, least: int) -> None:
     """Carry out so many rows together, and from so many on let the engine read them."""
+    patch.setattr(versions, "_LEAST_FEW", 0)  # each version that was read is the base of what follows
     patch.setattr(steps, "LEAST", least)
     patch.setattr(batch_changes, "PATCHED", least)
     patch.setattr(reading, "_SMALL", -1 if least == 1 else 1_000_000)

@@ -1,0 +1,162 @@
+"""Versions that are made of one base: plans and facts that hold for them, and a base that is made beside."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qengine import Graph
+from qengine.plan.pattern import Direction
+from qengine.statements import Statements
+from qengine.write import versions
+
+COUNT = 300
+HOPS = "MATCH (a:P)-[:R]->(b:P)-[:S]->(c:Q) WHERE a.x < $most RETURN count(*), sum(c.x)"
+CIRCLES = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
+BOTH_WAYS = "MATCH (a)-[:R]-(b) RETURN count(*)"
+
+
+def society() -> Graph:
+    """Return a graph whose relationships R go to greater numbers alone."""
+    chance = random.Random(3)
+    nodes = [
+        {"id": n, "labels": ["P" if n < COUNT else "Q"], "properties": {"x": n, "name": str(n)}}
+        for n in range(2 * COUNT)
+    ]
+    links: list[dict[str, Any]] = []
+    for start in range(COUNT):
+        ends = {chance.randrange(start + 1, COUNT + 1) % COUNT for _ in range(4)} if start < COUNT - 1 else set()
+        links += [{"type": "R", "start": start, "end": end} for end in sorted(ends) if end > start]
+        links.append(
+            {"type": "S", "start": start, "end": chance.randrange(COUNT, 2 * COUNT), "properties": {"w": start}}
+        )
+    return Graph.from_records(nodes, links)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that were planned."""
+    found: list[str] = []
+    real = Statements._planned
+
+    def noted(self: Statements, statement: Any, text: str, *rest: Any, **more: Any) -> Any:
+        found.append(text)
+        return real(self, statement, text, *rest, **more)
+
+    monkeypatch.setattr(Statements, "_planned", noted)
+    return found
+
+
+def test_plans_are_kept_while_their_facts_hold(planned: list[str]) -> None:
+    graph = society()
+    before = graph.query(HOPS, {"most": 50}).fetchall()
+    for number in range(5):
+        graph.query("MATCH (q:Q {x: $x}) CREATE (:P {x: -1, name: 'new'})-[:S {w: 1}]->(q)", {"x": COUNT + number})
+        assert graph.query(HOPS, {"most": 50}).fetchall() == before
+    assert planned == [HOPS]
+    graph.query("MATCH (a:P {x: 0}) SET a:New")
+    after = graph.query(HOPS, {"most": 50}).fetchall()
+    assert after == graph.query(HOPS, {"most": 50}, device="reference").fetchall() == before
+    assert planned.count(HOPS) > 1, "labels are others"
+
+
+def test_plans_are_made_anew_where_much_has_changed(planned: list[str]) -> None:
+    graph = society()
+    graph.query(HOPS, {"most": 50}).fetchall()
+    graph.query("UNWIND range(1, 200) AS x CREATE (:P {x: -x, name: 'new'})")
+    graph.query(HOPS, {"most": 50}).fetchall()
+    assert planned == [HOPS, HOPS]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_circle_and_a_way_back_end_what_was_known(asked: bool) -> None:
+    graph = society()
+    if asked:
+        assert graph._store.acyclic("R")
+        assert not graph._store.antiparallel("R")
+        assert graph.query(CIRCLES).value() == 0
+    ways = graph.query(BOTH_WAYS).value()
+    graph.query("MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P) WITH a, c LIMIT 1 CREATE (c)-[:R]->(a)")
+    assert not graph._store.acyclic("R")
+    circles = graph.query(CIRCLES).value()
+    assert circles == graph.query(CIRCLES, device="reference").value() > 0
+    graph.query("MATCH (a:P)-[:R]->(b:P) WITH a, b LIMIT 1 CREATE (b)-[:R]->(a)")
+    assert graph._store.antiparallel("R")
+    assert graph.query(BOTH_WAYS).value() == graph.query(BOTH_WAYS, device="reference").value() == ways + 4
+
+
+def test_what_makes_no_circle_ends_nothing() -> None:
+    graph = society()
+    assert graph._store.acyclic("R")
+    assert not graph._store.antiparallel("R")
+    nature = graph._store.nature
+    for number in range(3):
+        graph.query("MATCH (p:P {x: $x}) CREATE (:P {x: 1, name: 'new'})-[:R]->(p)", {"x": number})
+        graph.query("MATCH (p:P {x: $x}) CREATE (p)-[:R]->(:P {x: 1, name: 'new'})", {"x": number})
+        assert graph._store.nature is nature
+        assert graph._store.acyclic("R")
+        assert not graph._store.antiparallel("R")
+
+
+def test_versions_between_reads_are_those_of_a_graph_made_anew() -> None:
+    graph, chance = society(), random.Random(8)
+    made = [
+        "MATCH (a:P {x: $a}), (b:P {x: $b}) CREATE (a)-[:R]->(b)",
+        "MATCH (a:P {x: $a}) CREATE (a)-[:S {w: $b}]->(:Q {x: $b, name: 'q'})",
+        "MATCH (a:P {x: $a}) SET a.name = 'other', a.y = $b",
+        "MATCH (a:P {x: $a})-[r:R]->() WITH r LIMIT 1 DELETE r",
+        "MATCH (a:P {x: $a}) SET a:New",
+        "CREATE (:P {x: $a, name: 'p'})",
+        "MATCH (a:Q {x: $a + 300}) DETACH DELETE a",
+    ]
+    for _ in range(30):
+        graph.query(chance.choice(made), {"a": chance.randrange(COUNT), "b": chance.randrange(COUNT)})
+        if chance.random() < 0.5:
+            assert (
+                graph.query(HOPS, {"most": 200}).fetchall()
+                == graph.query(HOPS, {"most": 200}, device="reference").fetchall()
+            )
+    store = graph._store
+    store.check()
+    counted = {(None, each.name, None): store.edge_statistics(None, each.name, None) for each in store.types}
+    for (_, name, _), found in counted.items():
+        index = store.type_index(name)
+        assert index is not None
+        out, into = (np.diff(store.adjacency(index, way).rows()[1:], axis=0) for way in (Direction.OUT, Direction.IN))
+        assert (found.edges, found.max_out, found.max_in) == (int(out.sum()), int(out.max()), int(into.max()))
+
+
+def test_a_base_is_made_while_others_write_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    real = versions.successor
+
+    def held(*args: Any) -> Any:
+        if threading.current_thread().name == versions.FOLDING:
+            entered.set()
+            assert go_on.wait(30)
+        return real(*args)
+
+    monkeypatch.setattr(versions, "successor", held)
+    monkeypatch.setattr(versions, "_LEAST_TOUCHED", 40)
+    monkeypatch.setattr(versions, "_TOUCHED_SHARE", 0.0)
+    graph, seen = society(), "MATCH (p:P {x: $x}) RETURN p.y"
+    chain = graph._view.versions._chain
+    for number in range(42):
+        graph.query("MATCH (p:P {x: $x}) SET p.y = $x", {"x": number})
+    assert entered.wait(30), "a thread makes a base"
+    for number in range(42, 50):  # neither these nor what reads them waits for it
+        graph.query("MATCH (p:P {x: $x}) SET p.y = $x", {"x": number})
+        assert graph.query(seen, {"x": number}).value() == number
+    assert not go_on.is_set()
+    assert graph._view.versions._chain is chain
+    go_on.set()
+    folding = graph._view.versions._folding
+    assert folding is not None
+    folding.join(30)
+    graph.query("MATCH (p:P {x: 50}) SET p.y = 50")
+    assert graph._view.versions._chain is not chain, "the next writer goes on above it"
+    assert graph.query("MATCH (p:P) WHERE p.y = p.x RETURN count(*)").value() == 51
