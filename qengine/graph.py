@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
+    from qengine.learned import Learned
     from qengine.statements import Statements
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
@@ -686,6 +687,12 @@ class Graph(Importing, Registering, Appending):
     def property_keys(self) -> tuple[str, ...]:
         """All property keys, of nodes and of relationships."""
         return tuple(dict.fromkeys((*self._store.property_keys("node"), *self._store.property_keys("relationship"))))
+
+    @property
+    def learned(self) -> Learned:
+        """What PROFILE has shown of rows of patterns, which plans believe; it tells how to switch that off."""
+        self._view.current()  # forgets what the latest version has changed
+        return self._view.learned
 
     @property
     def node_count(self) -> int:

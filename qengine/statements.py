@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
     from qengine.estimate import EstimateTable
     from qengine.explain import Explanation
+    from qengine.learned import Learned
     from qengine.shared_plans import SharedPlans
     from qengine.storage.store import GraphStore
     from qengine.syntax import ast
@@ -43,9 +44,15 @@ class Statements:
     A statement is accepted before anything else is done for it: from then on ``interrupt`` stops it.
     """
 
-    def __init__(self, store: GraphStore, executions: Executions, procedures: Procedures) -> None:
-        """Begin without plans; ``executions`` and ``procedures`` are of the graph, whatever its version."""
+    def __init__(
+        self, store: GraphStore, executions: Executions, procedures: Procedures, learned: Learned | None = None
+    ) -> None:
+        """Begin without plans; ``executions`` and ``procedures`` are of the graph, whatever its version.
+
+        ``learned``: what profiles add to; None where nothing is learned, as in a transaction.
+        """
         self.store = store
+        self.learned = learned
         self._executions = executions
         self.procedures = procedures
         self._plans: LruCache[Planned] = LruCache(PLANS)
@@ -165,6 +172,20 @@ class Statements:
             planned, _ = self.on_gpu(planned, self.accept(), cardinalities, explaining=True)
         assert planned.physical is not None
         return Explanation(planned.physical, self.store, chosen, reason, planned.notices)
+
+    def look_closer(self, planned: Planned, explanation: Explanation, context: ExecutionContext) -> None:
+        """After a profiled run, tell what its searches' levels found, and learn from it.
+
+        Raises
+        ------
+        QueryInterrupted
+            When the statement is interrupted.
+        """
+        from qengine.explain.levels import compared_levels, learned_parts
+
+        explanation.levels, seen = compared_levels(planned.logical, explanation.root, self.store, context)
+        if self.learned is not None and self.learned.enabled:
+            self.learned.add(self.store, learned_parts(seen, self.store, context))
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""

@@ -172,7 +172,7 @@ class _Path:
 
     def __init__(self, path: Search, store: ExecView, masks: Masks) -> None:
         self.beginnings = [
-            (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)
+            (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in beginnings(path)
         ]
         self._longest = _longest_resolved((part for _, part in reversed(self.beginnings)), store, masks)
 
@@ -219,7 +219,7 @@ def _estimated(
     return Estimate(value, low, high, sums.samples, sums.hits, "alley", False, bound, seconds, seed=seed)
 
 
-def _beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
+def beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
     """Yield each beginning of an order: its nodes, and its last level (relationships between them included)."""
     names: list[str] = []
     for index, level in enumerate(path.levels):
