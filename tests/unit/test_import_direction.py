@@ -160,6 +160,7 @@ def test_every_stage_is_known() -> None:
         "procedures",
         "cardinalities",
         "sampled",
+        "learned",
         "updating",
         "formats",
         "importing",
