@@ -231,7 +231,7 @@ def _with_known_rows(problem: Problem, known: Mapping[frozenset[str], float], nu
     single = {part.bit_length() - 1: found for part, found in rows.items() if part & (part - 1) == 0}
     candidates = [single.get(vertex, found) for vertex, found in enumerate(problem.candidates)]
     problem = replace(problem, candidates=candidates)
-    model = CostModel(replace(problem, apart=()))  # which isn't asked of what has a known part with both nodes
+    model = CostModel(replace(problem, pairs=()))  # which aren't asked of what has a known part with both nodes
     parts = sorted(rows, key=lambda part: (-part.bit_count(), part))
     return replace(problem, known=[(part, rows[part] / model.rows(part)) for part in parts])
 
@@ -276,11 +276,16 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for one, other in map(tuple, difference.vertices - joined)
         if one in sets and other in sets and sets[one] & sets[other]
     ]
+    walked = {number[name] for edge in matching.edges if edge.relationship.predicates for name in edge.ends}
     entangled = _entangled(matching, number)
-    filtered = {number[name] for name in names if nodes[name].predicates}
+    filtered = walked | {number[name] for name in names if nodes[name].predicates}
     filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
+    for one, other in different:
+        if one in walked or other in walked:  # whose relationships are looked at one by one: there is no formula
+            entangled[one] |= 1 << other
+            entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    links = _links(edges, matching, number, cardinality)
+    links = [cardinality.link(edge, number) for edge in edges]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -296,25 +301,27 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         sorts=sorts,
         meetings=meetings,
         together=together,
-        apart=_apart(matching, number, cardinality) if matching.conditions else (),
+        pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
 
 
-def _links(
-    edges: Sequence[PatternEdge], matching: Matching, number: dict[str, int], cardinality: Cardinality
-) -> list[Link]:
-    """Return the edges as the cost model wants them, as likely as conditions on ends, relationship and both make it.
+def _joined_pairs(
+    edges: Sequence[PatternEdge], matching: Matching, number: Mapping[str, int], cardinality: Cardinality
+) -> list[tuple[int, float]]:
+    """Return the pairs of nodes that edges join, and how many times as many matches as by degrees conditions leave.
 
-    A condition on two nodes is the first edge's that joins them.
+    Those are conditions on the ends, which may go together, on the relationship, and on both ends: the first edge's
+    that joins them. The lists that a search reads are as long with them as without.
     """
     across = _across(matching)
-    links = []
+    factors: dict[int, float] = {}
     for edge in edges:
         factor = cardinality.joined(edge, across.pop(frozenset(edge.ends), ()))
-        link = cardinality.link(edge, number)
-        links.append(link if factor == 1.0 else link.narrowed(factor))
-    return links
+        if factor != 1.0:
+            pair = mask_of(number[name] for name in edge.ends)
+            factors[pair] = max(factors.get(pair, 1.0) * factor, _LEAST_SHARE)
+    return list(factors.items())
 
 
 def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
@@ -339,7 +346,9 @@ def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
 def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, float]]:
     """Return the pairs of nodes that have conditions and no edge, and which share of them satisfies these."""
     joined = {frozenset(edge.ends) for edge in matching.edges}
-    found = []
+    found: list[tuple[int, float]] = []
+    if not matching.conditions:
+        return found
     for pair, conditions in _across(matching).items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
             share = prod(cardinality.apart(each, matching.edges) for each in conditions)
