@@ -572,7 +572,8 @@ class Graph(Importing, Registering, Appending):
             sampled prefixes, completed by counting; a sample is a haul of 256 prefixes), "exact" (count), or "auto":
             counts where that is cheap, as far as the budget goes (the estimate's method then is "slices"), else the
             sampler with the least variance for its work. Or an ``Estimator`` of
-            yours, which Python runs, about a thousand samples a second, or a ``DeviceEstimator``, for the GPU.
+            yours, which Python runs, about a thousand samples a second, a ``BatchEstimator``, in NumPy, some hundred
+            thousand, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
         confidence

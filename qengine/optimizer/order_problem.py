@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from qengine._frozen import frozen, replace
+from qengine._frozen import frozen
 from qengine.catalog.view import Incidence
 
 _UNKNOWN = Incidence((), True, True, None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.dealing import deal
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
@@ -65,6 +65,10 @@ class Masks:
             part = ids[begin : begin + _RANGE]
             self._narrow(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
         return mask
+
+    def holds_of(self, condition: Expr, columns: Mapping[str, Column], rows: int) -> BoolArray:
+        """Return for each of some rows of elements, by variable, whether a condition on several of them is true."""
+        return compile_predicate(condition, self._runtime)(Batch(rows, dict(columns)))
 
     def scanned(self, level: VertexLevel) -> None:
         """Remember that a mask was made for a level which admits few vertices."""
