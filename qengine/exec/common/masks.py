@@ -17,6 +17,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
+from qengine.plan.pattern import LabelExpr
 from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
 from qengine.plan.traverse import operators
 
@@ -36,7 +37,7 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
-        self._listed: dict[int, tuple[VertexLevel, IntArray | None]] = {}
+        self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.
@@ -46,7 +47,8 @@ class Masks:
         ExecutionError
             Where a predicate fails on one that indexes find.
         """
-        if (known := self._listed.get(id(level))) is not None:
+        key = id(level.predicates), id(level.access), level.labels  # levels in other orders share them
+        if (known := self._listed.get(key)) is not None:
             return known[1]
         found, ids = indexed_nodes(self._runtime, level, ranges), None
         if found is not None:
@@ -54,7 +56,7 @@ class Masks:
             left = [each for place, each in enumerate(level.predicates) if place not in access.answers]
             if left and len(ids):
                 ids = ids[self.holds_for(level.name, left, ids)]
-        self._listed[id(level)] = level, ids
+        self._listed[key] = level, ids
         return ids
 
     def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
