@@ -53,6 +53,9 @@ _MOST_EXACT_WORK = 1 << 22
 _WORK_PER_SAMPLE = 32
 _WORK_PER_MS = 50_000
 
+_TELLING = 0.12
+"""Milliseconds of a budget, at most, that are left for telling what samples say."""
+
 _HARD = 1.08
 """How many times its budget an estimate may take, by what looks at the time."""
 
@@ -197,8 +200,13 @@ class _Known:
 
     def left(self) -> float:
         """Return the seconds that are left of the budget."""
+        return self.deadline - time.perf_counter()
+
+    @property
+    def deadline(self) -> float:
+        """When samples end, by ``time.perf_counter``, so that telling what they say is within the budget, too."""
         budget = self.request.budget_ms
-        return math.inf if budget is None else self.begin + budget / 1e3 - time.perf_counter()
+        return math.inf if budget is None else self.begin + (budget - min(_TELLING, 0.2 * budget)) / 1e3
 
     def milliseconds(self) -> float:
         """Return how long it took so far."""
@@ -355,7 +363,7 @@ class _Estimation:
     def _sampled(self, space: Space, device: str) -> Estimate:
         """Draw by the sampler that is asked for, or the one that looks best."""
         request = self.request
-        deadline = None if request.budget_ms is None else self.known.begin + request.budget_ms / 1e3
+        deadline = None if request.budget_ms is None else self.known.deadline
         goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
         sampling = _Sampling(self, space, device, self.known.seed)
         if isinstance(request.method, Estimator | BatchEstimator):
