@@ -40,12 +40,6 @@ _LISTS = 5.0
 """How often entries that meet are looked at, where rows are too short for the root of the entries to bound that."""
 
 
-_TRIANGLES = 5.0
-"""How many times longer triangles take than larger cliques' constants say, so that they compare with searches': those
-of eight graphs (R-MAT 10 to 14, social, uniform) took 1.0 to 4.1 times as long as by a search that was expected to take
-3.3 to 5.1 times as long."""
-
-
 def clique_group(facts: Facts, place: int) -> Group:
     """Return what is found of a ``Clique``: the sum that it speaks of. A group's result is the place of the clique."""
     step = facts.steps[place]
@@ -127,8 +121,7 @@ def clique_cost(facts: Facts, group: Group) -> float:
     step, take = facts.steps[group.results[0]], facts.take
     assert isinstance(step, Clique)
     entries, rows = looked_at(facts, step)
-    found = take["root"] * facts.vertices + take["pair"] * entries + take["triangle"] * rows
-    return _TRIANGLES * found if len(step.vectors) == 3 else found
+    return take["root"] * facts.vertices + take["pair"] * entries + take["triangle"] * rows
 
 
 def looked_at(facts: Facts, step: Clique) -> tuple[float, float]:
