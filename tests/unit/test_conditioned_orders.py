@@ -1,4 +1,4 @@
-"""What orders cost under conditions: lists are read whole, and what relationships' conditions tie together is walked."""
+"""What orders cost under conditions: lists are read whole, and what conditions on relationships tie is walked."""
 
 from __future__ import annotations
 
