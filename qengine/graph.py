@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
     from qengine.exec.context import ExecutionContext
     from qengine.explain import Explanation
+    from qengine.learned import Learned
     from qengine.statements import Statements
     from qengine.storage.saved import Verify
     from qengine.storage.schema import Schema
@@ -571,7 +572,8 @@ class Graph(Importing, Registering, Appending):
             sampled prefixes, completed by counting; a sample is a haul of 256 prefixes), "exact" (count), or "auto":
             counts where that is cheap, as far as the budget goes (the estimate's method then is "slices"), else the
             sampler with the least variance for its work. Or an ``Estimator`` of
-            yours, which Python runs, about a thousand samples a second, or a ``DeviceEstimator``, for the GPU.
+            yours, which Python runs, about a thousand samples a second, a ``BatchEstimator``, in NumPy, some hundred
+            thousand, or a ``DeviceEstimator``, for the GPU.
         rel_error
             Half the interval's width as a share of the value.
         confidence
@@ -686,6 +688,12 @@ class Graph(Importing, Registering, Appending):
     def property_keys(self) -> tuple[str, ...]:
         """All property keys, of nodes and of relationships."""
         return tuple(dict.fromkeys((*self._store.property_keys("node"), *self._store.property_keys("relationship"))))
+
+    @property
+    def learned(self) -> Learned:
+        """What PROFILE has shown of rows of patterns, which plans believe; it tells how to switch that off."""
+        self._view.current()  # forgets what the latest version has changed
+        return self._view.learned
 
     @property
     def node_count(self) -> int:

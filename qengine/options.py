@@ -13,7 +13,7 @@ from qengine._frozen import frozen
 from qengine._nearest import nearest
 
 if TYPE_CHECKING:
-    from qengine.estimate import DeviceEstimator, Estimator
+    from qengine.estimate import BatchEstimator, DeviceEstimator, Estimator
 
 __all__ = [
     "AppendKeywords", "AppendOptions", "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits",
@@ -72,7 +72,7 @@ class AppendOptions:
 class EstimateKeywords(TypedDict, total=False):
     """The keywords of ``Graph.estimate``, which tells what they mean."""
 
-    method: str | Estimator | DeviceEstimator
+    method: str | Estimator | BatchEstimator | DeviceEstimator
     rel_error: float | None
     confidence: float
     budget_ms: float | None
@@ -90,7 +90,7 @@ class EstimateKeywords(TypedDict, total=False):
 class EstimateOptions:
     """What ``Graph.estimate`` was asked for."""
 
-    method: str | Estimator | DeviceEstimator = "auto"
+    method: str | Estimator | BatchEstimator | DeviceEstimator = "auto"
     rel_error: float | None = None
     confidence: float = 0.95
     budget_ms: float | None = None

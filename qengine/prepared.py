@@ -149,7 +149,7 @@ class Prepared:
             return result
         from qengine.explain import profiled
 
-        return profiled(result, explanation)
+        return profiled(result, explanation, partial(statements.look_closer, planned, explanation, context))
 
     def _read_live(self, params: Mapping[str, Any] | None, context: ExecutionContext) -> Result | None:
         """Return the result where little is read of a version that no store is made of yet, else None."""

@@ -10,6 +10,7 @@ from qengine.errors import ExecutionError, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.optimizer.counting import plan_count
+from qengine.plan.expr import Expr
 from qengine.plan.logical import LogicalPlan, Match, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import parameters
@@ -46,7 +47,10 @@ class SampledRows:
         return "sampled"
 
     def known(
-        self, nodes: Mapping[str, PatternNode], relationships: Sequence[PatternRelationship]
+        self,
+        nodes: Mapping[str, PatternNode],
+        relationships: Sequence[PatternRelationship],
+        conditions: Sequence[Expr] = (),
     ) -> Mapping[frozenset[str], float]:
         """Return the estimated rows of the connected parts of a pattern, by the names of their nodes.
 
@@ -57,6 +61,7 @@ class SampledRows:
         graph = QueryGraph(
             tuple(replace(node, bound=False) for node in nodes.values()),
             tuple(replace(each, bound=False) for each in relationships),
+            predicates=tuple(conditions),
             mode=MatchMode.REPEATABLE_ELEMENTS,
         )
         match = Match(Unit(), graph)

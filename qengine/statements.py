@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
     from qengine.estimate import EstimateTable
     from qengine.explain import Explanation
+    from qengine.learned import Learned
     from qengine.shared_plans import SharedPlans
     from qengine.storage.store import GraphStore
     from qengine.syntax import ast
@@ -44,13 +45,20 @@ class Statements:
     """
 
     def __init__(
-        self, store: GraphStore, executions: Executions, procedures: Procedures, before: Statements | None = None
+        self,
+        store: GraphStore,
+        executions: Executions,
+        procedures: Procedures,
+        learned: Learned | None = None,
+        before: Statements | None = None,
     ) -> None:
         """Begin with the plans of ``before`` where they hold for this version, too.
 
-        ``executions`` and ``procedures`` are of the graph, whatever its version.
+        ``executions`` and ``procedures`` are of the graph, whatever its version. ``learned``: what profiles add to; None
+        where nothing is learned, as in a transaction.
         """
         self.store = store
+        self.learned = learned
         self._executions = executions
         self.procedures = procedures
         goes_on = before is not None and before.store.nature is store.nature
@@ -176,6 +184,20 @@ class Statements:
             planned, _ = self.on_gpu(planned, self.accept(), cardinalities, explaining=True)
         assert planned.physical is not None
         return Explanation(planned.physical, self.store, chosen, reason, planned.notices)
+
+    def look_closer(self, planned: Planned, explanation: Explanation, context: ExecutionContext) -> None:
+        """After a profiled run, tell what its searches' levels found, and learn from it.
+
+        Raises
+        ------
+        QueryInterrupted
+            When the statement is interrupted.
+        """
+        from qengine.explain.levels import compared_levels, learned_parts
+
+        explanation.levels, seen = compared_levels(planned.logical, explanation.root, self.store, context)
+        if self.learned is not None and self.learned.enabled:
+            self.learned.add(self.store, learned_parts(seen, self.store, context))
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""

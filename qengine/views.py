@@ -14,6 +14,7 @@ from qengine.errors import InternalError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
+from qengine.learned import Learned
 from qengine.options import LimitKeywords
 from qengine.planned import PLANS, Planned
 from qengine.planning import may_update
@@ -68,6 +69,7 @@ class GraphView:
         self.executions = Executions()
         self.procedures = Procedures(EVERYWHERE)
         self.imports = NO_IMPORTS
+        self.learned = Learned()
         self._updates: UpdatePlans | None = None
         self._reads: LruCache[tuple[LivePlan | None]] = LruCache(PLANS)
         self._known: tuple[GraphStore, int, Statements] | None = None
@@ -101,10 +103,13 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        store, known, registered = self.versions.latest.store, self._known, Procedures.changes
-        if known is None or known[0] is not store or known[1] != registered:
-            before = known[2] if known is not None and known[1] == registered else None
-            known = self._known = store, registered, Statements(store, self.executions, self.procedures, before)
+        store, known = self.versions.latest.store, self._known
+        state = Procedures.changes + self.learned.round  # neither is ever less than before
+        if known is None or known[0] is not store or known[1] != state:
+            self.learned.follow(store)
+            before = known[2] if known is not None and known[1] == state else None
+            known = store, state, Statements(store, self.executions, self.procedures, self.learned, before)
+            self._known = known
         return known[2]
 
     def estimates(self) -> Estimates:

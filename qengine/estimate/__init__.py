@@ -14,9 +14,11 @@ from qengine.estimate.request import METHODS, Request
 from qengine.estimate.result import Estimate
 from qengine.estimate.run import estimate
 from qengine.estimate.table import EstimateTable, estimate_all
+from qengine.estimate.vectorised import BatchEstimator
 
 __all__ = [
     "METHODS",
+    "BatchEstimator",
     "DeviceEstimator",
     "Estimate",
     "EstimateTable",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf, prod
 
@@ -12,7 +13,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["candidate_entries", "multiplicity", "upper_bound"]
+__all__ = ["candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
 
 _MOST = 1 << 16  # vertices or relationships that are looked up
 _MOST_VERTICES = 7  # of a pattern whose sets are all bounded
@@ -40,11 +41,31 @@ def upper_bound(store: ExecView, search: Search, plan: ResolvedSearch | None = N
     if len(vertices) > _MOST_VERTICES:
         found = _in_order(sizes, joined)
     else:
-        bit = {vertex: 1 << place for place, vertex in enumerate(vertices)}
-        found = _of_sets(
-            [sizes[vertex] for vertex in vertices], [(bit[each.one], bit[each.other], each) for each in joined]
-        )
+        every = (1 << len(vertices)) - 1
+        found = _of_sets(sizes, joined, range(1, every + 1))[every]
     return multiplicity(store, search) * found
+
+
+def upper_bounds(store: ExecView, search: Search, parts: Collection[frozenset[str]]) -> dict[frozenset[str], float]:
+    """Return what the embeddings of each connected part of ``search`` don't exceed, by the names of its nodes.
+
+    ``parts``: all connected ones. Of patterns of more than seven vertices only they are put together from each other.
+    """
+    sizes, joined = relations(store, search, None, _MOST)
+    places = {search.levels[vertex].name: place for place, vertex in enumerate(sorted(sizes))}
+    masks = {part: sum(1 << places[name] for name in part) for part in parts}
+    whole = len(sizes) <= _MOST_VERTICES
+    best = _of_sets(sizes, joined, range(1, 1 << len(sizes)) if whole else sorted(masks.values()))
+    names = [level.name for level in search.levels]
+    edges = [
+        (names[level.start], names[level.end], _parallel(store, level))
+        for level in search.levels
+        if isinstance(level, EdgeLevel)
+    ]
+    return {
+        part: best[mask] * prod(times for start, end, times in edges if start in part and end in part)
+        for part, mask in masks.items()
+    }
 
 
 def _in_order(sizes: dict[int, float], joined: list[Relation]) -> float:
@@ -55,9 +76,12 @@ def _in_order(sizes: dict[int, float], joined: list[Relation]) -> float:
     return bound
 
 
-def _of_sets(sizes: list[float], joined: list[tuple[int, int, Relation]]) -> float:
-    """Return the least bound of all vertices; ``joined``: relations between two vertices, each a bit."""
-    every = (1 << len(sizes)) - 1
+def _of_sets(sizes: Mapping[int, float], joined: Sequence[Relation], sets: Iterable[int]) -> dict[int, float]:
+    """Return the least bound of sets of vertices, subsets first, put together of each other and of single parts.
+
+    A set has a bit for each vertex, by the vertices' order.
+    """
+    bit = {vertex: 1 << place for place, vertex in enumerate(sorted(sizes))}
     parts: dict[int, float] = {}
     greatest: dict[int, list[tuple[int, float]]] = {}  # by vertex: from where, and how many at most
 
@@ -65,7 +89,8 @@ def _of_sets(sizes: list[float], joined: list[tuple[int, int, Relation]]) -> flo
         parts[part] = min(parts.get(part, bound), bound)
 
     around: dict[int, list[tuple[int, Norms]]] = {}
-    for one, other, each in joined:
+    for each in joined:
+        one, other = bit[each.one], bit[each.other]
         put(one | other, min(each.there.edges, each.back.edges))
         greatest.setdefault(other, []).append((one, each.there.most))
         greatest.setdefault(one, []).append((other, each.back.most))
@@ -78,22 +103,20 @@ def _of_sets(sizes: list[float], joined: list[tuple[int, int, Relation]]) -> flo
         for three in combinations(arms[:_MOST_ARMS], 3):
             if len({arm for arm, _ in three}) == 3:
                 put(center | three[0][0] | three[1][0] | three[2][0], prod(arm.cube for _, arm in three) ** (1 / 3))
-    for place, size in enumerate(sizes):
-        put(1 << place, size)
+    for vertex, size in sizes.items():
+        put(bit[vertex], size)
     best = {0: 1.0}
-    for part in range(1, every + 1):
+    for part in sets:
         bound = parts.get(part, inf)
         for own, size in parts.items():
             if own & part == own and own != part:
-                bound = min(bound, best[part & ~own] * size)
-        for place in range(len(sizes)):
-            vertex = 1 << place
-            if part & vertex:
-                rest = part ^ vertex
-                steps = [most for origin, most in greatest.get(vertex, ()) if origin & rest]
-                bound = min(bound, best[rest] * min(steps, default=inf))
+                bound = min(bound, best.get(part & ~own, inf) * size)
+        for single in bit.values():
+            if part & single and (rest := best.get(part ^ single, inf)) < inf:
+                steps = [most for origin, most in greatest.get(single, ()) if origin & part]
+                bound = min(bound, rest * min(steps, default=inf))
         best[part] = bound
-    return best[every]
+    return best
 
 
 def candidate_entries(store: CatalogView, search: Search) -> int:

@@ -8,6 +8,7 @@ from qengine.errors import SemanticError
 from qengine.estimate.device import DeviceEstimator
 from qengine.estimate.kernel import HAUL_WALKS
 from qengine.estimate.reference import Estimator
+from qengine.estimate.vectorised import BatchEstimator
 
 __all__ = ["METHODS", "Request"]
 
@@ -18,7 +19,7 @@ METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")
 class Request:
     """What is asked of an estimate; see ``Graph.estimate``."""
 
-    method: str | Estimator | DeviceEstimator = "auto"
+    method: str | Estimator | BatchEstimator | DeviceEstimator = "auto"
     rel_error: float | None = None
     confidence: float = 0.95
     budget_ms: float | None = None
@@ -42,7 +43,7 @@ class Request:
         SemanticError
             With what is wrong and what is possible.
         """
-        if not isinstance(self.method, str | Estimator | DeviceEstimator):
+        if not isinstance(self.method, str | Estimator | BatchEstimator | DeviceEstimator):
             name = getattr(self.method, "__name__", None) if isinstance(self.method, type) else None
             raise SemanticError(
                 f"The method is {f'the class {name}' if name else repr(self.method)}, not an estimator.",

@@ -33,6 +33,7 @@ from qengine.estimate.slices import SliceCount
 from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
+from qengine.estimate.vectorised import BatchEstimator, BatchSampler
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
@@ -51,6 +52,9 @@ _CHEAP = 20_000.0
 _MOST_EXACT_WORK = 1 << 22
 _WORK_PER_SAMPLE = 32
 _WORK_PER_MS = 50_000
+
+_TELLING = 0.12
+"""Milliseconds of a budget, at most, that are left for telling what samples say."""
 
 _HARD = 1.08
 """How many times its budget an estimate may take, by what looks at the time."""
@@ -163,7 +167,7 @@ def _estimation(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, 
     masks = Masks(Runtime(store, context))
     plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
     target = known.target = _target(store, plan)
-    own = isinstance(request.method, Estimator | DeviceEstimator)
+    own = isinstance(request.method, Estimator | BatchEstimator | DeviceEstimator)
     if (
         request.method != "exact" and not own and _device_for(request, target) == "cpu"
     ):  # a device has the graph's lists
@@ -196,8 +200,13 @@ class _Known:
 
     def left(self) -> float:
         """Return the seconds that are left of the budget."""
+        return self.deadline - time.perf_counter()
+
+    @property
+    def deadline(self) -> float:
+        """When samples end, by ``time.perf_counter``, so that telling what they say is within the budget, too."""
         budget = self.request.budget_ms
-        return math.inf if budget is None else self.begin + budget / 1e3 - time.perf_counter()
+        return math.inf if budget is None else self.begin + (budget - min(_TELLING, 0.2 * budget)) / 1e3
 
     def milliseconds(self) -> float:
         """Return how long it took so far."""
@@ -354,10 +363,10 @@ class _Estimation:
     def _sampled(self, space: Space, device: str) -> Estimate:
         """Draw by the sampler that is asked for, or the one that looks best."""
         request = self.request
-        deadline = None if request.budget_ms is None else self.known.begin + request.budget_ms / 1e3
+        deadline = None if request.budget_ms is None else self.known.deadline
         goal = Goal(request.confidence, request.rel_error, request.samples, deadline)
         sampling = _Sampling(self, space, device, self.known.seed)
-        if isinstance(request.method, Estimator):
+        if isinstance(request.method, Estimator | BatchEstimator):
             return sampling.drawn(sampling.by_user(request.method, deadline), goal)
         samplers = sampling.samplers()
         name = request.method.name if isinstance(request.method, DeviceEstimator) else request.method
@@ -448,7 +457,7 @@ class _Sampling:
         place = self.of.lent.enter_context(on_device(found.space, self.of.store, context, self.of.request.walks))
         return device_trawling(place, found, context)
 
-    def by_user(self, estimator: Estimator, deadline: float | None) -> Sampler:
+    def by_user(self, estimator: Estimator | BatchEstimator, deadline: float | None) -> Sampler:
         """Return the sampler of a user's estimator."""
         target, context = self.of.target, self.of.context
         if target.tail is not None:
@@ -457,6 +466,8 @@ class _Sampling:
                 hint='Use method="alley".',
             )
         masks = Masks(Runtime(self.of.store, context))
+        if isinstance(estimator, BatchEstimator):
+            return BatchSampler(self.of.store, target.search, masks, estimator, self.seed, context.check)
         return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)
 
     def drawn(self, sampler: Sampler, goal: Goal, first: int = 0) -> Estimate:
@@ -474,7 +485,9 @@ def _device_for(request: Request, target: Target) -> str:
     device = choose_device(asked, request.walks, len(target.search.levels))
     if own and device != "gpu":
         raise Unsupported("This estimator is for the GPU.", hint='Use device="gpu", or an Estimator written in Python.')
-    if request.inheritance and (device != "gpu" or target.tail is not None or isinstance(request.method, Estimator)):
+    if request.inheritance and (
+        device != "gpu" or target.tail is not None or isinstance(request.method, Estimator | BatchEstimator)
+    ):
         raise Unsupported(
             "Samples are inherited on the GPU only, where a pattern alone is sampled.",
             hint='Use device="gpu", or leave inheritance out.',

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
-from qengine.estimate.bound import upper_bound
+from qengine.estimate.bound import upper_bounds
 from qengine.estimate.kernel import SampleRange, draw
 from qengine.estimate.norms import relations
 from qengine.estimate.result import Estimate, Sums, interval
@@ -137,14 +137,15 @@ def estimate_all(
     orders = _orders(parts, _by_candidates(search, store, masks))
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % 2**64
     sums = dict.fromkeys(parts, Sums())
-    bounds = dict.fromkeys(parts, float("inf"))
+    bounds = upper_bounds(store, search, parts)
     share = max(1, samples // len(orders))
 
     def sample() -> None:
         paths = [_Path(reordered(search, order), store, masks) for order in orders]
         for path in paths:
             for nodes, part in path.beginnings:
-                bounds[nodes] = min(bounds[nodes], upper_bound(store, part) if path.reaches(part) else 0.0)
+                if not path.reaches(part):
+                    bounds[nodes] = 0.0
         for first, count in _rounds(share, budget_ms is not None):
             for number, path in enumerate(paths):
                 drawn = path.draw(context, seed, number * share + first, count)
@@ -172,7 +173,7 @@ class _Path:
 
     def __init__(self, path: Search, store: ExecView, masks: Masks) -> None:
         self.beginnings = [
-            (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in _beginnings(path)
+            (nodes, Search(path.input, path.levels[: last + 1], 0, ())) for nodes, last in beginnings(path)
         ]
         self._longest = _longest_resolved((part for _, part in reversed(self.beginnings)), store, masks)
 
@@ -219,7 +220,7 @@ def _estimated(
     return Estimate(value, low, high, sums.samples, sums.hits, "alley", False, bound, seconds, seed=seed)
 
 
-def _beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
+def beginnings(path: Search) -> Iterator[tuple[frozenset[str], int]]:
     """Yield each beginning of an order: its nodes, and its last level (relationships between them included)."""
     names: list[str] = []
     for index, level in enumerate(path.levels):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from qengine.errors import Unsupported
 from qengine.estimate.narrowed import Few
 from qengine.exec.common.masks import Masks, conditions_hold_out
+from qengine.exec.common.operator_cache import PerOperatorCache
+from qengine.exec.common.resolve import differs
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
@@ -31,11 +33,15 @@ from qengine.plan.physical import (
     Members,
     Optional,
     PhysicalPlan,
+    Reach,
+    Repeat,
     Search,
+    SelectPaths,
     Shortest,
     VertexLevel,
     Walk,
 )
+from qengine.plan.traverse import operators
 
 __all__ = ["SAMPLE", "Target", "known_to_be_empty", "sound_root", "target_of"]
 
@@ -84,11 +90,25 @@ def known_to_be_empty(root: Operator) -> bool:
     return isinstance(operator, Limit) and isinstance(operator.count, Literal) and operator.count.value == 0
 
 
+_Matching = Search | Walk | Shortest | Reach | Repeat | SelectPaths
+
+_held_out: PerOperatorCache[bool] = PerOperatorCache()
+
+
 def sound_root(plan: PhysicalPlan, store: ExecView, masks: Masks) -> Operator:
-    """Return the root of a plan whose conditions fail on none of the nodes and relationships that it asks them for."""
-    if plan.careful is None or conditions_hold_out(plan.root, store, masks):
+    """Return the root of a plan whose conditions fail on none of the nodes and relationships that it asks them for.
+
+    What was found is kept where it is the same each time.
+    """
+    if plan.careful is None:
         return plan.root
-    return plan.careful
+
+    def find() -> tuple[bool, bool]:
+        matching = [each for each in operators(plan.root) if isinstance(each, _Matching)]
+        keep = all(isinstance(each, Search) and not differs(each) for each in matching)
+        return conditions_hold_out(plan.root, store, masks), keep
+
+    return plan.root if _held_out.get(store, plan.root, find) else plan.careful
 
 
 def target_of(root: Operator) -> Target:

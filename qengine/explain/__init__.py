@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from qengine._notices import line
+from qengine._printable import printable_line
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.context import OperatorStats
-from qengine.explain.numbers import note
+from qengine.explain.numbers import amount, level_entries, level_note, note
+from qengine.plan.expr_text import name_text
 from qengine.plan.json import to_json
 from qengine.plan.logical import Operator
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
-from qengine.plan.text import inputs, to_text
+from qengine.plan.text import inputs, outline, to_text
 from qengine.plan.traverse import with_values
 from qengine.result import Result, ResultStats
 
 if TYPE_CHECKING:
+    from qengine.explain.levels import Level
     from qengine.optimizer.intervals import Interval
 
 __all__ = ["COLUMNS", "Explanation", "PlanResult", "explained", "explained_steps", "profiled",
@@ -39,7 +42,8 @@ class Explanation:
     """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
 
     ``device``: where its searches run, ``device_reason``: why. ``notices``: warnings.
-    ``profile``: what each operator did, by ``id`` of the operator; None before a run.
+    ``profile``: what each operator did, by ``id`` of the operator; None before a run. ``levels``: what the levels of
+    searches found, by ``id`` of the search and name of the level, where that is known.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Explanation:
         self.device_reason = device_reason
         self.notices = notices
         self.profile: Mapping[int, OperatorStats] | None = None
+        self.levels: Mapping[int, Mapping[str, Level]] = {}
         self._catalog = catalog
 
     @cached_property
@@ -99,7 +104,10 @@ class Explanation:
         of its input, ``embeddings``, ``embeddings_low`` and ``embeddings_high``. After a run also ``actual_rows`` and
         their ``bytes``, ``q_error`` (the factor between actual and estimated rows, both at least one), ``seconds``
         (with what it reads) and ``own_seconds`` (without); ``spilled_bytes`` and ``spilled_files``, where it wrote rows
-        to disk for want of memory; ``notes``, where it was run otherwise than planned.
+        to disk for want of memory; ``notes``, where it was run otherwise than planned. Of a profiled search
+        without input also ``level_rows``: of each node that it binds the ``name``, how many ``rows`` the part of the
+        pattern up to there has, whether they are ``exact`` (else they were sampled), how many were ``expected``, and
+        the ``q_error``.
         """
         estimate = self.estimates.get(id(operator))
         if estimate is None:  # an operator of a subquery that is shown, but not run by itself
@@ -130,10 +138,39 @@ class Explanation:
             if stats.spilled_files:
                 found |= {"spilled_bytes": stats.spilled_bytes, "spilled_files": stats.spilled_files}
             found |= {"notes": stats.notes} if stats.notes else {}
+        search = operator.search if isinstance(operator, Eliminate) else operator
+        if levels := self.levels.get(id(search)):
+            found["level_rows"] = [level_entries(each) for each in levels.values()]
         return found
 
+    @property
+    def worst(self) -> str:
+        """After a run, where the estimate is off by most, "" where nothing is off by a factor of two."""
+        found: list[tuple[float, float, float, str]] = []
+        for text, operator in ((each.text, each.operator) for each in outline(self.root)):
+            if operator is None:
+                continue
+            name, entries = text.partition(" ")[0], self.entries(operator)
+            if "actual_rows" in entries:
+                found.append((entries["q_error"], entries["actual_rows"], entries["estimated_rows"], name))
+            found += [
+                (each["q_error"], each["rows"], each["expected"], f"{name_text(each['name'])} of {name}")
+                for each in entries.get("level_rows", ())
+            ]
+        q_error, rows, expected, place = max(found, key=lambda each: each[0], default=(1.0, 0.0, 0.0, ""))
+        if q_error < 2.0:
+            return ""
+        compared = f"{amount(rows)} where {amount(expected)} are expected (q-error {q_error:.3g})"
+        return f"Worst estimate: {printable_line(place)}, {compared}"
+
     def __str__(self) -> str:
-        return to_text(self.root, lambda operator: note(self.entries(operator)))
+        return to_text(self.root, lambda operator: note(self.entries(operator)), self._of_level) + (
+            f"\n{worst}" if (worst := self.worst) else ""
+        )
+
+    def _of_level(self, search: Search, name: str) -> str:
+        found = self.levels.get(id(search), {}).get(name)
+        return "" if found is None else level_note(level_entries(found))
 
     __repr__ = __str__
 
@@ -144,7 +181,8 @@ class Explanation:
         """
         found = to_json(self.root, self.entries)
         warnings = [{"code": each.code, "message": each.message, "hint": each.hint} for each in self.notices]
-        return {**found, "device_reason": self.device_reason, "warnings": warnings}
+        worst = {"worst_estimate": self.worst} if self.profile else {}
+        return {**found, "device_reason": self.device_reason, "warnings": warnings, **worst}
 
     def to_svg(self) -> str:
         """Return the plan as a picture: an SVG document."""
@@ -207,14 +245,18 @@ def profiled_rows(explanation: Explanation, stats: ResultStats) -> Result:
     return PlanResult(columns, iter([RowBatch(columns, [row])]), stats, explanation, explanation.notices)
 
 
-def profiled(result: Result, explanation: Explanation) -> Result:
-    """Run a result to its end and return the result of a PROFILE: the plan's text with rows and times, and its JSON."""
+def profiled(result: Result, explanation: Explanation, look_closer: Callable[[], None]) -> Result:
+    """Run a result to its end and return the result of a PROFILE: the plan's text with rows and times, and its JSON.
+
+    ``look_closer`` finds out then what the levels of searches found.
+    """
     columns = COLUMNS["profile"]
 
     def run() -> Iterator[RowBatch]:
         begin = time.perf_counter()
         rows = sum(1 for _ in result)
         seconds = time.perf_counter() - begin
+        look_closer()
         yield RowBatch(columns, [(str(explanation), rows, seconds, json.dumps(explanation.to_json()))])
 
     return PlanResult(columns, run(), result.stats, explanation, result.notices, result._limits)

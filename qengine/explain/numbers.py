@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["expectation", "note", "size"]
+if TYPE_CHECKING:
+    from qengine.explain.levels import Level
+
+__all__ = ["amount", "expectation", "level_entries", "level_note", "note", "size"]
 
 
 def note(entries: Mapping[str, Any]) -> str:
@@ -21,6 +24,23 @@ def note(entries: Mapping[str, Any]) -> str:
         f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{_spilled(entries)}{device}"
         + "".join(f"; {each}" for each in entries.get("notes", ()))
     )
+
+
+def level_entries(level: Level) -> dict[str, Any]:
+    """Return what is known of a search's level."""
+    return {
+        "name": level.name,
+        "rows": level.rows,
+        "exact": level.exact,
+        "expected": level.expected,
+        "q_error": level.q_error,
+    }
+
+
+def level_note(entries: Mapping[str, Any]) -> str:
+    """Return what stands behind a level; ``entries`` as ``level_entries``."""
+    rows = f"{entries['rows']:,.0f}" if entries["exact"] else f"~{amount(entries['rows'])}"
+    return f"rows={rows} expected=~{amount(entries['expected'])} q-error={entries['q_error']:.3g}"
 
 
 def _spilled(entries: Mapping[str, Any]) -> str:
@@ -41,16 +61,16 @@ def expectation(entries: Mapping[str, Any]) -> str:
 
 
 def _around(noun: str, rows: float, low: float, high: float) -> str:
-    number = _rounded(rows)
+    number = amount(rows)
     nouns = noun if number == "1" else f"{noun}s"
     return (
         f"{number} {nouns}"
         if low == high
-        else f"~{number} {nouns} ({_rounded(low) if low >= 0.5 else 0} to {_rounded(high)})"
+        else f"~{number} {nouns} ({amount(low) if low >= 0.5 else 0} to {amount(high)})"
     )
 
 
-def _rounded(rows: float) -> str:
+def amount(rows: float) -> str:
     """Return a number of rows with two or three figures that mean something."""
     if rows >= 1e7:
         return f"{rows:.1e}".replace("e+0", "e").replace("e+", "e")

@@ -64,10 +64,13 @@ class Cardinality:
 
     def probability(self, edge: PatternEdge) -> float:
         """Return how likely two vertices with the labels of the edge's ends are joined by a match of it."""
+        return max(self._linked(edge) * self._admitted(edge), 1e-12)
+
+    def _linked(self, edge: PatternEdge) -> float:
+        """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
         if edge.name not in self._probability:
             start, end = edge.ends
             edges = float(sum(each.edges for each in self._statistics(edge, True)))
-            edges *= self._admitted(edge)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
@@ -81,31 +84,30 @@ class Cardinality:
         return share
 
     def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
-        """Return the degrees in the edge of the vertices that can match its end ``origin``."""
+        """Return the degrees of the vertices that can match an edge's end ``origin``, whatever its own conditions."""
         start, end = edge.ends
         key = edge.name, origin == start
         if key not in self._degree_statistics:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
             found = _sum(self._statistics(edge, origin == start))
-            self._degree_statistics[key] = _degree_statistics(found, size, self.probability(edge) * other)
+            self._degree_statistics[key] = _degree_statistics(found, size, self._linked(edge) * other)
         return self._degree_statistics[key]
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
-        """Return an edge between two different vertices as the cost model wants it."""
+        """Return an edge between two different vertices as the cost model wants it: what there is to be read.
+
+        What its own conditions leave of that is in ``joined``.
+        """
         start, end = edge.ends
         relationship = edge.relationship
-        if relationship.predicates:
-            found = self._link(edge)
-        else:
-            known = _links.setdefault(self.catalog, {})
-            key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
-            cached = known.get(key)
-            if cached is None:
-                if len(known) >= _MOST_CACHED:
-                    known.clear()
-                cached = known[key] = self._link(edge)
-            found = cached
+        known = _links.setdefault(self.catalog, {})
+        key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
+        found = known.get(key)
+        if found is None:
+            if len(known) >= _MOST_CACHED:
+                known.clear()
+            found = known[key] = self._link(edge)
         return Link(number[start], number[end], *found)
 
     def joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
@@ -116,7 +118,10 @@ class Cardinality:
         if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
             return 1.0
         joint = self._joint(edge, tuple(across))
-        return joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+        ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
+        least = min(1.0, 1.0 / max(self._linked(edge) * ends, 1e-9))  # what is asked for is there
+        found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+        return max(found, least)
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
@@ -199,7 +204,7 @@ class Cardinality:
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
         kinds = self.incidence(edge, start), self.incidence(edge, end)
-        return self.probability(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
+        return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
 
     def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
         """Return the statistics of all types and directions of an edge, seen from one end."""

@@ -9,13 +9,14 @@ from itertools import combinations
 from qengine._frozen import frozen, replace
 from qengine.optimizer.rules import rewritten
 from qengine.optimizer.symmetry import shape_of
-from qengine.plan.expr import Expr, Variable
+from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.logical import LogicalPlan, Match, Operator
 from qengine.plan.pattern import CardinalitySource, Direction, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.traverse import operators, rewrite, rewrite_plan
+from qengine.plan.traverse import free_variables, operators, rewrite, rewrite_plan
 
-__all__ = ["GivenPart", "GivenRows", "matched_part", "with_cardinalities"]
+__all__ = ["GivenPart", "GivenRows", "Shapes", "matched_part", "places", "with_cardinalities"]
 
+_TURNED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _MOST = 4096  # places of one part in a pattern
 
 
@@ -40,14 +41,20 @@ class GivenRows:
         return "given"
 
     def known(
-        self, nodes: Mapping[str, PatternNode], relationships: Sequence[PatternRelationship]
+        self,
+        nodes: Mapping[str, PatternNode],
+        relationships: Sequence[PatternRelationship],
+        conditions: Sequence[Expr] = (),
     ) -> Mapping[frozenset[str], float]:
-        """Return the rows of the parts of a pattern that are given, by the names of their nodes."""
-        pattern = _Shapes(nodes, relationships)
+        """Return the rows of the parts of a pattern that are given, by the names of their nodes.
+
+        ``conditions`` on two nodes are none that rows are given for.
+        """
+        pattern = Shapes(nodes, relationships)
         found: dict[frozenset[str], float] = {}
         for part in self.parts:
             own = {node.name: node for node in part.graph.nodes}
-            for names in _places(_Shapes(own, part.graph.relationships), pattern):
+            for names in places(Shapes(own, part.graph.relationships), pattern):
                 found[names] = part.rows
         return found
 
@@ -99,21 +106,36 @@ def with_cardinalities(plan: LogicalPlan, source: CardinalitySource) -> LogicalP
     return replace(plan, root=rewrite_plan(plan.root, informed))
 
 
-class _Shapes:
-    """What of a pattern must be the same in another: the nodes' conditions, and what joins each pair of them."""
+class Shapes:
+    """What of a pattern must be the same in another: the nodes' conditions, and what joins each pair of them.
 
-    def __init__(self, nodes: Mapping[str, PatternNode], relationships: Sequence[PatternRelationship]) -> None:
+    ``conditions``: comparisons of a property of one node with one of another. ``kinds``: what nodes there are.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, PatternNode],
+        relationships: Sequence[PatternRelationship],
+        conditions: Sequence[Expr] = (),
+    ) -> None:
         self.nodes = {name: shape_of(node) for name, node in nodes.items()}
+        self.kinds = frozenset(self.nodes.values())
         self.near: dict[str, set[str]] = {name: set() for name in nodes}
         self._joined: dict[tuple[str, str], Counter[object]] = {}
         for each in relationships:
             self.near[each.start].add(each.end)
             self.near[each.end].add(each.start)
-            conditions = tuple(rewrite(predicate, _anonymous(each.name)) for predicate in each.predicates)
+            own = tuple(rewrite(predicate, _anonymous(each.name)) for predicate in each.predicates)
             both = each.direction is Direction.BOTH
-            self._joined.setdefault((each.start, each.end), Counter())[both or "out", each.types, conditions] += 1
+            self._joined.setdefault((each.start, each.end), Counter())[both or "out", each.types, own] += 1
             if each.start != each.end:
-                self._joined.setdefault((each.end, each.start), Counter())[both or "in", each.types, conditions] += 1
+                self._joined.setdefault((each.end, each.start), Counter())[both or "in", each.types, own] += 1
+
+        for condition in conditions:
+            names = sorted(free_variables(condition))
+            for pair in {(names[0], names[-1]), (names[-1], names[0])}:
+                same = rewrite(condition, _numbered(pair))
+                self._joined.setdefault(pair, Counter())[_compared(same)] += 1
 
     def joined(self, one: str, other: str) -> Counter[object] | None:
         """Return the kinds of the relationships between two nodes, None where there is none."""
@@ -129,7 +151,24 @@ def _anonymous(name: str) -> Callable[[Expr], Expr]:
     return change
 
 
-def _places(part: _Shapes, pattern: _Shapes) -> Iterator[frozenset[str]]:
+def _numbered(names: Sequence[str]) -> Callable[[Expr], Expr]:
+    """Return a change that calls variables by their places among some names."""
+
+    def change(expr: Expr) -> Expr:
+        return Variable(str(names.index(expr.name)), type=expr.type) if isinstance(expr, Variable) else expr
+
+    return change
+
+
+def _compared(condition: Expr) -> Expr:
+    """Return a comparison of two sides with the lesser first, so that the same one is equal however it is written."""
+    match condition:
+        case Comparison(ops=(op,), args=(left, right)) if op in _TURNED and repr(right) < repr(left):
+            return Comparison((_TURNED[op],), (right, left))
+    return condition
+
+
+def places(part: Shapes, pattern: Shapes) -> Iterator[frozenset[str]]:
     """Yield the sets of a pattern's nodes between which it is the same as a part."""
     order = [next(iter(part.nodes))]
     while len(order) < len(part.nodes):

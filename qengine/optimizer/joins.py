@@ -259,7 +259,7 @@ def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], jo
             rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
         sizes.append(rows)
     pairs = model.rows(model.all)
-    for part, share in model.problem.apart:  # conditions across both sides are checked on the pairs
+    for part, share in model.problem.pairs:  # conditions across both sides are checked on the pairs
         if not any(part & mask == part for mask in masks):
             pairs /= share
     if matching.counted:

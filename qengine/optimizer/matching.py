@@ -17,7 +17,9 @@ from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.named_orders import RULES
+from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
@@ -90,7 +92,7 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
     if (alone := _of_one(matching, cardinality)) is not None:
         return alone
-    names, problem = order_problem(matching, cardinality)
+    names, problem, known = _told_problem(matching, cardinality)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
     if reason:
@@ -101,8 +103,8 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     else:
         found = model.best_order()
     found, symmetry, used = _without_symmetric(matching, cardinality, names, model, found)
-    source = matching.hints.known
-    known = _counted(len(problem.known), source) if source is not None and problem.known else ""
+    if (notes := note_order()) is not None and not matching.bound:
+        notes.append(_noted(matching, cardinality, names, model))
     compared = matching.counted and found.cost > _COMPARED
     return MatchingOrder(
         tuple(names[vertex] for vertex in found.vertices),
@@ -118,6 +120,8 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
 def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | None:
     """Return the order of a single vertex without hints, at the cost that the model gives it; None for others."""
     if len(matching.names) != 1 or matching.bound or matching.edges or matching.hints is not NO_HINTS:
+        return None
+    if note_order() is not None or learned_rows(cardinality.catalog) is not None:
         return None
     (name,) = matching.names
     candidates = cardinality.candidates(name)
@@ -165,21 +169,41 @@ def _without_symmetric(
 
 
 def _counted(parts: int, source: CardinalitySource) -> str:
+    if not parts:
+        return ""
     return f"{parts} {'cardinality' if parts == 1 else 'cardinalities'} {source.reason}"
 
 
 def order_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem]:
     """Return the names of a matching's vertices by their numbers, and the problem of ordering these."""
+    names, problem, _ = _told_problem(matching, cardinality)
+    return names, problem
+
+
+def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem, str]:
+    """Return what ``order_problem`` does, and what EXPLAIN says of cardinalities that are better known."""
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
-    source = matching.hints.known
-    if source is None:
-        known: Mapping[frozenset[str], float] = _mutual_rows(matching, cardinality)
-    else:
+    found: Mapping[frozenset[str], float] = {}
+    source = matching.hints.known or learned_rows(cardinality.catalog)
+    if source is not None:
         nodes = {name: cardinality.nodes[name] for name in number}
-        known = source.known(nodes, [edge.relationship for edge in matching.edges])
-    return names, _with_known_rows(problem, known, number) if known else problem
+        conditions = tuple(map(as_filter, matching.conditions))
+        found = source.known(nodes, [edge.relationship for edge in matching.edges], conditions)
+    known = found if matching.hints.known is not None else {**_mutual_rows(matching, cardinality), **found}
+    told = "" if source is None else _counted(sum(part.isdisjoint(matching.bound) for part in found), source)
+    return names, _with_known_rows(problem, known, number) if known else problem, told
+
+
+def _noted(matching: Matching, cardinality: Cardinality, names: Sequence[str], model: CostModel) -> NotedOrder:
+    return NotedOrder(
+        {name: cardinality.nodes[name] for name in names},
+        tuple(edge.relationship for edge in matching.edges),
+        tuple(map(as_filter, matching.conditions)),
+        {name: place for place, name in enumerate(names)},
+        model,
+    )
 
 
 def _mutual_rows(matching: Matching, cardinality: Cardinality) -> dict[frozenset[str], float]:
@@ -207,7 +231,7 @@ def _with_known_rows(problem: Problem, known: Mapping[frozenset[str], float], nu
     single = {part.bit_length() - 1: found for part, found in rows.items() if part & (part - 1) == 0}
     candidates = [single.get(vertex, found) for vertex, found in enumerate(problem.candidates)]
     problem = replace(problem, candidates=candidates)
-    model = CostModel(problem)
+    model = CostModel(replace(problem, pairs=()))  # which aren't asked of what has a known part with both nodes
     parts = sorted(rows, key=lambda part: (-part.bit_count(), part))
     return replace(problem, known=[(part, rows[part] / model.rows(part)) for part in parts])
 
@@ -252,11 +276,16 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for one, other in map(tuple, difference.vertices - joined)
         if one in sets and other in sets and sets[one] & sets[other]
     ]
+    walked = {number[name] for edge in matching.edges if edge.relationship.predicates for name in edge.ends}
     entangled = _entangled(matching, number)
-    filtered = {number[name] for name in names if nodes[name].predicates}
+    filtered = walked | {number[name] for name in names if nodes[name].predicates}
     filtered.update(vertex for vertex, others in enumerate(entangled) if others)  # what is compared is, too
+    for one, other in different:
+        if one in walked or other in walked:  # whose relationships are looked at one by one: there is no formula
+            entangled[one] |= 1 << other
+            entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    links = _links(edges, matching, number, cardinality)
+    links = [cardinality.link(edge, number) for edge in edges]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -272,25 +301,27 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         sorts=sorts,
         meetings=meetings,
         together=together,
-        apart=_apart(matching, number, cardinality) if matching.conditions else (),
+        pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
 
 
-def _links(
-    edges: Sequence[PatternEdge], matching: Matching, number: dict[str, int], cardinality: Cardinality
-) -> list[Link]:
-    """Return the edges as the cost model wants them, as likely as conditions on ends, relationship and both make it.
+def _joined_pairs(
+    edges: Sequence[PatternEdge], matching: Matching, number: Mapping[str, int], cardinality: Cardinality
+) -> list[tuple[int, float]]:
+    """Return the pairs of nodes that edges join, and how many times as many matches as by degrees conditions leave.
 
-    A condition on two nodes is the first edge's that joins them.
+    Those are conditions on the ends, which may go together, on the relationship, and on both ends: the first edge's
+    that joins them. The lists that a search reads are as long with them as without.
     """
     across = _across(matching)
-    links = []
+    factors: dict[int, float] = {}
     for edge in edges:
         factor = cardinality.joined(edge, across.pop(frozenset(edge.ends), ()))
-        link = cardinality.link(edge, number)
-        links.append(link if factor == 1.0 else link.narrowed(factor))
-    return links
+        if factor != 1.0:
+            pair = mask_of(number[name] for name in edge.ends)
+            factors[pair] = max(factors.get(pair, 1.0) * factor, _LEAST_SHARE)
+    return list(factors.items())
 
 
 def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
@@ -315,7 +346,9 @@ def _across(matching: Matching) -> dict[frozenset[str], list[Expr]]:
 def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, float]]:
     """Return the pairs of nodes that have conditions and no edge, and which share of them satisfies these."""
     joined = {frozenset(edge.ends) for edge in matching.edges}
-    found = []
+    found: list[tuple[int, float]] = []
+    if not matching.conditions:
+        return found
     for pair, conditions in _across(matching).items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
             share = prod(cardinality.apart(each, matching.edges) for each in conditions)

@@ -139,7 +139,7 @@ class _Given:
     def __init__(self, problem: Problem) -> None:
         count = len(problem.candidates)
         kinds: dict[object, int] = {}
-        known = (*problem.known, *problem.apart)
+        known = (*problem.known, *problem.pairs)
         numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
         self._arrays: tuple[array[Any], ...] = (
             array("d", problem.candidates),

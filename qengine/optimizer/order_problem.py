@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from qengine._frozen import frozen, replace
+from qengine._frozen import frozen
 from qengine.catalog.view import Incidence
 
 _UNKNOWN = Incidence((), True, True, None)
@@ -46,11 +46,6 @@ class Link:
     back: DegreeStatistics
     kinds: tuple[Incidence, Incidence] = (_UNKNOWN, _UNKNOWN)
 
-    def narrowed(self, share: float) -> Link:
-        """Return it where only so large a part of the relationships is wanted."""
-        there, back = (replace(each, fan_out=share * each.fan_out) for each in (self.there, self.back))
-        return replace(self, probability=max(share * self.probability, 1e-12), there=there, back=back)
-
 
 @frozen
 class Problem:
@@ -62,8 +57,8 @@ class Problem:
     ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
     emit; with ``counted`` the others are only counted, else all are enumerated. ``triangles``: three vertices linked
     pairwise, and by how much the odds of each link grow with the other two. ``known``: sets of vertices, the largest
-    first, and how many times more embeddings they have than degrees say. ``apart``: the same of pairs without a link,
-    for what conditions on both demand. ``sorts``: of each link the sort of
+    first, and how many times more embeddings they have than degrees say. ``pairs``: the same of two vertices, for what
+    conditions on these, on both and on the relationships between them leave. ``sorts``: of each link the sort of
     relationships that it is at either end, numbered from 0 at each vertex; none where each vertex has one.
     ``meetings``: a vertex and two of its sorts. ``together``: of each how many times likelier the vertex has one of the
     first where it has one of the second.
@@ -81,7 +76,7 @@ class Problem:
     counted: bool = True
     triangles: Sequence[tuple[tuple[int, int, int], float]] = ()
     known: Sequence[tuple[int, float]] = ()
-    apart: Sequence[tuple[int, float]] = ()
+    pairs: Sequence[tuple[int, float]] = ()
     sorts: Sequence[tuple[int, int]] = ()
     meetings: Sequence[tuple[int, int, int]] = ()
     together: Sequence[float] = ()

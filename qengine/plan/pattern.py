@@ -244,9 +244,14 @@ class CardinalitySource(Protocol):
         """How EXPLAIN names the source: "given", "sampled"."""
 
     def known(
-        self, nodes: Mapping[str, PatternNode], relationships: Sequence[PatternRelationship]
+        self,
+        nodes: Mapping[str, PatternNode],
+        relationships: Sequence[PatternRelationship],
+        conditions: Sequence[Expr] = (),
     ) -> Mapping[frozenset[str], float]:
         """Return the expected embeddings of connected parts of a pattern, by the names of their nodes.
+
+        ``conditions``: comparisons of a property of one node with one of another.
 
         A part has all relationships and conditions among its nodes, which may be matched to the same vertex. Parts that
         nothing is known of are left out.

@@ -31,34 +31,50 @@ from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
 from qengine.plan.update_text import step_text
 from qengine.plan.updates import CallSubquery, ForEach, Merge, Step, Update
 
-__all__ = ["Line", "inputs", "outline", "to_text"]
+__all__ = ["Line", "inputs", "outline", "pattern_text", "to_text"]
 
 
 @frozen
 class Line:
-    """A line of a plan: an operator, or (``operator`` None) a level of the search above it or a subquery's heading."""
+    """A line of a plan: an operator, or (``operator`` None) a level of the search above it or a subquery's heading.
+
+    ``level``: the search and the name of its level, where the line is one.
+    """
 
     depth: int
     text: str
     operator: Operator | None = None
+    level: tuple[physical.Search, str] | None = None
 
 
-def to_text(plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operator], str] | None = None) -> str:
+def to_text(
+    plan: LogicalPlan | PhysicalPlan | Operator,
+    note: Callable[[Operator], str] | None = None,
+    of_level: Callable[[physical.Search, str], str] | None = None,
+) -> str:
     """Return a plan as a tree of lines, the operator that gives the result first.
 
-    ``note`` says more of an operator (what it did when it was run); it stands at the end of its line.
+    ``note`` says more of an operator (what it did when it was run), ``of_level`` of a search's level; it stands at the
+    end of the line.
     """
     lines = []
     for line in outline(plan):
         more = note(line.operator) if note is not None and line.operator is not None else ""
+        if of_level is not None and line.level is not None:
+            more = of_level(*line.level)
         lines.append(f"{'  ' * line.depth}{line.text}{f'  [{more}]' if more else ''}")
     return "\n".join(lines)
+
+
+def pattern_text(graph: QueryGraph) -> str:
+    """Return a pattern as text, safe to show."""
+    return printable_line(_Writer()._pattern(graph))
 
 
 def outline(plan: LogicalPlan | PhysicalPlan | Operator) -> Iterator[Line]:
     """Yield the lines of a plan, the operator that gives the result first; all are safe to show."""
     for line in _Writer().lines(plan if isinstance(plan, Operator) else plan.root, 0):
-        yield Line(line.depth, printable_line(line.text), line.operator)
+        yield Line(line.depth, printable_line(line.text), line.operator, line.level)
 
 
 class _Writer:
@@ -108,7 +124,7 @@ class _Writer:
         names = [level.name for level in search.levels]
         for place, level in enumerate(search.levels):
             given = " (given)" if place < search.seeds else ""
-            yield Line(depth, f"· {self._level(level, names)}{given}")
+            yield Line(depth, f"· {self._level(level, names)}{given}", None, (search, level.name))
         if search.shapes:
             roots = (name_text(names[each.root]) for each in search.shapes)
             kernels = zip(kernels_of(search.shapes), roots, strict=True)

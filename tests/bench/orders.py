@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from qengine.testing import generate
 from qengine.testing import open_graphs as og
 from qengine.testing.data import data_set
 from qengine.testing.generate.raw import RawStream
+from tests.bench.conditions.graphs import GROUNDS, Ground
+from tests.bench.conditions.patterns import drawn
 from tests.bench.patterns import CYCLIC, Pattern
 
 _EVERY = 5  # vertices up to which all orders are tried
@@ -369,6 +371,20 @@ def _workload(name: str) -> dict[str, str]:
     return {each.name: each.query for each in og.workload_truths(name)}
 
 
+@cache
+def _conditional(name: str) -> Ground:
+    return GROUNDS[name]()
+
+
+def _ground(name: str) -> Graph:
+    return _conditional(name).graph
+
+
+def _conditions(name: str) -> dict[str, str]:
+    """Draw patterns with up to four conditions on properties."""
+    return {each.text: f"{each.text} RETURN count(*)" for each in drawn(_conditional(name), 120, seed=5)}
+
+
 SETS: Mapping[str, tuple[Callable[[], Graph], Callable[[], dict[str, str]]]] = {
     "rmat10": (_rmat, _shapes),
     "rmat11": (_rmat_with_labels, _walks),
@@ -377,6 +393,7 @@ SETS: Mapping[str, tuple[Callable[[], Graph], Callable[[], dict[str, str]]]] = {
     "ldbc-snb-sf01": (lambda: og.property_graph("ldbc-snb-sf01"), _social),
     "hprd": (lambda: og.labelled("hprd"), lambda: _queries("hprd")),
     "yeast": (lambda: og.labelled("yeast"), lambda: _queries("yeast")),
+    **{f"conditions: {name}": (partial(_ground, name), partial(_conditions, name)) for name in GROUNDS},
 }
 """By name how a graph is loaded, and the counting texts of its patterns by name."""
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
@@ -61,6 +62,11 @@ def test_estimates_order_joins(tmp_path: Path) -> None:
     out = run("join_order.py", tmp_path)
     assert "best order: a → l → b → r" in out and "counted here: 3,130" in out
     assert "by DuckDB" not in out or "by DuckDB in this order: 3,130" in out
+
+
+@pytest.mark.skipif(not (which("cc") or which("gcc")), reason="there is no C compiler")
+def test_an_optimizer_in_c_reads_estimates(tmp_path: Path) -> None:
+    assert "The order, by a program in C: r a b l" in run("estimates_in_c.py", tmp_path)
 
 
 def test_motifs_are_counted_right(tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_every_stage_is_known() -> None:
         "procedures",
         "cardinalities",
         "sampled",
+        "learned",
         "updating",
         "formats",
         "importing",

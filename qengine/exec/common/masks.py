@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import BoolArray, IntArray, NodeColumn, RelationshipColumn
+from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.dealing import deal
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
@@ -17,6 +17,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
+from qengine.plan.pattern import LabelExpr
 from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
 from qengine.plan.traverse import operators
 
@@ -36,7 +37,7 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
-        self._listed: dict[int, tuple[VertexLevel, IntArray | None]] = {}
+        self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.
@@ -46,7 +47,8 @@ class Masks:
         ExecutionError
             Where a predicate fails on one that indexes find.
         """
-        if (known := self._listed.get(id(level))) is not None:
+        key = id(level.predicates), id(level.access), level.labels  # levels in other orders share them
+        if (known := self._listed.get(key)) is not None:
             return known[1]
         found, ids = indexed_nodes(self._runtime, level, ranges), None
         if found is not None:
@@ -54,7 +56,7 @@ class Masks:
             left = [each for place, each in enumerate(level.predicates) if place not in access.answers]
             if left and len(ids):
                 ids = ids[self.holds_for(level.name, left, ids)]
-        self._listed[id(level)] = level, ids
+        self._listed[key] = level, ids
         return ids
 
     def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
@@ -65,6 +67,10 @@ class Masks:
             part = ids[begin : begin + _RANGE]
             self._narrow(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
         return mask
+
+    def holds_of(self, condition: Expr, columns: Mapping[str, Column], rows: int) -> BoolArray:
+        """Return for each of some rows of elements, by variable, whether a condition on several of them is true."""
+        return compile_predicate(condition, self._runtime)(Batch(rows, dict(columns)))
 
     def scanned(self, level: VertexLevel) -> None:
         """Remember that a mask was made for a level which admits few vertices."""

@@ -103,3 +103,16 @@ def test_what_the_graph_does_not_have_is_warned_of(world: Graph, pattern: str, c
     assert all(found.is_exact for found in table.values())
     (notice,) = table.notices
     assert notice.hint is not None and notice.hint.startswith("Did you mean")
+
+
+def test_bounds_of_parts_hold_however_many_nodes_the_pattern_has(world: Graph) -> None:
+    names = "abcdefgh"
+    table = world.estimate_all(
+        "MATCH " + "-[:borders]-".join(f"({name}:Country)" for name in names), samples=2_000, seed=1
+    )
+    for length in (1, 2, 3, 5):
+        pattern = "-[:borders]-".join(f"({name}:Country)" for name in names[:length])
+        truth = world.query(f"MATCH {pattern} RETURN count(*)").value()
+        for start in range(len(names) - length + 1):
+            assert truth <= table[frozenset(names[start : start + length])].upper_bound < 1e4 * truth
+    assert table[frozenset(names)].value <= table[frozenset(names)].upper_bound < float("inf")
