@@ -22,10 +22,11 @@ from qengine.exec.common.columns import (
     integer_column,
     vertex_ids,
 )
+from qengine.exec.common.expressions.compiler import compile_predicate
 from qengine.exec.common.operators.repeat_ways import Extension, Ways
 from qengine.exec.common.operators.selected_lengths import Lengths, Selection
 from qengine.exec.common.operators.selected_states import Levels, Part, Shape
-from qengine.exec.common.operators.selected_walks import Found, Unwinding
+from qengine.exec.common.operators.selected_walks import Accepts, Found, Unwinding
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.memory import Holding
 from qengine.plan import physical
@@ -64,12 +65,27 @@ class _Selected:
         self.shape = Shape(parts, max(1, store.vertex_count))
         lengths = [None if part.maximum is None else part.maximum * part.length for part in parts]
         most = None if None in lengths else sum(each or 0 for each in lengths)
-        self.selection = Selection(operator.selector, operator.mode, operator.minimum, most)
+        self.selection = Selection(operator.selector, operator.mode, operator.minimum, most, self._chosen(build))
         self.admitted = end_filter(store, operator.end, masks).of
         self.forbidden = forbidden_relationships([batch.columns[name] for name in operator.different])
         self._sort_rows()
         self.found: list[tuple[IntArray, IntArray, Found]] = []
         self.rows = 0
+
+    def _chosen(self, build: Build) -> Accepts | None:
+        """Return what tells the paths that satisfy the operator's condition."""
+        chosen = self.operator.condition
+        if chosen is None:
+            return None
+        holds = compile_predicate(chosen.expr, build.runtime)
+
+        def accepts(starts: IntArray, ends: IntArray, found: Found) -> BoolArray:
+            columns: dict[str, Column] = {chosen.first: NodeColumn(starts), chosen.last: NodeColumn(ends)}
+            columns[chosen.relationships] = _relationships(found)
+            columns[chosen.bounds] = _bounds(found)
+            return holds(Batch(found.count, columns))
+
+        return accepts
 
     def _sort_rows(self) -> None:
         """Give different starts numbers, and put rows in the order of these, or with given ends of both."""
@@ -150,7 +166,9 @@ class _Selected:
                     going = bool(levels.open.any())
             if not going or levels.number * sum(map(len, waiting)) > _CELLS:
                 states = np.concatenate(waiting)
-                unwinding = Unwinding(levels, states, selection.mode, once=False, memory=self.runtime.memory)
+                unwinding = Unwinding(
+                    levels, states, selection.mode, once=False, accepts=selection.accepts, memory=self.runtime.memory
+                )
                 for found in unwinding.run(None if groups else np.ones(len(states), np.int64)):
                     yield found, levels, states
                 keys = levels.keys[states[unwinding.counts == 0]]
@@ -200,10 +218,17 @@ class _Selected:
         if not operator.end_bound:
             added[operator.end.name] = NodeColumn(np.concatenate([ends for _, ends, _ in parts]))
         if operator.relationships is not None:
-            added[operator.relationships] = ListColumn(found.offsets, RelationshipColumn(found.edges))
+            added[operator.relationships] = _relationships(found)
         if operator.bounds is not None:
-            count = len(self.shape.parts) - 1
-            places = np.arange(found.count + 1) * count
-            added[operator.bounds] = ListColumn(places, integer_column(found.bounds.ravel()))
+            added[operator.bounds] = _bounds(found)
         rows = np.concatenate([rows for rows, _, _ in parts])
         yield from joined(self.batch, rows, added, self.runtime.context)
+
+
+def _relationships(found: Found) -> ListColumn:
+    return ListColumn(found.offsets, RelationshipColumn(found.edges))
+
+
+def _bounds(found: Found) -> ListColumn:
+    places = np.arange(found.count + 1) * found.bounds.shape[1]
+    return ListColumn(places, integer_column(found.bounds.ravel()))

@@ -14,7 +14,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.exec.common.columns import BoolArray, IntArray
 from qengine.exec.common.operators.selected_states import Levels, Shape
-from qengine.exec.common.operators.selected_walks import Found, Unwinding
+from qengine.exec.common.operators.selected_walks import Accepts, Found, Unwinding
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.plan.pattern import PathMode, PathSelector
 
@@ -23,12 +23,16 @@ __all__ = ["Lengths", "Selection"]
 
 @frozen
 class Selection:
-    """Which walks are wanted: of at least ``least`` relationships and, where ``most`` isn't None, at most so many."""
+    """Which walks are wanted: of at least ``least`` relationships and, where ``most`` isn't None, at most so many.
+
+    ``accepts``: tells those to select from; None: each is.
+    """
 
     selector: PathSelector
     mode: PathMode
     least: int
     most: int | None
+    accepts: Accepts | None
 
     @property
     def shortest(self) -> bool:
@@ -71,7 +75,14 @@ class Lengths:
             keys = levels.keys[ends]
             places = keys // self.shape.stride * size + keys % size
             ends, places = ends[left[places] > 0], places[left[places] > 0]
-            unwinding = Unwinding(levels, ends, selection.mode, once=count == 1, memory=self.memory)
+            unwinding = Unwinding(
+                levels,
+                ends,
+                selection.mode,
+                once=count == 1 and selection.accepts is None,
+                accepts=selection.accepts,
+                memory=self.memory,
+            )
             for found in unwinding.run(None if groups else left[places]):
                 yield found, levels, ends
             left[places] -= np.minimum(unwinding.counts, 1) if groups else unwinding.counts

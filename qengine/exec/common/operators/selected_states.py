@@ -150,7 +150,7 @@ class Levels:
         every: bool,
         single: bool,
     ) -> None:
-        self.shape, self.wanted, self.holding = shape, wanted, holding
+        self.shape, self.starts, self.wanted, self.holding = shape, starts, wanted, holding
         self.every, self.single = every, single
         self.number = self.last = 0
         self.open = np.ones(len(starts), np.bool_)

@@ -6,7 +6,7 @@ still be against it. Where only some are wanted between each two ends, these are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from qengine.exec.common.operators.selected_states import Levels
 from qengine.exec.memory import MemoryAccount
 from qengine.plan.pattern import PathMode
 
-__all__ = ["Found", "Unwinding"]
+__all__ = ["Accepts", "Found", "Unwinding"]
 
 _CELLS = 1 << 19  # numbers in the columns of walks that are made longer at a time
 _OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
@@ -62,6 +62,9 @@ class Found(NamedTuple):
         return Found(ends, _offsets(np.concatenate([np.diff(each.offsets) for each in parts])), edges, bounds)
 
 
+Accepts = Callable[[IntArray, IntArray, Found], BoolArray]
+"""Tells which walks satisfy a condition, given the vertices that each starts from and ends on (int64[n])."""
+
 _FIELDS = ("ends", "edges", "bounds")
 
 
@@ -100,6 +103,8 @@ class Unwinding:
         What they must not repeat.
     once
         Whether a walk that is twice in one state is passed over: it could be cut shorter.
+    accepts
+        Tells which walks are wanted at all; None: each.
     memory
         The account of what is on its way.
 
@@ -118,9 +123,10 @@ class Unwinding:
         mode: PathMode,
         *,
         once: bool,
+        accepts: Accepts | None,
         memory: MemoryAccount,
     ) -> None:
-        self.levels, self.states, self.mode, self.memory = levels, states, mode, memory
+        self.levels, self.states, self.mode, self.accepts, self.memory = levels, states, mode, accepts, memory
         self.lengths = levels.level[states]
         self.counts = np.zeros(len(states), np.int64)
         self.lowest = self.lengths.copy()
@@ -241,6 +247,10 @@ class Unwinding:
         lengths = self.lengths[some.ends]
         inside = np.arange(some.edges.shape[1]) < lengths[:, None]
         found = Found(some.ends, _offsets(lengths), some.edges[inside], some.bounds)
+        if self.accepts is not None and found.count:
+            keys, shape = self.levels.keys[self.states[found.ends]], self.levels.shape
+            starts = self.levels.starts[keys // shape.stride]
+            found = found.where(self.accepts(starts, keys % shape.vertices, found))
         if limits is not None:
             ranks = np.arange(found.count) - np.searchsorted(found.ends, found.ends)
             found = found.where(ranks < (limits - self.counts)[found.ends])
