@@ -365,6 +365,20 @@ class Result(GraphForms):
             lambda: table_of(self._columns, self._unread_batches(), self._types(), self._go_on, self._tell)
         )
 
+    def to_dlpack(self) -> dict[str, Any]:
+        """Return the columns of the rows that are left for other libraries' ``from_dlpack``, which share their memory.
+
+        Integers are int64, floats float64, booleans uint8 of 0 and 1; nodes and relationships are their ids, int64.
+
+        Raises
+        ------
+        Unsupported
+            For a column of anything else, or with nulls.
+        """
+        from qengine.exec.arrow_out import dlpack_of
+
+        return dlpack_of(self.to_arrow())
+
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.
 

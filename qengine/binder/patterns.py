@@ -30,11 +30,20 @@ from qengine.binder.quantified import (
     without,
 )
 from qengine.binder.scope import Scope, Symbol
-from qengine.binder.selected_chains import SelectedNames, check_column, is_chain
-from qengine.binder.shortest import path_condition, selector_of
+from qengine.binder.selected_chains import (
+    PathChoice,
+    SelectedNames,
+    as_chain,
+    check_column,
+    condition_names,
+    is_chain,
+    parts_of_and,
+)
+from qengine.binder.shortest import selector_of
 from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Comparison, Expr, HasLabels, Property, Quantifier, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
+from qengine.plan.path_conditions import each_condition
 from qengine.plan.pattern import (
     Chain,
     Direction,
@@ -82,6 +91,19 @@ class Written:
 
 
 @record
+class Choosing:
+    """Conditions that may decide which paths are selected: on names inside, already bound, and as written.
+
+    ``endless``: there are walks of any length, in which relationships may repeat.
+    """
+
+    choice: PathChoice
+    inside: list[Expr]
+    wheres: list[ast.Expression]
+    endless: bool
+
+
+@record
 class GraphBuilder:
     """Collects the elements of one MATCH."""
 
@@ -98,6 +120,8 @@ class GraphBuilder:
     written: list[Written] = field(default_factory=list)
     conditions: list[ast.Expression] = field(default_factory=list)
     selecting: list[ast.Expression] = field(default_factory=list)
+    choosing: list[Choosing] = field(default_factory=list)
+    on_paths: dict[str, list[Expr]] = field(default_factory=dict)
     predicates: list[Expr] = field(default_factory=list)
 
     def scope_after(self) -> Scope:
@@ -123,7 +147,9 @@ class GraphBuilder:
         elements = elements_of(binding, pattern)
         if len(elements) == 1:  # a node is the only path to itself
             selector = None
-        if selector is not None and is_chain(pattern, elements, self.mode, selector):
+        if selector is not None and (
+            is_chain(pattern, elements, self.mode, selector) or self._decide(wheres, elements, pattern)
+        ):
             return self._chain(pattern, elements, selector, wheres)
         (self.conditions if selector is None else self.selecting).extend(wheres)
         mode = self._path_mode(pattern, selector)
@@ -175,35 +201,59 @@ class GraphBuilder:
         names = tuple(inside._elements((anonymous, *elements[1:-1], anonymous), None, endless=False))
         end = self._node(last)
         self._check_names_inside(pattern.span, inside)
-        graph = self._chosen_by(inside, wheres, pattern.span)
+        late = [
+            where
+            for where in (part for whole in wheres for part in parts_of_and(whole))
+            if not self._is_inside(inside, where)
+        ]
+        graph = inside.finish(None, pattern.span)
         if len(set(names)) < len(names):
             raise binding.unsupported(
                 "A node that stands twice in a selected path isn't built.", pattern.span, "Compare two in the WHERE."
             )
         edge, bounds, whole = binding.names.anonymous(), binding.names.anonymous(), binding.names.anonymous()
-        chain = Chain(replace(graph, paths=()), names, bounds)
+        chain = Chain(replace(graph, paths=(), predicates=()), names, bounds)
         self.relationships[edge] = PatternRelationship(edge, start, end, hops=(0, None), chain=chain)
         self.spans[edge] = pattern.span
         self.chained |= {edge, bounds, whole}
         selected = SelectedNames(edge, bounds, whole, names, graph.paths)
         edges = inside.relationships
+
+        def single(name: str) -> bool:
+            return name in edges and edges[name].hops is None
+
         for user_name, symbol in inside.declared.items():
-            self.declared[user_name] = selected.symbol(symbol, lambda name: name in edges and edges[name].hops is None)
+            self.declared[user_name] = selected.symbol(symbol, single)
         path = (start, edge, end)
         if any(symbol.type != RELATIONSHIP for symbol in inside.declared.values()):
             self.paths.append(PatternPath(whole, path, selector))
         self._path(pattern, path, selector, None if mode is PathMode.WALK else mode)
+        own = {whole, *(path.name for path in self.paths[-1:] if path.name is not None)}
+        choice = PathChoice(path, frozenset(own), bounds)
+        endless = mode is PathMode.WALK and any(each.hops and each.hops[1] is None for each in edges.values())
+        inner = [selected.outside(each, single) for each in graph.predicates]
+        self.choosing.append(Choosing(choice, inner, late, endless))
         return start
 
-    def _chosen_by(self, inside: GraphBuilder, wheres: Sequence[ast.Expression], span: Span) -> QueryGraph:
-        """Return the query graph of a selected path; refuse conditions that would have to be asked of whole paths."""
-        for where in wheres:
-            known = any(name in inside.declared for name in names_read(where))
-            (inside.conditions if known else self.selecting).append(where)
-        graph = inside.finish(None, span)
-        for predicate in graph.predicates:
-            raise self._decides(predicate.span or span)
-        return graph
+    def _decide(self, wheres: Sequence[ast.Expression], elements: Sequence[Element], pattern: ast.PathPattern) -> bool:
+        """Tell whether conditions round a selected path are on anything of it but its ends."""
+        names = condition_names(wheres, elements)
+        inner = {pattern.name}
+        for element in elements:
+            if isinstance(element, ast.RelationshipPattern):
+                inner.add(element.name)
+            elif isinstance(element, Group):
+                inner |= {element.written.name, element.start.name, element.end.name}
+        return not names.isdisjoint(inner - {None})
+
+    def _is_inside(self, inside: GraphBuilder, where: ast.Expression) -> bool:
+        """Add a condition round a selected path to what is in it, if it reads names in it alone."""
+        read = names_read(where)
+        own = bool(read & inside.declared.keys()) and not read & self.declared.keys()
+        if own and all(name in inside.declared or self.scope.find(name) is not None for name in read):
+            inside.conditions.append(where)
+            return True
+        return False
 
     def _decides(self, span: Span | None) -> Unsupported:
         return self.binding.unsupported(
@@ -211,6 +261,31 @@ class GraphBuilder:
             span,
             "Put a condition on one node or relationship, or one in the WHERE of the MATCH to filter afterwards.",
         )
+
+    def _endless(self, span: Span | None) -> Unsupported:
+        return self.binding.unsupported(
+            "A condition on walks of any length that repeat relationships might be tried endlessly.",
+            span,
+            "Give them an upper bound, such as {1,5}, or leave REPEATABLE ELEMENTS away.",
+        )
+
+    def _choose(self, choosing: Choosing, binder: ExpressionBinder) -> None:
+        """Let conditions decide which paths are selected; those on the ends alone can be asked of the match."""
+        choice, edge = choosing.choice, self.relationships[choosing.choice.path[1]]
+        predicates = list(choosing.inside)
+        for where in choosing.wheres:
+            for predicate in conjuncts(binder.condition(where)):
+                if choice.reads(predicate):
+                    predicates.append(predicate)
+                else:
+                    self._place(predicate)
+        if not predicates:
+            return
+        if choosing.endless and self.mode is MatchMode.REPEATABLE_ELEMENTS:
+            raise self._endless(predicates[0].span)
+        assert edge.chain is not None
+        condition = choice.condition(self.binding, predicates)
+        self.relationships[edge.name] = replace(edge, chain=replace(edge.chain, condition=condition))
 
     def _repetition(self, path: ast.QuantifiedPath, ends: tuple[str, str], *, endless: bool) -> str:
         """Add a quantified path that is repeated as a pattern of its own; return the name of its relationships."""
@@ -455,15 +530,13 @@ class GraphBuilder:
         for condition in (*self.conditions, *([where] if where is not None else ())):
             for predicate in conjuncts(binder.condition(condition)):
                 self._place(predicate)
-        for condition in self.selecting:
+        for condition in self.selecting:  # on the ends alone: they may as well be asked of what was selected
             for predicate in conjuncts(binder.condition(condition)):
-                if only_variable(predicate) not in self.nodes:
-                    raise self.binding.unsupported(
-                        "This condition would decide which path is selected, and isn't built.",
-                        predicate.span,
-                        "Put it into the quantified part, or into the WHERE of the MATCH to filter afterwards.",
-                    )
                 self._place(predicate)
+        for choosing in self.choosing:
+            self._choose(choosing, binder)
+        for name, predicates in self.on_paths.items():
+            self._place_on_path(self.relationships[name], predicates)
         return QueryGraph(
             tuple(self.nodes.values()),
             tuple(self.relationships.values()),
@@ -547,22 +620,33 @@ class GraphBuilder:
             else:
                 predicates = (*relationship.predicates, predicate)
                 self.relationships[name] = replace(relationship, predicates=predicates)
-        elif self.exhaustive.keys() & free_variables(predicate):
-            self._place_on_path(predicate)
+        elif paths := self.exhaustive.keys() & free_variables(predicate):
+            self.on_paths.setdefault(self.exhaustive[min(paths)], []).append(predicate)
         else:
             self.predicates.append(predicate)
 
-    def _place_on_path(self, predicate: Expr) -> None:
-        """Put a condition on the path of shortestPath() at its elements: it has a say in which one is the shortest."""
-        name, each = path_condition(self.binding, predicate, self.exhaustive)
-        edge = self.relationships[name]
-        if each.of == "relationships":
-            self.relationships[name] = replace(edge, predicates=(*edge.predicates, *each.on(name)))
+    def _place_on_path(self, edge: PatternRelationship, predicates: Sequence[Expr]) -> None:
+        """Let conditions on the path of shortestPath() say which one is the shortest: its elements', where they can."""
+        names = {name for name, of in self.exhaustive.items() if of == edge.name}
+        elements = [each_condition(predicate) for predicate in predicates]
+        if any(each is None or each.source not in names for each in elements):
+            bounds = self.binding.names.anonymous()
+            choice = PathChoice((edge.start, edge.name, edge.end), frozenset(names - {edge.name}), bounds)
+            if self.mode is MatchMode.REPEATABLE_ELEMENTS and edge.hops is not None and edge.hops[1] is None:
+                raise self._endless(predicates[0].span)
+            condition = choice.condition(self.binding, predicates)
+            self.relationships[edge.name] = as_chain(self.binding, edge, self.mode, condition)
             return
-        self.relationships[name] = replace(edge, inner=(*edge.inner, *each.on(name)))
-        for end in dict.fromkeys((edge.start, edge.end)):
-            node = self.nodes[end]
-            self.nodes[end] = replace(node, predicates=(*node.predicates, *each.on(end)))
+        for each in elements:
+            assert each is not None
+            edge = self.relationships[edge.name]
+            if each.of == "relationships":
+                self.relationships[edge.name] = replace(edge, predicates=(*edge.predicates, *each.on(edge.name)))
+                continue
+            self.relationships[edge.name] = replace(edge, inner=(*edge.inner, *each.on(edge.name)))
+            for end in dict.fromkeys((edge.start, edge.end)):
+                node = self.nodes[end]
+                self.nodes[end] = replace(node, predicates=(*node.predicates, *each.on(end)))
 
 
 def _dynamic(labels: ast.LabelExpression | None) -> ast.LabelExpression | None:

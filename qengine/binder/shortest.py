@@ -1,16 +1,12 @@
-"""Selected paths: which selector a pattern asks for, and what its WHERE means to the choice of a path.
+"""Selected paths: which selector a pattern asks for.
 
 ``shortestPath()`` and ``allShortestPaths()`` choose among the paths that satisfy the WHERE; GQL's selectors choose
-first and filter then. So conditions on the path of the former must become conditions on its hops, or be refused.
+first and filter then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from qengine.binder.binding import Binding
-from qengine.plan.expr import Expr
-from qengine.plan.path_conditions import EachCondition, each_condition
 from qengine.plan.pattern import ALL_SHORTEST, ANY_SHORTEST, PathSelector
 from qengine.syntax import ast
 
@@ -55,20 +51,3 @@ def _check_function_form(binding: Binding, pattern: ast.PathPattern) -> None:
             pattern.span,
             "For example shortestPath((a)-[:T*]-(b)).",
         )
-
-
-def path_condition(binding: Binding, predicate: Expr, edges: Mapping[str, str]) -> tuple[str, EachCondition]:
-    """Return the relationship that a condition on a path speaks of, and the condition on each of its elements.
-
-    ``edges`` maps a path's or relationship list's name to the relationship. ``all(r IN relationships(p) WHERE c)``
-    is ``c`` for each hop; with ``none`` it is ``NOT c``. Anything else can't be checked hop by hop.
-    """
-    each = each_condition(predicate)
-    if each is not None and each.source in edges:
-        return edges[each.source], each
-    raise binding.unsupported(
-        "This condition would decide which path is the shortest, and isn't built.",
-        predicate.span,
-        "Use all(r IN relationships(p) WHERE …) or all(n IN nodes(p) WHERE …) with conditions on r or n alone, "
-        "or ANY SHORTEST to filter afterwards.",
-    )

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from qengine.errors import Unsupported
 from qengine.exec.arrow_values import Tell, array_of, silent
 from qengine.exec.sizes import size_of
 from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING, Kind, Type
@@ -160,3 +161,31 @@ def _known_type(kind: Type | None) -> pa.DataType:
 def _chain(first: Columns, rest: Iterator[Columns]) -> Iterator[Columns]:
     yield first
     yield from rest
+
+
+_ENTITIES = (["id", "labels", "properties"], ["id", "type", "start", "end", "properties"])
+
+
+def dlpack_of(table: pa.Table) -> dict[str, Any]:
+    """Return the columns of a table as arrays that have ``__dlpack__``: of nodes and relationships their ids.
+
+    Raises
+    ------
+    Unsupported
+        For a column whose values aren't all numbers of one type.
+    """
+    found: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        fields = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
+        if fields in _ENTITIES and not array.null_count:
+            array = array.field(0)
+        if pa.types.is_boolean(array.type):  # bits, which DLPack has none of
+            array = array.cast(pa.uint8())
+        number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+        if not number or array.null_count:
+            what = "nulls" if number else f"values of the type {array.type}"
+            hint = "Return numbers, nodes or relationships, with coalesce() where some may be null."
+            raise Unsupported(f"Column {name!r} has {what}, which DLPack can't share.", hint=hint)
+        found[name] = array
+    return found

@@ -19,6 +19,7 @@ import pyarrow as pa
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine.errors import QengineError, QuerySyntaxError, StorageError
+from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
 from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, shape_of
@@ -51,6 +52,8 @@ class _Family:
 
     shape: str
     many: tuple[str, ...]
+    access: Access | None = None
+    turns: Turns | None = None
     waiting: list[Piece] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
 
@@ -138,20 +141,43 @@ class _Runner:
 
     def _wait(self, family: _Family, piece: Piece, rows: Sequence[Any]) -> None:
         """Let a statement wait, once those before it are carried out that it may not change places with."""
+        if self._waiting and not self._may_wait(family, piece):
+            self.flush()
         if not family.waiting:
-            if self._waiting and not (family.shape == self._waiting[0].shape and family.shape in (CREATES, LINKS)):
-                self.flush()
             self._waiting.append(family)
+            family.turns = None if family.access is None or rows else Turns(family.access)
+            for each in self._waiting[:-1]:
+                if family.turns is not None and each.turns is not None:
+                    family.turns.watch(each.turns, ())
+                    each.turns.watch_own(family.turns, each.waiting)
         family.waiting.append(piece)
+        if family.turns is not None:
+            family.turns.note(piece)
         family.rows += rows
         self._count += len(rows) or 1
         if self._count >= _ROWS:
             self.flush()
 
+    def _may_wait(self, family: _Family, piece: Piece) -> bool:
+        """Tell whether a statement may be carried out with those of its text, before others that wait."""
+        if family.shape in (CREATES, LINKS) and all(each.shape == family.shape for each in self._waiting):
+            return True
+        if not family.waiting:
+            others = [each.access if each.turns is not None else None for each in self._waiting]
+            own = family.access
+            return own is not None and all(each is not None and may_mix(own, each) for each in others)
+        turns = family.turns
+        for each in reversed(self._waiting):
+            if each is family:
+                return True
+            if turns is None or each.turns is None or each.turns.hinders(turns, piece):
+                return False
+        return True
+
     def flush(self) -> None:
         """Carry out what waits."""
         for family in self._waiting:
-            waiting, family.waiting = family.waiting, []
+            waiting, family.waiting, family.turns = family.waiting, [], None
             rows, family.rows = family.rows, []
             if not rows and len(waiting) >= _LEAST:
                 rows = _rows(waiting) or []
@@ -223,7 +249,7 @@ def _family(piece: Piece) -> _Family:
             parts += (f"{_ROW}.p{number}", text)
         many = "".join(parts)
         if shape != ALONE:
-            return _Family(shape, _parted(many, parse(many)[0]))
+            return _Family(shape, _parted(many, parse(many)[0]), access_of(statement, piece))
     except (QuerySyntaxError, ValueError):  # running it tells
         return _Family(ALONE, ())
     return _Family(shape, ())

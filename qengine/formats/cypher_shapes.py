@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from qengine._frozen import replace
+from qengine.catalog.functions import lookup
 from qengine.syntax import ast
 
 __all__ = ["ALONE", "CREATES", "LINKS", "TOGETHER", "shape_of"]
@@ -24,8 +25,6 @@ TOGETHER = "together"
 """Statements that differ in literals alone may be carried out together, in their order."""
 ALONE = "alone"
 """Each statement by itself."""
-
-_FUNCTIONS = frozenset(("date", "localtime", "time", "localdatetime", "datetime", "duration", "point"))
 
 
 def shape_of(statement: ast.Statement) -> str:
@@ -205,7 +204,10 @@ def _is_constant_link(link: ast.Ast) -> bool:
 
 
 def _is_constant(expression: ast.Expression | None) -> bool:
-    """Tell whether an expression is a literal, or made of such alone."""
+    """Tell whether an expression reads nothing of the graph: it is made of literals alone.
+
+    What the clock says, or chance, it may be: statements that are carried out together have the same clock.
+    """
     match expression:
         case None | ast.Literal():
             return True
@@ -215,10 +217,11 @@ def _is_constant(expression: ast.Expression | None) -> bool:
             return all(_is_constant(value) for _, value in expression.entries)
         case ast.Unary():
             return expression.op in ("-", "+") and _is_constant(expression.operand)
+        case ast.Binary():
+            return _is_constant(expression.left) and _is_constant(expression.right)
         case ast.FunctionCall():
-            return expression.name.lower() in _FUNCTIONS and bool(expression.args) and all(
-                map(_is_constant, expression.args)
-            )  # fmt: skip
+            function = lookup(expression.name)
+            return function is not None and function.kind == "scalar" and all(map(_is_constant, expression.args))
     return False
 
 

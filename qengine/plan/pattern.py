@@ -150,17 +150,33 @@ class Repetition:
     relationships: tuple[str, ...]
 
 
-@node("graph")
+@node("expr")
+class PathCondition:
+    """A condition that decides which paths are selected: ``expr``, which reads nothing but these names.
+
+    They are the path's first and last node, the list of its relationships, and ``bounds`` as in ``Chain``.
+    """
+
+    first: str
+    relationships: str
+    last: str
+    bounds: str
+    expr: Expr
+
+
+@node("graph", "condition")
 class Chain:
     """A selected path of several elements: ``graph``, and the names of its nodes and relationships in turn.
 
     The names in it mean nothing outside, and none is bound; its first and last node have no conditions. ``bounds``: a
     variable of the match, the list of how many relationships come before each node between the first and the last.
+    Paths are selected among those that satisfy the ``condition``.
     """
 
     graph: QueryGraph
     elements: tuple[str, ...]
     bounds: str
+    condition: PathCondition | None = None
 
 
 @node("predicates", "inner", "repetition", "chain")

@@ -19,7 +19,7 @@ from qengine.plan.elimination import Step, Term
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.node import node
-from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathMode, PathSelector
+from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathCondition, PathMode, PathSelector
 from qengine.plan.schedule import Schedule
 
 MAX_LEVELS = 1024
@@ -401,13 +401,14 @@ class PathPart:
     node: VertexLevel
 
 
-@node("input", "end", "parts")
+@node("input", "end", "parts", "condition")
 class SelectPaths(Operator):
     """Emits, for each input row and end, the paths from ``start`` along ``parts`` that ``selector`` selects.
 
     Columns: as of ``Walk``, and ``bounds``: the list of how many relationships come before the node behind each part
     but the last. ``minimum``: relationships of a path. ``mode``: what a path must not repeat. Paths that share a
-    relationship with the columns ``different`` are dropped once they are selected.
+    relationship with the columns ``different`` are dropped once they are selected. Those that don't satisfy the
+    ``condition`` are none to select from.
     """
 
     input: Operator
@@ -421,6 +422,7 @@ class SelectPaths(Operator):
     selector: PathSelector
     different: tuple[str, ...] = ()
     mode: PathMode = PathMode.TRAIL
+    condition: PathCondition | None = None
 
 
 @node("input", "end", "predicates", "inner")

@@ -18,6 +18,7 @@ from qengine.plan.expr import Expr, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.pattern import (
+    Chain,
     Direction,
     LabelExpr,
     MatchMode,
@@ -176,7 +177,8 @@ class _Writer:
         if edge.repetition is not None:
             return f" ({self._pattern(edge.repetition.graph)}){_quantifier(edge.hops)} AS {name_text(edge.name)} "
         if edge.chain is not None:
-            return f" ({self._pattern(edge.chain.graph)}) AS {name_text(edge.name)}, {name_text(edge.chain.bounds)} "
+            names = f"{name_text(edge.name)}, {name_text(edge.chain.bounds)}"
+            return f" ({self._pattern(edge.chain.graph)}) AS {names}{self._chosen(edge.chain)} "
         hops = "" if edge.hops is None else f"*{edge.hops[0]}..{'' if edge.hops[1] is None else edge.hops[1]}"
         through = f" through ({name_text(edge.name)}{self._where(edge.inner)})" if edge.inner else ""
         inside = f"[{name_text(edge.name)}{_labels(edge.types)}{hops}{self._where(edge.predicates)}{through}]"
@@ -301,6 +303,9 @@ class _Writer:
         by = f" by {_names(operator.by)}" if operator.by else ""
         return text + _REPEATS[operator.mode] + (" distinct ends" if operator.distinct_ends else "") + by
 
+    def _chosen(self, chain: Chain) -> str:
+        return "" if chain.condition is None else f" chosen by {self.expr(chain.condition.expr)}"
+
     def _select_paths(self, operator: physical.SelectPaths) -> str:
         text = f"{_selected(operator.selector)}Paths ({name_text(operator.start)})"
         for part in operator.parts:
@@ -312,7 +317,8 @@ class _Writer:
         text += f" AS {name_text(operator.relationships)}" if operator.relationships else ""
         text += f" given {name_text(operator.end.name)}" if operator.end_bound else ""
         text += f" ≠ {_names(operator.different)}" if operator.different else ""
-        return text + _REPEATS[operator.mode]
+        where = "" if operator.condition is None else f" where {self.expr(operator.condition.expr)}"
+        return text + _REPEATS[operator.mode] + where
 
     def _reach(self, operator: physical.Reach) -> str:
         by = f" by {_names(operator.by)}" if operator.by else ""

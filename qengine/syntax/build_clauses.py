@@ -12,6 +12,7 @@ from qengine.syntax import ast
 from qengine.syntax.build_commands import CommandBuilder, shown
 from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.checks import check_call, check_query, check_subquery
+from qengine.syntax.conditional import conditional
 from qengine.syntax.next import joined_by_next
 from qengine.syntax.scanner import Token
 
@@ -67,6 +68,19 @@ class AstBuilder(CommandBuilder):
             hint = "Write UNION ALL everywhere or nowhere, or nest one part in a subquery."
             raise self.fail("UNION and UNION ALL can't be mixed.", span_of(c[1]), hint, "InvalidClauseComposition")
         return parts  # type: ignore[no-any-return]
+
+    def query_conditional(self, c: Sequence[Any]) -> list[Any]:
+        whens, _, otherwise = c
+        return [conditional(whens, otherwise, self.fail)]
+
+    def when_branch(self, c: Sequence[Any]) -> tuple[ast.Expression, ast.Query | ast.UnionQuery]:
+        return self.condition(c[1]), c[3]
+
+    def branch(self, c: Sequence[Any]) -> ast.Query:
+        return self._single(c[0])
+
+    def branch_in_braces(self, c: Sequence[Any]) -> ast.Query | ast.UnionQuery:
+        return self._query(c[1])
 
     def query_next(self, c: Sequence[Any]) -> list[Any]:
         before, word, _, items, following = c

@@ -56,6 +56,8 @@ _CLAUSES = frozenset(
             "FINISH",
             "UNION",
             "NEXT",
+            "WHEN",
+            "ELSE",
             "EXPLAIN",
             "PROFILE",
             "CREATE",

@@ -24,6 +24,7 @@ _LISTING = frozenset((
 ))  # fmt: skip
 _LIST_ENDS = frozenset(("", "COMMA", "RPAR", "PLUS", "STAR", "SLASH", "EQ", "NE", "LT", "GT", "LE", "GE"))
 _ENDS_NAMES = CLAUSES | {"AS", "WHERE", "ORDER", "SKIP", "LIMIT"}
+_QUERY_WORDS = CLAUSES | {"WHEN", "LET", "FOR", "FILTER", "USE"}
 _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "DESC"}
 
 
@@ -310,6 +311,13 @@ class WordRules(ClassifierState):
         last = max(type_end(self.tokens, type), type + self.is_name(type)) - 1
         return self.emit_joined("NOT_TYPE_TEST" if negated else "TYPE_TEST", "::", index, last)
 
+    def _branch(self, index: int, upper: str, after_operand: bool) -> int:
+        """Take THEN or ELSE, and note where a query in braces follows."""
+        braces = index + 1
+        if self.kind(braces) == "LBRACE" and self.word(braces + 1) in _QUERY_WORDS and self.kind(braces + 2) != "COLON":
+            self.query_braces.add(braces)
+        return self.emit(upper, index)
+
     def _end(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("END" if after_operand else "NAME", index)
 
@@ -384,6 +392,7 @@ _WORDS = {
     "USING": WordRules._using,
     "IS": WordRules._is,
     "END": WordRules._end,
+    **dict.fromkeys(("THEN", "ELSE"), WordRules._branch),
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
     "TRIM": WordRules._trim,

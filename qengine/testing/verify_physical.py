@@ -337,6 +337,9 @@ def _select_paths(step: SelectPaths, given: Columns) -> Columns:
     for part in step.parts:
         _repetition(part)
         _conditions(part.node.name, part.node.predicates)
+    if (chosen := step.condition) is not None:
+        names = {chosen.first, chosen.relationships, chosen.last, chosen.bounds}
+        assert free_variables(chosen.expr) <= names, f"a path is chosen by {chosen.expr}"
     added = (*_named(step.relationships), *_named(step.bounds))
     return _with(given, (*(() if step.end_bound else (name,)), *added))
 

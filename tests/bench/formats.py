@@ -124,9 +124,26 @@ def _merged_links(count: int) -> Iterator[str]:
         yield f"{person} MERGE (b:City {{name: 'City {k % 100}'}}) MERGE (a)-[:LIVES_IN]->(b)"
 
 
+def _of_turns(count: int) -> Iterator[str]:
+    chance = random.Random(1)
+    for k in range(count // 4):
+        user, item = chance.randrange(count // 16), chance.randrange(count // 40)
+        yield f"MERGE (u:User {{id: {user}}}) SET u.name = 'User number {user}'"
+        yield f"MERGE (i:Item {{code: 'item {item}'}})"
+        ends = f"MATCH (u:User {{id: {user}}}), (i:Item {{code: 'item {item}'}})"
+        yield f"{ends} MERGE (u)-[:BOUGHT]->(i)"
+        yield f"MATCH (u:User {{id: {user}}}) SET u.age = {k % 90}, u.seen = true"
+
+
 def _computed(count: int) -> Iterator[str]:
-    for k in range(count // 50):
+    for k in range(count):
         yield f"CREATE (:Person {{id: {k}, made: timestamp(), name: 'Person number {k}'}})"
+
+
+def _read(count: int) -> Iterator[str]:
+    for k in range(count // 50):
+        yield f"CREATE (:Person {{id: {k}}})"
+        yield f"MATCH (p:Person {{id: {k}}}) SET p.twice = 2 * p.id"
 
 
 SCRIPTS: dict[str, Callable[[int], Iterator[str]]] = {
@@ -135,7 +152,9 @@ SCRIPTS: dict[str, Callable[[int], Iterator[str]]] = {
     "`CREATE`, then `MATCH … CREATE`": _linked,
     "`MERGE … SET`": _merged,
     "`MERGE` of two nodes and their link": _merged_links,
-    "`CREATE` with a function: one by one": _computed,
+    "two `MERGE`, `MATCH … MERGE`, `MATCH … SET` by turns": _of_turns,
+    "`CREATE` with a function": _computed,
+    "`MATCH … SET` of what it reads: one by one": _read,
 }
 
 if __name__ == "__main__":

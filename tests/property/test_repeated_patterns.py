@@ -237,6 +237,41 @@ def test_selected_chains_are_the_shortest_of_all(chain: tuple[str, str, str], mo
     assert found_some or mode
 
 
+CHOSEN = [
+    ("(a)-[r]->+(b)", "size(r) > 1"),
+    ("(a)-[r:R]-(m)-[s]-*(b)", "r.n < size(s) AND a.x <= b.x"),
+    ("(a) ((x)-[r:R]->(y)-[s]-(z))+ (m)-[t]->{0,2}(b)", "m.x + size(x) > 2"),
+    ("(a) ((x)-[r]->(y))* (b)", "reduce(t = 0, e IN r | t + e.n) > 5 AND all(n IN x WHERE n.x < 2)"),
+    ("(a)-[r:R]->+(b)", "length(p) % 2 = 0"),
+]
+
+
+@pytest.mark.parametrize("selector", ["ANY SHORTEST", "ALL SHORTEST", "SHORTEST 2", "SHORTEST 2 GROUPS"])
+@pytest.mark.parametrize("chosen", CHOSEN, ids=lambda chosen: chosen[1])
+def test_selected_paths_are_chosen_among_those_of_a_condition(chosen: tuple[str, str], selector: str) -> None:
+    path, condition = chosen
+    groups, count = "GROUPS" in selector or "ALL" in selector, 2 if "2" in selector else 1
+    found_some = 0
+    small = (graph_of(random.Random(seed)) for seed in range(5000, 5100))
+    graphs = [graph for graph, _, edges in small if len(edges) in (4, 5) and any(each[1] == "R" for each in edges)]
+    for case, graph in enumerate(graphs[:3]):
+        every: dict[tuple[int, int], list[int]] = {}
+        text = f"MATCH p = {path} WHERE {condition} RETURN a.i, b.i, length(p)"
+        for a, b, length in graph.query(text, device="reference"):
+            every.setdefault((a, b), []).append(length)
+        wanted: Counter[tuple[int, int, int]] = Counter()
+        for (a, b), lengths in every.items():
+            kept = sorted(set(lengths))[:count]
+            selected = [each for each in lengths if each in kept] if groups else sorted(lengths)[:count]
+            wanted.update((a, b, length) for length in selected)
+        found_some += bool(wanted)
+        for device in ("cpu", "reference"):
+            text = f"MATCH p = {selector} ({path} WHERE {condition}) RETURN a.i, b.i, length(p), size(nodes(p))"
+            rows = graph.query(text, device=device).fetchall()
+            assert Counter(tuple(row)[:3] for row in rows) == wanted, (case, device, text)
+    assert found_some
+
+
 def test_names_in_a_selected_path_are_its_parts() -> None:
     """Each name is what it is in the same pattern without a selector, for paths that are selected."""
     for case in range(30):

@@ -250,7 +250,7 @@ class Matcher:
 
     def _chain_step(self, edge: PatternRelationship, chain: Chain, selector: PathSelector) -> _Step:
         """Take the shortest of all the paths along a chain between the two ends, which are both bound."""
-        find = chain_paths(edge, chain, self._path_modes.get(edge.name), self._embeddings)
+        find = chain_paths(edge, chain, self._path_modes.get(edge.name), self._embeddings, self._predicate)
         nonempty = self._mode is MatchMode.DIFFERENT_NODES and edge.start != edge.end
 
         def step(state: _State) -> Iterator[_State]:
@@ -268,6 +268,9 @@ class Matcher:
 
     def _is_trail(self, edge: PatternRelationship) -> bool:
         return self._mode is not MatchMode.REPEATABLE_ELEMENTS or edge.name in self._trails
+
+    def _predicate(self, condition: Expr) -> Callable[[dict[str, Any]], bool]:
+        return compile_predicate(condition, self._env)
 
     def _embeddings(self, graph: QueryGraph) -> Callable[[dict[str, Any]], Iterator[dict[str, Any]]]:
         """Return what matches a query graph inside this one."""

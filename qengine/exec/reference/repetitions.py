@@ -10,6 +10,7 @@ from qengine.errors import Unsupported
 from qengine.exec.reference.graph import WalkedGraph
 from qengine.exec.reference.walks import Walk
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import (
     Chain,
     MatchMode,
@@ -90,8 +91,12 @@ def chain_paths(
     chain: Chain,
     mode: PathMode | None,
     embeddings: Callable[[QueryGraph], Embeddings],
+    predicate: Callable[[Expr], Callable[[dict[str, Any]], bool]],
 ) -> Callable[[int, int], list[ChainPath]]:
-    """Return what gives all paths along a chain between two vertices. Where relationships may repeat, few are tried."""
+    """Return what gives all paths along a chain between two vertices that satisfy its condition.
+
+    Where relationships may repeat, few are tried. ``predicate``: compiles a condition on a row.
+    """
     first, last = chain.elements[0], chain.elements[-1]
     target = first if edge.start == edge.end else last
     elements = (*chain.elements[:-1], target)
@@ -107,6 +112,8 @@ def chain_paths(
         paths=(PatternPath(None, elements, None, mode),) if mode is not None else (),
     )
     match = embeddings(graph)
+    chosen = chain.condition
+    holds = None if chosen is None else predicate(chosen.expr)
 
     def find(start: int, end: int) -> list[ChainPath]:
         found = []
@@ -117,6 +124,10 @@ def chain_paths(
                 path.edges.extend(taken if isinstance(taken, list) else [taken])
                 path.bounds.append(len(path.edges))
             path.bounds.pop()
+            if chosen is not None and holds is not None:
+                ends = {chosen.first: NodeHandle(start), chosen.last: NodeHandle(end)}
+                if not holds({**ends, chosen.relationships: path.edges, chosen.bounds: path.bounds}):
+                    continue
             found.append(path)
         return found
 

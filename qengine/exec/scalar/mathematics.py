@@ -39,6 +39,10 @@ def _cotangent(x: float) -> float:
     return math.copysign(math.inf, x) if tangent == 0 else 1 / tangent
 
 
+def _hyperbolic_sine(x: float) -> float:
+    return math.copysign(math.inf, x) if abs(x) > 711 else math.sinh(x)
+
+
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
     return lambda x: float(function(x)) if math.isfinite(x) else x
 
@@ -147,6 +151,10 @@ MATHEMATICS: dict[str, Callable[..., Any]] = {
     "cos": _of_float("cos", math.cos),
     "tan": _of_float("tan", math.tan),
     "cot": _of_float("cot", _cotangent),
+    "sinh": _of_float("sinh", _hyperbolic_sine),
+    "cosh": _of_float("cosh", math.cosh),
+    "tanh": _of_float("tanh", math.tanh),
+    "coth": _of_float("coth", lambda x: 1 / math.tanh(x) if x else math.nan),
     "asin": _of_float("asin", math.asin),
     "acos": _of_float("acos", math.acos),
     "atan": _of_float("atan", math.atan),

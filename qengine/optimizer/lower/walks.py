@@ -146,6 +146,7 @@ def lower_walk(
         root = SelectPaths(
             root, start, target, end_bound, parts(walk.chain), minimum, relationships,
             walk.chain.bounds if demand.named else None, walk.selector, demand.different, demand.mode,
+            walk.chain.condition,
         )  # fmt: skip
     elif walk.repetition is not None:
         root = Repeat(

@@ -86,7 +86,7 @@ def test_a_script_gives_what_its_statements_give(seed: int, monkeypatch: pytest.
         (TEMPLATES[9], ALONE), (TEMPLATES[10], TOGETHER), (TEMPLATES[11], TOGETHER), (TEMPLATES[12], TOGETHER),
         (TEMPLATES[13], TOGETHER), (TEMPLATES[14], ALONE), (TEMPLATES[15], ALONE), (TEMPLATES[16], ALONE),
         (TEMPLATES[17], CREATES), (TEMPLATES[18], LINKS), (TEMPLATES[19], ALONE),
-        ("CREATE (:A {{id: 1, t: timestamp()}})", ALONE), ("CREATE (n:A {{id: 1}}) RETURN n", ALONE),
+        ("CREATE (:A {{id: 1, t: timestamp() + 1}})", CREATES), ("CREATE (n:A {{id: 1}}) RETURN n", ALONE),
         ("MATCH (a:A {{id: 1}}) WHERE a.x > 1 SET a.y = 2", ALONE), ("MERGE (a:A {{id: 1}}) SET a.id = 2", ALONE),
         ("MERGE (a:A {{id: 1}}) SET a = {{id: 2}}", ALONE), ("MATCH (a:A {{id: 1}}) SET a:A", ALONE),
         ("CREATE (a:A {{id: 1}}), (b:B {{id: a.id}})", ALONE), ("MATCH (a {{id: 1}}) CREATE (a)-[:R]->(:B)", ALONE),
@@ -202,3 +202,54 @@ def test_a_list_with_null_is_no_statements(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="which no statement can set"):
         graph.export(tmp_path / "g.cypher")
     assert list(tmp_path.iterdir()) == []
+
+
+TAKING_TURNS = (
+    "MERGE (u:U {{id: {a}}})", "MERGE (u:U {{id: {a}}}) SET u.n = {c}", "MERGE (i:I {{k: '{b}'}})",
+    "MATCH (u:U {{id: {a}}}), (i:I {{k: '{b}'}}) MERGE (u)-[:R]->(i)", "MATCH (u:U {{id: {a}}}) SET u.g = {c}",
+    "MATCH (u:U {{id: {a}}}), (i:I {{k: '{b}'}}) CREATE (u)-[:S {{w: {c}}}]->(i)", "CREATE (:I {{k: '{b}', q: {c}}})",
+    "CREATE (:U {{id: {a}}})", "MERGE (u:U {{id: {a}}}) MERGE (i:I {{k: '{b}'}}) MERGE (u)-[:R]->(i)",
+    "MATCH (u:U {{id: {a}}}) SET u.n = {c}", "MERGE (u:U {{id: {a}}}) ON CREATE SET u.m = {c}",
+    "MATCH (u:U {{n: {c}}}) SET u.f = {a}", "MERGE (x:V {{id: {a}}}) SET x.w = toUpper('{b}')",
+    "MATCH (u:U {{id: {a}}}), (i:I {{k: '{b}'}}) MERGE (u)-[r:R]->(i) SET r.t = {c}", "MERGE (u:U {{id: {a}, z: {c}}})",
+)  # fmt: skip
+
+
+def elements(graph: Graph) -> tuple[list[str], list[str]]:
+    nodes = graph.query("MATCH (n) RETURN labels(n), properties(n)")
+    links = graph.query("MATCH (a)-[r]->(b) RETURN type(r), properties(r), a.id, b.k")
+    return sorted(repr((sorted(labels), sorted(each.items()))) for labels, each in nodes), sorted(map(repr, links))
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_statements_of_several_texts_by_turns(block: int) -> None:
+    for seed in [(262, 264, 272)[block], *range(5 * block, 5 * block + 5)]:
+        chance = random.Random(seed)
+        texts, most = chance.sample(TAKING_TURNS, chance.randint(2, 5)), chance.choice([2, 4, 10])
+
+        def one(chance: random.Random = chance, texts: list[str] = texts, most: int = most) -> str:
+            text = chance.choice(texts)
+            return text.format(a=chance.randrange(most), b=chance.choice("xyzuvw"[:most]), c=chance.randrange(most))
+
+        statements = [one() for _ in range(chance.randint(5, 40))]
+        graph = Graph()
+        for statement in statements:
+            graph.query(statement)
+        assert elements(Graph.from_cypher(";\n".join(statements) + ";\n")) == elements(graph), seed
+
+
+def test_statements_by_turns_are_carried_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that a statement finds may be merged once more before it, and another may come before it, too."""
+    ran: list[str] = []
+    original = Graph.query
+
+    def query(self: Graph, text: str, *rest: Any) -> Any:
+        ran.append(text)
+        return original(self, text, *rest)
+
+    monkeypatch.setattr(Graph, "query", query)
+    turn = "MERGE (:U {{id: {0}}}); MERGE (:I {{id: {1}}}); "
+    turn += "MATCH (u:U {{id: {0}}}), (i:I {{id: {1}}}) MERGE (u)-[:R]->(i);"
+    graph = Graph.from_cypher("\n".join(turn.format(k % 50, k % 7) for k in range(500)))
+    assert len(ran) == 3
+    assert (graph.node_count, graph.relationship_count) == (57, 350)

@@ -20,6 +20,7 @@ __all__ = ["Extension", "Walks", "Ways", "longer"]
 _OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
 
 _KEPT_WAYS = 1 << 21
+_SMALL_RUNS = 16  # of the subplan; the next find as many vertices' ways as are known
 _FIRST = 64  # vertices that the subplan is run for at first: each may have very many ways
 
 
@@ -85,11 +86,15 @@ class Ways:
     kept
         How many there are.
 
-    A way that its mode would never allow is left out: with a relationship twice, or a node.
+    A way that its mode would never allow is left out: with a relationship twice, or a node. ``lasting``: where a way
+    stands holds until ``let_go``, not only until the next call; and where vertices are asked for in many small parts,
+    others are found along with them.
     """
 
-    def __init__(self, operator: physical.Repeat | physical.PathPart, mode: PathMode, build: Build) -> None:
-        self.operator, self.mode, self.runtime = operator, mode, build.runtime
+    def __init__(
+        self, operator: physical.Repeat | physical.PathPart, mode: PathMode, build: Build, *, lasting: bool = False
+    ) -> None:
+        self.operator, self.mode, self.runtime, self.lasting = operator, mode, build.runtime, lasting
         self._inner = build(operator.repeated)
         self.length = len(operator.relationships_of)
         self._forget()
@@ -99,7 +104,7 @@ class Ways:
         self._begin = np.zeros(count, np.int64)
         self._count = np.zeros(count, np.int64)
         self._known = np.zeros(count, np.bool_)
-        self.kept = 0
+        self.kept = self._runs = 0
         self.edges = np.empty((self.length, 0), np.int64)
         self.nodes = np.empty((self.length, 0), np.int64)
         self._least = np.full(self.length, 2**63 - 1)
@@ -115,8 +120,8 @@ class Ways:
 
         They hold until the next call. Vertices are as many as have ``most`` ways together, at least one.
         """
-        if self.kept > _KEPT_WAYS:
-            self._forget()
+        if not self.lasting:
+            self.let_go()
         size = _FIRST
         while True:
             some = vertices[:size]
@@ -134,7 +139,16 @@ class Ways:
         """Tell whether a relationship at place ``one`` of a way may stand at place ``other`` of another."""
         return bool(self._least[one] <= self._most[other] and self._least[other] <= self._most[one])
 
+    def let_go(self) -> None:
+        """Forget the ways if they are many."""
+        if self.kept > _KEPT_WAYS:
+            self._forget()
+
     def _find(self, vertices: IntArray) -> None:
+        self._runs += 1
+        if self.lasting and self._runs > _SMALL_RUNS:
+            known = int(np.count_nonzero(self._known))
+            vertices = np.union1d(vertices, np.flatnonzero(~self._known)[:known])
         operator, parts = self.operator, []
         with self.runtime.memory.holding("Repeat") as holding:
             for found in self._inner(numbered(Batch(len(vertices), {operator.begin: NodeColumn(vertices)}))):

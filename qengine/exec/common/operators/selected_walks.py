@@ -1,226 +1,282 @@
-"""The shortest walks along a chain of quantified parts, between two vertices.
+"""Unwinds walks from the states that they end in, many together, as columns.
 
-A walk is in a *state*: the part that it is in, how often it has repeated it, and its vertex. Lengths are tried one
-after the other. A walk of length n is in a state of the start's level i after i relationships, and n - i of them away
-from the end: so few are begun in vain.
+A walk is put together from its end. So each is a walk of the chain, and only what its mode forbids, or a condition, may
+still be against it. Where only some are wanted between each two ends, these are unwound first.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from qengine._frozen import frozen
-from qengine.plan.pattern import PathMode, PathSelector
+import numpy as np
 
-__all__ = ["Levels", "Part", "Selection", "Taken", "shortest_walks"]
+from qengine.exec.common.columns import BoolArray, IntArray
+from qengine.exec.common.operators.repeat_ways import Extension
+from qengine.exec.common.operators.selected_states import Levels
+from qengine.exec.memory import MemoryAccount
+from qengine.plan.pattern import PathMode
 
-Way = tuple[tuple[int, ...], tuple[int, ...]]
-"""One repetition: its relationships, and the vertex behind each."""
+__all__ = ["Accepts", "Found", "Unwinding"]
 
-State = tuple[int, int, int]
-"""Part, repetitions of it (up to those that matter), vertex."""
-
-
-@frozen
-class Part:
-    """A quantified part: what its repetitions are, how many, and where it may end."""
-
-    ways: Callable[[Sequence[int]], Mapping[int, Sequence[Way]]]
-    minimum: int
-    maximum: int | None
-    admits: Callable[[int], bool]
-    length: int
+_CELLS = 1 << 19  # numbers in the columns of walks that are made longer at a time
+_OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
 
 
-@frozen
-class Selection:
-    """Which walks are wanted: of at least ``least`` relationships and, where ``most`` isn't None, at most so many."""
+class Found(NamedTuple):
+    """Walks: the end of each, as a place among those asked for (int64[n]); its relationships, one after the other
+    (``offsets`` int64[n + 1]); behind how many of them each part but the last ends (int64[n, parts - 1]).
+    """
 
-    selector: PathSelector
-    mode: PathMode
-    least: int
-    most: int | None
-
-
-class Taken(NamedTuple):
-    """A walk: its relationships, and behind how many of them each part but the last ends."""
-
-    edges: tuple[int, ...]
-    bounds: tuple[int, ...]
-
-
-class _Step(NamedTuple):
-    edges: tuple[int, ...]
-    vertices: tuple[int, ...]
-    states: tuple[State, ...]
-
-
-class Levels:
-    """The states that so many relationships lead to from a start, found level by level when asked for."""
-
-    def __init__(self, start: int, parts: Sequence[Part]) -> None:
-        self.start, self.parts = start, parts
-        self.first = self._closed(0, 0, start)
-        self.seen: set[State] = set()
-        self.longest = max(part.length for part in parts)
-        self._steps: dict[State, list[_Step]] = {}
-        self._levels: list[Set[State]] = []
-        self._coming: defaultdict[int, set[State]] = defaultdict(set, {0: set(self.first)})
-        self._longest_walks: dict[PathMode, int] = {}
-        self._new = 0  # the last level with a state that no earlier one has
+    ends: IntArray
+    offsets: IntArray
+    edges: IntArray
+    bounds: IntArray
 
     @property
-    def closed(self) -> bool:
-        """Whether no level will have another state."""
-        return len(self._levels) > self._new + self.longest
+    def count(self) -> int:  # type: ignore[override]
+        """How many they are."""
+        return len(self.ends)
 
-    def final(self, vertex: int) -> State:
-        """Return the state of a walk that ends on a vertex."""
-        return len(self.parts), 0, vertex
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return sum(each.nbytes for each in self)
 
-    def __getitem__(self, number: int) -> Set[State]:
-        while len(self._levels) <= number:
-            at = len(self._levels)
-            level = self._coming.pop(at, set())
-            if not level <= self.seen:
-                self._new = at
-                self.seen |= level
-            self._find(level)
-            for state in level:
-                for edges, _, states in self._steps[state]:
-                    self._coming[at + len(edges)].update(states)
-            self._levels.append(level)
-        return self._levels[number]
+    def where(self, kept: BoolArray) -> Found:
+        """Return those for which ``kept`` is true."""
+        return self if kept.all() else self.take(np.flatnonzero(kept))
 
-    def steps(self, state: State) -> list[_Step]:
-        """Return the steps from a state of a level that is known."""
-        return self._steps[state]
+    def take(self, which: IntArray) -> Found:
+        """Return some of them."""
+        lengths = np.diff(self.offsets)[which]
+        _, places = Extension.every(self.offsets[which], lengths)
+        return Found(self.ends[which], _offsets(lengths), self.edges[places], self.bounds[which])
 
-    def longest_walk(self, mode: PathMode) -> int | None:
-        """Return how many relationships walks may have once all states are known; None: any number."""
-        if mode is PathMode.WALK:
-            return None
-        if mode not in self._longest_walks:
-            ways = [step for steps in self._steps.values() for step in steps]
-            place = 0 if mode is PathMode.TRAIL else 1
-            self._longest_walks[mode] = len({element for way in ways for element in way[place]})
-        return self._longest_walks[mode]
-
-    def ends(self, most: int | None) -> Set[int]:
-        """Return the vertices that walks of up to so many relationships end on; None: of any number."""
-        number = 0
-        while not self.closed and (most is None or number <= most):
-            _ = self[number]
-            number += 1
-        return {vertex for part, _, vertex in self.seen if part == len(self.parts)}
-
-    def _find(self, level: Set[State]) -> None:
-        new = [state for state in level if state not in self._steps]
-        for number, part in enumerate(self.parts):
-            own = [state for state in new if state[0] == number]
-            going = [state for state in own if part.maximum is None or state[1] < part.maximum]
-            ways = part.ways([vertex for _, _, vertex in going]) if going else {}
-            self._steps.update((state, []) for state in own)
-            for state in going:
-                for edges, vertices in ways[state[2]]:
-                    states = self._closed(number, state[1] + 1, vertices[-1])
-                    if states:
-                        self._steps[state].append(_Step(edges, vertices, states))
-        self._steps.update((state, []) for state in new if state[0] == len(self.parts))
-
-    def _closed(self, number: int, count: int, vertex: int) -> tuple[State, ...]:
-        """Return the states of a walk behind so many repetitions of a part: in it, or in those behind it already."""
-        found: list[State] = []
-        while number < len(self.parts):
-            part = self.parts[number]
-            count = count if part.maximum is not None else min(count, part.minimum)
-            if part.maximum is None or count < part.maximum:
-                found.append((number, count, vertex))
-            if count < part.minimum or not part.admits(vertex):
-                return tuple(found)
-            number, count = number + 1, 0
-        found.append((number, 0, vertex))
-        return tuple(found)
+    @staticmethod
+    def together(parts: list[Found]) -> Found:
+        """Return the walks of several parts, at least one."""
+        if len(parts) == 1:
+            return parts[0]
+        ends, edges, bounds = (np.concatenate([getattr(each, name) for each in parts]) for name in _FIELDS)
+        return Found(ends, _offsets(np.concatenate([np.diff(each.offsets) for each in parts])), edges, bounds)
 
 
-def shortest_walks(levels: Levels, end: int, selection: Selection, check: Callable[[], None]) -> list[Taken]:
-    """Return the walks from the start of ``levels`` to ``end`` that are selected.
+Accepts = Callable[[IntArray, IntArray, Found], BoolArray]
+"""Tells which walks satisfy a condition, given the vertices that each starts from and ends on (int64[n])."""
+
+_FIELDS = ("ends", "edges", "bounds")
+
+
+class _Suffixes(NamedTuple):
+    """Walks' last parts: ``ends`` in ascending order, and the state that each has come back to.
+
+    ``edges`` (int64[n, m]): relationships, at their places from the start; ``met`` (int64[n, m + 1]): vertices;
+    ``keys``: the states' keys. -1 stands where none is yet. Of ``met`` and ``keys``, what nobody
+    needs has no columns.
+    """
+
+    ends: IntArray
+    states: IntArray
+    edges: IntArray
+    met: IntArray
+    keys: IntArray
+    bounds: IntArray
+
+    def take(self, which: IntArray | slice) -> _Suffixes:
+        return _Suffixes(*(each[which] for each in self))
+
+    def where(self, kept: BoolArray) -> _Suffixes:
+        return self if kept.all() else self.take(np.flatnonzero(kept))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in self)
+
+
+class Unwinding:
+    """Unwinds the walks that end in some states of ``levels``.
 
     Parameters
     ----------
-    check
-        Raises where the execution must stop.
+    mode
+        What they must not repeat.
+    once
+        Whether a walk that is twice in one state is passed over: it could be cut shorter.
+    accepts
+        Tells which walks are wanted at all; None: each.
+    memory
+        The account of what is on its way.
+
+    Attributes
+    ----------
+    counts
+        How many walks were found for each state.
+    lowest
+        The least level that a walk to each state was followed back to.
     """
-    selector, final = selection.selector, levels.final(end)
-    found: list[Taken] = []
-    left, length, missed = selector.count, 0, 0
-    while left and (selection.most is None or length <= selection.most):
-        check()
-        level = levels[length]
-        if levels.closed and (final not in levels.seen or missed > len(levels.seen) * levels.longest):
-            break  # a longer walk has a cycle, without which it is one of those lengths
-        if levels.closed and (most := levels.longest_walk(selection.mode)) is not None and length > most:
-            break
-        missed = 0 if final in level else missed + 1
-        if length >= selection.least and final in level:
-            these = _of_length(levels, final, length, selection, check)
-            more = list(these if selector.groups else islice(these, left))
-            found += more
-            left -= min(1, len(more)) if selector.groups else len(more)
-        length += 1
-    return found
+
+    def __init__(
+        self,
+        levels: Levels,
+        states: IntArray,
+        mode: PathMode,
+        *,
+        once: bool,
+        accepts: Accepts | None,
+        memory: MemoryAccount,
+    ) -> None:
+        self.levels, self.states, self.mode, self.accepts, self.memory = levels, states, mode, accepts, memory
+        self.lengths = levels.level[states]
+        self.counts = np.zeros(len(states), np.int64)
+        self.lowest = self.lengths.copy()
+        self.once = once and not levels.single
+        self._late = levels.single  # what repeats something is told from whole walks
+
+    def run(self, limits: IntArray | None) -> Iterator[Found]:
+        """Yield the walks to each state, with ``limits`` (int64[states]) at most so many; some at a time."""
+        begun = self._begun()
+        waiting, held = [begun], begun.nbytes
+        with self.memory.holding("SelectPaths") as holding:
+            while waiting:
+                self.memory.check()
+                holding.set(held)
+                some = waiting.pop()
+                held -= some.nbytes
+                if limits is not None:
+                    some = some.where(self.counts[some.ends] < limits[some.ends])
+                over = self.levels.level[some.states] == 0
+                if over.any():
+                    found = self._whole(some.where(over), limits)
+                    if found.count:
+                        yield found
+                    some = some.where(~over)
+                if not len(some.ends):
+                    continue
+                for each in self._longer(some, limits):
+                    if len(each.ends):
+                        waiting.append(each)
+                        held += each.nbytes
+
+    def _begun(self) -> _Suffixes:
+        levels, shape, count = self.levels, self.levels.shape, len(self.states)
+        width = int(self.lengths.max(initial=0))
+        edges = np.full((count, width), -1)
+        met = np.full((count, width + 1 if self.mode in _OF_NODES else 0), -1)
+        keys = np.full((count, width + 1 if self.once else 0), -1)
+        bounds = np.zeros((count, len(shape.parts) - 1), np.int64)
+        rows = np.arange(count)
+        if self.mode in _OF_NODES:
+            met[rows, self.lengths] = levels.keys[self.states] % shape.vertices
+        return _Suffixes(rows, self.states, edges, met, keys, bounds)
+
+    def _longer(self, some: _Suffixes, limits: IntArray | None) -> Iterator[_Suffixes]:
+        """Yield suffixes that are a step longer, those to be followed first last, and before them what is left over."""
+        levels = self.levels
+        counts = levels.count[some.states]
+        fitting = max(1, int(np.searchsorted(np.cumsum(counts), _CELLS // (8 + some.edges.shape[1]), side="right")))
+        if fitting < len(counts):
+            yield some.take(slice(fitting, None))
+            some, counts = some.take(slice(0, fitting)), counts[:fitting]
+        longer = self._stepped(some, counts)
+        np.minimum.at(self.lowest, longer.ends, levels.level[longer.states])
+        if limits is not None and len(longer.ends):
+            ranks = np.arange(len(longer.ends)) - np.searchsorted(longer.ends, longer.ends)
+            first = ranks < (limits - self.counts)[longer.ends]
+            if not first.all():
+                yield longer.where(~first)
+                longer = longer.where(first)
+        yield longer
+
+    def _stepped(self, some: _Suffixes, counts: IntArray) -> _Suffixes:
+        levels, shape = self.levels, self.levels.shape
+        behind = some.states
+        steps = levels.begin[behind]
+        if not (counts == 1).all():
+            parents, steps = Extension.every(steps, counts)
+            some, behind = some.take(parents), behind[parents]
+        states, ways = levels.origins[steps], levels.ways[steps]
+        parts = shape.part_of[levels.places(states)]
+        at = levels.level[states]
+        kept = np.ones(len(states), np.bool_)
+        for number in np.unique(parts).tolist():
+            rows = np.flatnonzero(parts == number)
+            own = shape.parts[number].ways
+            self._place(some, rows, at[rows], own.edges[:, ways[rows]], kept)
+            if some.met.shape[1]:
+                between = own.nodes[:-1, ways[rows]]
+                nodes = np.concatenate(((levels.keys[states[rows]] % shape.vertices)[None, :], between))
+                self._meet(some, rows, at[rows], nodes, kept)
+        if some.keys.shape[1]:
+            keys = levels.keys[states]
+            kept &= (some.keys != keys[:, None]).all(axis=1)
+            some.keys[np.arange(len(keys)), at] = keys
+        following = shape.part_of[levels.places(behind)]
+        for number in range(some.bounds.shape[1]):
+            passed = np.flatnonzero((parts <= number) & (following > number))
+            some.bounds[passed, number] = levels.level[behind[passed]]
+        return some._replace(states=states).where(kept)
+
+    def _place(self, some: _Suffixes, rows: IntArray, at: IntArray, edges: IntArray, kept: BoolArray) -> None:
+        """Put relationships (int64[n, rows]) at their places; note in ``kept`` what has one of them twice."""
+        if self.mode is not PathMode.WALK and not self._late:
+            there = some.edges[rows]
+            for new in edges:
+                kept[rows] &= (there != new[:, None]).all(axis=1)
+        for place, new in enumerate(edges):
+            some.edges[rows, at + place] = new
+
+    def _meet(self, some: _Suffixes, rows: IntArray, at: IntArray, nodes: IntArray, kept: BoolArray) -> None:
+        """Put vertices there in the same way; of a simple walk the first may be the last."""
+        if not self._late:
+            there = some.met[rows]
+            ends = self.lengths[some.ends[rows]]
+            for place, new in enumerate(nodes):
+                same = there == new[:, None]
+                if self.mode is PathMode.SIMPLE and not place:
+                    first = np.flatnonzero(at == 0)
+                    same[first, ends[first]] = False
+                kept[rows] &= ~same.any(axis=1)
+        for place, new in enumerate(nodes):
+            some.met[rows, at + place] = new
+
+    def _whole(self, some: _Suffixes, limits: IntArray | None) -> Found:
+        """Return the walks that are whole, as many as are wanted."""
+        if self._late:
+            some = some.where(~self._repeats(some))
+        lengths = self.lengths[some.ends]
+        inside = np.arange(some.edges.shape[1]) < lengths[:, None]
+        found = Found(some.ends, _offsets(lengths), some.edges[inside], some.bounds)
+        if self.accepts is not None and found.count:
+            keys, shape = self.levels.keys[self.states[found.ends]], self.levels.shape
+            starts = self.levels.starts[keys // shape.stride]
+            found = found.where(self.accepts(starts, keys % shape.vertices, found))
+        if limits is not None:
+            ranks = np.arange(found.count) - np.searchsorted(found.ends, found.ends)
+            found = found.where(ranks < (limits - self.counts)[found.ends])
+        self.counts += np.bincount(found.ends, minlength=len(self.counts))
+        return found
+
+    def _repeats(self, some: _Suffixes) -> BoolArray:
+        if self.mode is PathMode.WALK:
+            return np.zeros(len(some.ends), np.bool_)
+        twice = _twice(some.edges)
+        if some.met.shape[1]:
+            met = some.met
+            if self.mode is PathMode.SIMPLE:
+                ends = self.lengths[some.ends]
+                rows = np.arange(len(met))
+                closing = np.flatnonzero((met[rows, ends] == met[:, 0]) & (ends > 0))
+                met[closing, 0] = -1
+            twice |= _twice(met)
+        return twice
 
 
-_Waiting = tuple[State, int, Taken, tuple[int, ...], tuple[State, ...]]
-"""A walk on its way: its state, relationships left, those taken, its vertices, and the states that it was in."""
+def _twice(rows: IntArray) -> BoolArray:
+    """Tell which rows have a number twice; -1 doesn't count."""
+    ordered = np.sort(rows, axis=1)
+    return np.asarray(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1))
 
 
-def _of_length(
-    levels: Levels, final: State, length: int, selection: Selection, check: Callable[[], None]
-) -> Iterator[Taken]:
-    exact: list[Set[State]] = [{final}]  # by how many relationships the end is away
-    for away in range(1, length + 1):
-        check()
-        exact.append(
-            {
-                state
-                for state in levels[length - away]
-                for edges, _, states in levels.steps(state)
-                if len(edges) <= away and not exact[away - len(edges)].isdisjoint(states)
-            }
-        )
-    once = selection.selector.count == 1  # the shortest of all is in no state twice: what lies between could be cut out
-    begun: Iterator[_Waiting] = (
-        (state, length, Taken((), (0,) * state[0]), (levels.start,), (state,)) for state in levels.first
-    )
-    waiting = [each for each in begun if each[0] in exact[length]]
-    while waiting:
-        check()
-        state, left, taken, met, states = waiting.pop()
-        if not left:
-            yield Taken(taken.edges, taken.bounds[:-1])
-            continue
-        for edges, vertices, following in levels.steps(state):
-            if len(edges) > left:
-                continue
-            longer = taken.edges + edges
-            passed = met + vertices
-            if _repeats(longer, passed, selection.mode, last=len(edges) == left):
-                continue
-            for new in following:
-                if new in exact[left - len(edges)] and not (once and new in states):
-                    bounds = taken.bounds + (len(longer),) * (new[0] - state[0])
-                    waiting.append((new, left - len(edges), Taken(longer, bounds), passed, (*states, new)))
-
-
-def _repeats(edges: tuple[int, ...], met: tuple[int, ...], mode: PathMode, *, last: bool) -> bool:
-    """Tell whether a walk repeats what its mode forbids; ``last``: it goes no further."""
-    if mode is PathMode.WALK:
-        return False
-    if mode is PathMode.SIMPLE and last:
-        met = met[1:] if met[0] == met[-1] else met
-    twice = mode is not PathMode.TRAIL and len(set(met)) < len(met)
-    return twice or len(set(edges)) < len(edges)
+def _offsets(lengths: IntArray) -> IntArray:
+    return np.concatenate(([0], np.cumsum(lengths)))
