@@ -54,8 +54,8 @@ class Statements:
     ) -> None:
         """Begin with the plans of ``before`` where they hold for this version, too.
 
-        ``executions`` and ``procedures`` are of the graph, whatever its version. ``learned``: what profiles add to; None
-        where nothing is learned, as in a transaction.
+        ``executions`` and ``procedures`` are of the graph, whatever its version. ``learned``: what profiles add to;
+        None where nothing is learned, as in a transaction.
         """
         self.store = store
         self.learned = learned
