@@ -81,7 +81,7 @@ class SharesExplanation:
     def __str__(self) -> str:
         plan = self.plan
         shares = ", ".join(
-            f"{printable_line(name)} {share}" for name, share in zip(plan.variables, plan.shares, strict=True)
+            f"{printable_line(name)} {share}" for name, share in zip(plan.variables, plan.shares, strict=False)
         )
         workers = f"{self._workers} {'worker' if self._workers == 1 else 'workers'}"
         lines = [
@@ -113,7 +113,7 @@ class SharesExplanation:
         """Return the same as JSON-ready dicts with stable keys."""
         plan = self.plan
         found: dict[str, Any] = {
-            "shares": dict(zip(plan.variables, plan.shares, strict=True)),
+            "shares": dict(zip(plan.variables, plan.shares, strict=False)),
             "cells": self._cells,
             "engine": self._engine,
             "workers": self._workers,

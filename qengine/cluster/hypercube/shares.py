@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _EXACTLY = 64
 """So many of the shares that look best are compared by all that they send."""
 _GROUPED = 12
-"""Variables at the start of a table's ways, of which every subset is looked at."""
+"""Variables with shares at the start of a table's ways, of which every subset is looked at."""
 
 
 @frozen
@@ -63,13 +63,13 @@ Shares = tuple[int, ...]
 """For each variable into how many parts it is hashed."""
 
 
-def choose(loads: Sequence[Load], variables: int, cells: int) -> Shares:
-    """Return the shares of a pattern, with a product of at most ``cells``.
+def choose(loads: Sequence[Load], variables: int, cells: int, gridded: int | None = None) -> Shares:
+    """Return the shares of a pattern, with a product of at most ``cells``; those from ``gridded`` on are 1.
 
     They make the least of what the fullest cell is expected to get and to search, in bytes: the search of all cells
     together counts as much as all rows once. Of equal ones those are taken that send the least in all.
     """
-    candidates = np.array(list(_products(_open_dimensions(loads, variables), cells)), dtype=np.float64)
+    candidates = np.array(list(_products(_open_dimensions(loads, variables, gridded), cells)), dtype=np.float64)
     search = sum(load.rows * load.bytes for load in loads)
     rough = sum((_rough(load, candidates) for load in loads), search / candidates.prod(axis=1))
     best = np.argsort(rough, kind="stable")[:_EXACTLY]
@@ -97,14 +97,17 @@ def _reached(load: Load, shares: Shares, heaviest: tuple[float, float]) -> float
     Whether the first key has the cell's hash as one variable is independent of whether it has as another, and of the
     second key's. So ways are gathered by what holds of the first key: a subset of the variables.
     """
-    firsts = sorted({way.first for way in load.ways})
+    every = sorted({way.first for way in load.ways})
+    firsts = [each for each in every if shares[each] > 1]
     if len(firsts) > _GROUPED:
         return min(1.0, sum(way.fraction * _agrees(way, shares, heaviest) for way in load.ways))
+    always = {each for each in every if shares[each] == 1}
     first = {each: max(1 / shares[each], heaviest[0]) for each in firsts}
     found = 0.0
     for held in product((False, True), repeat=len(firsts)):
-        chosen = {each for each, holds in zip(firsts, held, strict=True) if holds}
-        likely = prod(first[each] if each in chosen else 1 - first[each] for each in firsts)
+        some = {each for each, holds in zip(firsts, held, strict=True) if holds}
+        chosen = some | always
+        likely = prod(first[each] if each in some else 1 - first[each] for each in firsts)
         missed: dict[int | None, float] = {}
         for way in load.ways:
             if way.first in chosen:
@@ -133,16 +136,17 @@ def _rough(load: Load, candidates: Floats) -> Floats:
     return load.rows * load.bytes * np.minimum(found, 1.0)
 
 
-def _open_dimensions(loads: Sequence[Load], variables: int) -> list[bool]:
+def _open_dimensions(loads: Sequence[Load], variables: int, gridded: int | None) -> list[bool]:
     """Tell which variables may have a share: not one that is only bound along with another.
 
     That other one's share divides all that its own would, and more (Afrati and Ullman 2010). Of two that are only
     bound together the first keeps its share, unless keys are heavy: then both do.
     """
+    may = range(variables if gridded is None else gridded)
     beside: list[list[set[int]]] = [[] for _ in range(variables)]
     for load in loads:
         for way in load.ways:
-            ends = {way.first} if way.second is None else {way.first, way.second}
+            ends = {each for each in (way.first, way.second) if each is not None and each in may}
             for each in ends:
                 beside[each].append(ends)
     if any(max(load.heaviest) > 0 for load in loads):

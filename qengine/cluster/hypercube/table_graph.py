@@ -155,9 +155,9 @@ class TableGraph:
         while True:
             moves = tuple(self._move(dealer, most) for dealer in alone)
             loads = [each.load for each in moves]
-            shares = choose(loads, variables, most)
+            shares = choose(loads, variables, most, join.gridded)
             if self._cells is not None or 2 * most > _MOST_CELLS or fullest(loads, shares) <= _CELL_BYTES:
-                return SharesPlan(join.variables, shares, moves)
+                return SharesPlan(join.variables[: join.gridded], shares, moves)
             most *= 2
 
     def _move(self, dealer: Dealer, cells: int) -> TableMoves:
