@@ -14,7 +14,7 @@ from qengine._frozen import frozen
 from qengine.cluster.cut import merged
 from qengine.cluster.hypercube.conditions import holds, nothing
 from qengine.cluster.hypercube.dealing import END, FOR, KEY, START, Dealer, NodeDealer, Parcel, RelationshipDealer
-from qengine.cluster.hypercube.grid import Grid, hashes_of
+from qengine.cluster.hypercube.grid import Grids, hashes_of
 from qengine.cluster.hypercube.joins import Join, variable_label
 from qengine.cluster.hypercube.plain import IDENTITY
 from qengine.cluster.hypercube.tables import NodeKind, Tables
@@ -98,7 +98,7 @@ class CellWork:
 
     join: Join
     tables: Tables
-    grid: Grid
+    grid: Grids
     dealers: tuple[Dealer, ...]
     parameters: Mapping[str, Any]
     limits: Limited
@@ -216,7 +216,7 @@ class _Nodes:
         found = cls(kind, keys, codes, masks)
         if not len(keys):
             return found
-        hashes, here = hashes_of(keys), work.grid.coordinates(cell)
+        hashes = hashes_of(keys)
         passed = np.zeros(len(keys), np.int64)
         if rows is not None:
             passed[codes[-1, KEY]] = rows[FOR].to_numpy()
@@ -229,7 +229,7 @@ class _Nodes:
                 fits = holds(conditions, pa.table({kind.key: keys}), work.parameters)
             else:
                 fits = np.ones(len(keys), np.bool_)
-            fits &= work.grid.coordinate(hashes, variable) == here[variable]
+            fits &= work.grid.fits(cell, variable, hashes)
             masks |= fits.astype(np.int64) << variable
         found._add_columns(work, number, rows)
         return found

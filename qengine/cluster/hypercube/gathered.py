@@ -8,6 +8,7 @@ each, and relationships between two of them go to every cell. So do those that a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 from qengine._frozen import frozen
 from qengine.cluster.hypercube.plain import check_elements, expressions
 from qengine.cluster.hypercube.tables import Tables

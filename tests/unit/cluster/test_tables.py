@@ -150,12 +150,24 @@ def test_what_is_told(graph):
     assert data["sent"]["rows"] == 7 and data["sent"]["cells"] <= data["cells"] == 8
 
 
-def test_heavy_keys_are_told():
-    edges = pa.table({"start": [0] * 900 + list(range(100)), "end": list(range(1000))})
-    with inline(relationships=[("E", edges)]) as graph:
-        told = graph.explain("MATCH (a)-->(b)-->(c) RETURN count(*)")
-        assert "one key has 90.1% of them" in str(told)
-        assert graph.profile("MATCH (a)-->(b) RETURN count(*)").to_json()["shares"] == {"a": 1, "b": 8}
+def test_heavy_keys_are_joined_apart():
+    chance = np.random.default_rng(1)
+    ends = chance.integers(1, 40_000, (2, 40_000))
+    ends[0, ::4], ends[1, 2::4] = 0, 0  # a quarter of the starts, a quarter of the ends
+    edges = pa.table({"start": ends[0], "end": ends[1]})
+    query = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+    with inline(relationships=[("E", edges)], cells=32) as graph:
+        told = graph.profile(query)
+        data = told.to_json()
+        assert graph.query(query).fetchall() == Graph.from_edge_list((ends[0], ends[1])).query(query).fetchall()
+    assert "Shares where b is heavy: " in str(told) and "Heavy keys: 1, joined apart by a, b" in str(told)
+    assert "one key has 25.0% of them" in str(told)
+    (apart,) = (each["shares"] for each in data["heavy_shares"] if each["heavy"] == ["b"])
+    assert apart["b"] == 1 and apart["a"] * apart["c"] > 8
+    sent = data["sent"]
+    assert sent["fullest"] < 2 * sent["bytes"] / sent["cells"]  # beside one grid: 8 times where b alone has a share
+    assert sent["fullest"] == pytest.approx(data["expected_fullest"], rel=0.25)
+    assert sent["bytes"] == pytest.approx(data["expected_bytes"], rel=0.15)
 
 
 @pytest.mark.parametrize(
