@@ -16,6 +16,7 @@ from qengine.cluster.hypercube.explanation import Moved, SharesExplanation, Shar
 from qengine.cluster.hypercube.grid import Grids
 from qengine.cluster.hypercube.heavy import Sampled, layout_of
 from qengine.cluster.hypercube.joins import Join, join_of
+from qengine.cluster.hypercube.slices import ROOM
 from qengine.cluster.hypercube.sources import Spread
 from qengine.cluster.hypercube.tables import Tables
 from qengine.cluster.wire import decoded
@@ -35,7 +36,7 @@ from qengine.statements import check_parameters
 __all__ = ["TableGraph"]
 
 _CELL_BYTES = 1 << 28
-"""Bytes that a cell is to get at most; its graph takes some times as many."""
+"""Bytes that a cell is to get at most; what it does takes some times as many."""
 _MOST_CELLS = 1024
 
 
@@ -76,7 +77,7 @@ class TableGraph:
         Parameters
         ----------
         memory_limit, spill_directory
-            Of each cell, and of this process.
+            Of each cell, and of this process. A cell that what was sent leaves too little room in is done in slices.
         threads
             Of this process; those of cells are told when the tables are opened.
 
@@ -155,13 +156,14 @@ class TableGraph:
         spreads = [self._spread(dealer) for dealer in alone]
         sampled = [Sampled(each, found.sample, found.rows) for each, (_, found) in zip(alone, spreads, strict=True)]
         most = self._cells or self._exchange.workers
+        room = _CELL_BYTES if context.memory_limit is None else min(_CELL_BYTES, context.memory_limit // ROOM)
         while True:
             layout = layout_of(sampled, variables, join.gridded, most)
             moves = [
                 TableMoves(name, each.load(layout.grids)) for (name, _), each in zip(spreads, sampled, strict=True)
             ]
             plan = SharesPlan(join.variables[: join.gridded], layout, tuple(moves))
-            if self._cells is not None or 2 * most > _MOST_CELLS or plan.fullest <= _CELL_BYTES:
+            if self._cells is not None or 2 * most > _MOST_CELLS or plan.fullest <= room:
                 return plan
             most *= 2
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from qengine import Graph, QueryTimeout, SemanticError, StorageError, Unsupported, cluster
+from qengine import Graph, OutOfMemory, QueryTimeout, SemanticError, StorageError, Unsupported, cluster
 from qengine.cluster.engine import Event
+from qengine.cluster.hypercube import cells
 from qengine.cluster.hypercube.local import LocalExchange
+from qengine.cluster.hypercube.slices import ROOM
 from qengine.cluster.hypercube.sources import look, pieces, rows_of
 from tests.unit.cluster.tables import InlineTasks, inline
 
@@ -325,3 +327,24 @@ def test_engines_that_are_not_installed(engine, package, monkeypatch):
     monkeypatch.setitem(sys.modules, f"qengine.cluster.hypercube.{module}", None)
     with pytest.raises(Unsupported, match=rf"(?s){package} isn't installed.*'\.\[{engine}\]'"):
         cluster.tables(NODES, RELATIONSHIPS, engine=engine)
+
+
+@pytest.mark.parametrize("query", [
+    "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c) RETURN b.id % 5 AS x, count(*) AS n, min(a.id) ORDER BY x",
+    "MATCH (a)-->(b) WHERE NOT (b)-->(a) OPTIONAL MATCH (b)-->(c)-->(a) RETURN count(*), count(c)",
+])  # fmt: skip
+def test_a_cell_that_has_no_room_is_done_in_slices(query, monkeypatch):
+    made = []
+    graph_of = cells.CellWork.graph
+    monkeypatch.setattr(cells.CellWork, "graph", lambda *given: made.append(graph_of(*given)) or made[-1])
+    chance = np.random.default_rng(3)
+    ends = chance.integers(0, 2000, (2, 20_000))
+    expected = Graph.from_edge_list((ends[0], ends[1])).query(query).fetchall()
+    with inline(relationships=[("E", pa.table({"start": ends[0], "end": ends[1]}))], cells=1) as graph:
+        assert graph.query(query).fetchall() == expected
+        (whole,) = made
+        assert graph.query(query, memory_limit=ROOM * 20_000 * 16 // 3).fetchall() == expected
+        assert len(made) > 4 and max(each.nbytes for each in made[1:]) < 0.8 * whole.nbytes
+        with pytest.raises(OutOfMemory):
+            graph.query(query, memory_limit=2000).fetchall()
