@@ -105,9 +105,9 @@ def tables(
         relationships join, with their key as ``id``.
     relationships
         ``(type, start label, end label, source)`` each; labels may be left out, or None, where there is one kind of
-        nodes. Columns as for ``Graph.from_arrow``. A source is a Parquet file, a folder of some or a list of them
-        (paths that all workers see, or addresses as for ``qengine.open``), a table (anything with ``__arrow_c_stream__``), or a
-        DataFrame of Spark or Dataset of Ray where that is the engine.
+        nodes. Columns as for ``Graph.from_arrow``. A source is a Parquet file, a folder of some or a list of them, at
+        paths that all workers see or at addresses as for ``qengine.open``; a table (anything with
+        ``__arrow_c_stream__``); or a DataFrame of Spark or Dataset of Ray where that is the engine.
     key, undirected
         As for ``Graph.from_arrow``.
     engine
