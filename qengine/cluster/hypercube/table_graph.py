@@ -44,7 +44,8 @@ class TableGraph:
     """A graph that stays in tables; ``qengine.cluster.tables`` makes one.
 
     A query's pattern is joined in one round: rows are sent to cells by hashes of their keys (``hypercube.shares``),
-    each cell finds the embeddings that are its own, and what follows is done in two steps, in cells and here.
+    each cell finds the embeddings that are its own, with whatever hangs on them, and what follows is done in two steps,
+    in cells and here.
     Answers are those of ``Graph.query`` on the whole graph; floats that were summed may differ in their last digits,
     and rows without ``ORDER BY`` come in another order. Ends of relationships are trusted to be keys of nodes. One
     query has the engine at a time, others wait. ``with`` closes it at the end of the block.
@@ -69,7 +70,7 @@ class TableGraph:
 
     @with_options(Limits)
     def query(self, text: str, params: Mapping[str, Any] | None = None, **limits: Unpack[LimitKeywords]) -> Result:
-        """Run a statement that matches one pattern of fixed length, and return its result.
+        """Run a statement that begins with a connected pattern, and return its result.
 
         Parameters, errors and result as for ``Graph.query``; the result's ``plan`` tells, once rows are fetched, what
         was sent for them.
@@ -84,7 +85,7 @@ class TableGraph:
         Raises
         ------
         Unsupported
-            For what one round can't answer, as patterns of variable length and ``OPTIONAL MATCH``, with what to do.
+            For what one round can't answer, as matches after groups and named paths, with what to do.
         StorageError
             For tables that can't be read, keys that are missing or occur twice.
         ResourceError
