@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from qengine._frozen import frozen
 from qengine.cluster.hypercube.plain import check_elements, expressions
 from qengine.cluster.hypercube.tables import Tables
-from qengine.cluster.hypercube.uses import Use, check_connected, check_graph, matched
+from qengine.cluster.hypercube.uses import Use, check_graph, matched
 from qengine.errors import Unsupported
 from qengine.plan.expr import Expr, Property, Subquery, Variable
 from qengine.plan.logical import Filter, Match, Operator, Project, Sort, Unwind
@@ -183,8 +183,6 @@ class _Gathering:
         """Gather the elements of a pattern; of one that was met before, none."""
         check_graph(graph)
         first = not self.nodes
-        if first:
-            check_connected(graph)
         for node in graph.nodes:
             if node.name not in self.names and not node.bound:
                 self._named(node.name, NODE)

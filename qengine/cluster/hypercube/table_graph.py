@@ -70,7 +70,7 @@ class TableGraph:
 
     @with_options(Limits)
     def query(self, text: str, params: Mapping[str, Any] | None = None, **limits: Unpack[LimitKeywords]) -> Result:
-        """Run a statement that begins with a connected pattern, and return its result.
+        """Run a statement that begins with a pattern, and return its result.
 
         Parameters, errors and result as for ``Graph.query``; the result's ``plan`` tells, once rows are fetched, what
         was sent for them.

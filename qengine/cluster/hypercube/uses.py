@@ -11,7 +11,7 @@ from qengine.plan.expr import Expr, Subquery
 from qengine.plan.pattern import Direction, PatternRelationship, QueryGraph
 from qengine.plan.traverse import preorder
 
-__all__ = ["Use", "check_connected", "check_graph", "matched", "refuse_subqueries"]
+__all__ = ["Use", "check_graph", "matched", "refuse_subqueries"]
 
 
 @frozen
@@ -65,23 +65,6 @@ def check_graph(graph: QueryGraph) -> None:
         )
     if any(each.bound for each in graph.relationships):
         raise Unsupported("Over tables a relationship is matched once.", span=graph.span, hint="Compare properties.")
-
-
-def check_connected(graph: QueryGraph) -> None:
-    """Raise for a pattern of which a part is joined to the rest by nothing."""
-    reached = {graph.nodes[0].name}
-    for _ in graph.nodes:
-        reached |= {
-            end for each in graph.relationships if {each.start, each.end} & reached for end in (each.start, each.end)
-        }
-    apart = [each.name for each in graph.nodes if each.name not in reached]
-    if apart:
-        name = "a node" if apart[0].startswith("@") else apart[0]
-        raise Unsupported(
-            f"Over tables a pattern is connected, but nothing joins {name} to the rest.",
-            span=graph.span,
-            hint="Join them by a relationship, or match each part in a query of its own.",
-        )
 
 
 def matched(
