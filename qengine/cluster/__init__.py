@@ -23,7 +23,7 @@ from qengine.cluster.cluster import Cluster
 from qengine.cluster.engine import Engine
 from qengine.errors import SemanticError, Unsupported
 from qengine.exec.limits import number_of_threads
-from qengine.remote.places import place_of
+from qengine.remote.places import RemotePath, place_of
 
 if TYPE_CHECKING:
     from qengine.cluster.hypercube.exchange import Exchange
@@ -105,9 +105,9 @@ def tables(
         relationships join, with their key as ``id``.
     relationships
         ``(type, start label, end label, source)`` each; labels may be left out, or None, where there is one kind of
-        nodes. Columns as for ``Graph.from_arrow``. A source is a Parquet file, a folder of some or a list of them
-        (paths that all workers see, URLs of Arrow's file systems), a table (anything with ``__arrow_c_stream__``), or a
-        DataFrame of Spark or Dataset of Ray where that is the engine.
+        nodes. Columns as for ``Graph.from_arrow``. A source is a Parquet file, a folder of some or a list of them, at
+        paths that all workers see or at addresses as for ``qengine.open``; a table (anything with
+        ``__arrow_c_stream__``); or a DataFrame of Spark or Dataset of Ray where that is the engine.
     key, undirected
         As for ``Graph.from_arrow``.
     engine
@@ -137,10 +137,10 @@ def tables(
     each = number_of_threads("threads", threads) or 1
     most = None if cells is None else number_of_threads("cells", cells) or 1
     exchange = _exchange(engine, None if workers is None else number_of_threads("workers", workers), each)
-    if isinstance(nodes, str | PathLike):
-        from qengine.storage.files import parquet_files
+    if isinstance(nodes, str | PathLike | RemotePath):
+        from qengine.cluster.hypercube.sources import folder_of_files
 
-        nodes, relationships, both_ways = parquet_files(nodes)
+        nodes, relationships, both_ways = folder_of_files(nodes)
         undirected = [*undirected, *both_ways]
     return TableGraph(Tables.of(nodes, relationships, exchange.look, key, undirected), exchange, most, each)
 

@@ -45,6 +45,12 @@ QUERIES = {
     " WHERE t <> v RETURN count(*)",
     "LSQB 6": "MATCH (p:Person)-[:knows]-(q:Person)-[:knows]-(r:Person)-[:likes]->(o:Post)"
     " WHERE p <> r RETURN count(*)",
+    "LSQB 7": "MATCH (t:Tag)<-[:has_tag]-(o:Post)<-[:likes]-(p:Person) OPTIONAL MATCH (p)-[:lives_in]->(c:City)"
+    " OPTIONAL MATCH (p)<-[:knows]-(q:Person) RETURN count(*), count(q)",
+    "LSQB 8": "MATCH (t:Tag)<-[:has_tag]-(o:Post)<-[:likes]-(p:Person)-[:likes]->(u:Post)-[:has_tag]->(v:Tag)"
+    " WHERE NOT (u)-[:has_tag]->(t) AND t <> v RETURN count(*)",
+    "LSQB 9": "MATCH (p:Person)-[:knows]-(q:Person)-[:knows]-(r:Person)-[:likes]->(o:Post)"
+    " WHERE NOT (p)-[:knows]-(r) AND p <> r RETURN count(*)",
 }
 
 

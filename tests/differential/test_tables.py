@@ -11,7 +11,7 @@ from qengine.testing.random_query import random_query
 from tests.examples import examples
 from tests.unit.cluster.tables import both_ways
 
-QUERIES = 20
+QUERIES = 10
 
 
 @pytest.fixture(autouse=True)

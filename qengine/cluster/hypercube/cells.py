@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from qengine._frozen import frozen
 from qengine.cluster.cut import merged
 from qengine.cluster.hypercube.conditions import holds, nothing
 from qengine.cluster.hypercube.dealing import END, FOR, KEY, START, Dealer, NodeDealer, Parcel, RelationshipDealer
-from qengine.cluster.hypercube.grid import Grid, hashes_of
+from qengine.cluster.hypercube.grid import Grid, Grids, hashes_of
 from qengine.cluster.hypercube.joins import Join, variable_label
 from qengine.cluster.hypercube.plain import IDENTITY
+from qengine.cluster.hypercube.slices import ROOM, Slice, slicing
 from qengine.cluster.hypercube.tables import NodeKind, Tables
 from qengine.cluster.wire import decoded, encoded
-from qengine.errors import QengineError, StorageError
-from qengine.exec.common.batch import concatenate_batches
+from qengine.errors import OutOfMemory, QengineError, StorageError
+from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
 from qengine.exec.spill.hashes import row_hashes
@@ -29,6 +30,9 @@ from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.store import GraphStore
 
 __all__ = ["CellAnswer", "CellWork", "Limited", "MergeAnswer", "MergeWork"]
+
+
+_MOST_SLICES = 64
 
 
 @frozen
@@ -40,9 +44,10 @@ class Limited:
     spill_directory: str | None = None
     threads: int = 1
 
-    def context(self, parameters: Mapping[str, Any]) -> ExecutionContext:
-        """Return the context of what keeps to these limits."""
-        return ExecutionContext(parameters, self.timeout, self.memory_limit, self.threads, None, self.spill_directory)
+    def context(self, parameters: Mapping[str, Any], passed: float = 0.0) -> ExecutionContext:
+        """Return the context of what keeps to these limits, after so many seconds."""
+        left = None if self.timeout is None else max(0.0, self.timeout - passed)
+        return ExecutionContext(parameters, left, self.memory_limit, self.threads, None, self.spill_directory)
 
 
 @frozen
@@ -98,7 +103,7 @@ class CellWork:
 
     join: Join
     tables: Tables
-    grid: Grid
+    grid: Grids
     dealers: tuple[Dealer, ...]
     parameters: Mapping[str, Any]
     limits: Limited
@@ -117,22 +122,50 @@ class CellWork:
         return CellAnswer(cell, found, error, rows, size, time.perf_counter() - begin)
 
     def _rows(self, cell: int, parcels: Sequence[Parcel]) -> tuple[tuple[int, bytes], ...]:
-        context = self.limits.context(self.parameters)
-        store = self.graph(cell, parcels)
-        context.check()
-        plan = optimizer.plan(self.join.part, store)
-        rows = list(batches(plan, store, context))
-        if not rows:
-            return ()
-        whole = concatenate_batches(rows)
+        """Return the rows of a cell; of slices of it, more and more, where the memory limit leaves no room for all."""
+        limit, number = self.limits.memory_limit, 1
+        sizes: dict[int, int] = {}
+        for parcel in parcels:
+            if isinstance(dealer := self.dealers[parcel.table], RelationshipDealer):
+                sizes[dealer.table] = sizes.get(dealer.table, 0) + len(parcel.data)
+        grid, size = slicing(self.join, sizes, number)
+        while True:
+            while limit is not None and ROOM * size > limit and number < _MOST_SLICES:
+                number *= 2
+                grid, size = slicing(self.join, sizes, number)
+            try:
+                return tuple(self._sliced(cell, parcels, grid))
+            except OutOfMemory:
+                if number >= _MOST_SLICES:
+                    raise
+                number *= 2
+                grid, size = slicing(self.join, sizes, number)
+
+    def _sliced(self, cell: int, parcels: Sequence[Parcel], grid: Grid) -> Iterator[tuple[int, bytes]]:
+        """Yield the rows of the slices of a cell, by the places that merge them."""
+        begin = time.perf_counter()
+        for each in [Slice(grid, place) for place in range(grid.cells)] if grid.cells > 1 else [None]:
+            context = self.limits.context(self.parameters, time.perf_counter() - begin)
+            store = self.graph(cell, parcels, each)
+            context.check()
+            with context.memory.holding("A cell's graph") as held:
+                held.set(store.nbytes)
+                plan = optimizer.plan(self.join.part, store)
+                rows = list(batches(plan, store, context))
+            if rows:
+                yield from self._by_place(concatenate_batches(rows))
+
+    def _by_place(self, whole: Batch) -> Iterator[tuple[int, bytes]]:
+        """Yield rows by the place that merges them."""
         if self.places == 1:
-            return ((0, encoded(whole)),)
+            yield 0, encoded(whole)
+            return
         hashes = row_hashes([whole.columns[key] for key in self.join.keys], whole.length)
         where = (hashes >> np.uint64(32)) % np.uint64(self.places)
-        return tuple((place, encoded(whole.filter(where == place))) for place in np.unique(where).tolist())
+        yield from ((place, encoded(whole.filter(where == place))) for place in np.unique(where).tolist())
 
-    def graph(self, cell: int, parcels: Sequence[Parcel]) -> GraphStore:
-        """Return the graph of a cell.
+    def graph(self, cell: int, parcels: Sequence[Parcel], part: Slice | None = None) -> GraphStore:
+        """Return the graph of a cell, or of a slice of it.
 
         A node has a label for each of the pattern's nodes that it may be here: it satisfies the conditions on that one,
         and is hashed to the cell's place along that dimension. So what binds a pattern's nodes to nodes with their
@@ -144,13 +177,21 @@ class CellWork:
             dealer = self.dealers[parcel.table]
             table = pa.ipc.open_stream(parcel.data).read_all()
             if isinstance(dealer, NodeDealer):
+                if part is not None:
+                    ways = [(variable,) for variable, kind in self.join.rows if kind == dealer.kind]
+                    table = part.rows(table, (KEY,), ways)
                 nodes.setdefault(dealer.kind, []).append(table)
             else:
                 assert isinstance(dealer, RelationshipDealer)
+                if part is not None:
+                    pairs = [(use.first, use.second) for use in self.join.uses if use.table == dealer.table]
+                    table = part.rows(table, (START, END), pairs)
                 relationships.setdefault(dealer.table, []).append(table)
         rows = {kind: _joined(each) for kind, each in nodes.items()}
         edges = {table: _joined(each) for table, each in relationships.items()}
-        known = [_Nodes.of(self, number, cell, rows.get(number), edges) for number in range(len(self.tables.kinds))]
+        known = [
+            _Nodes.of(self, number, (cell, part), rows.get(number), edges) for number in range(len(self.tables.kinds))
+        ]
         blocks: list[NodeBlock] = []
         base = 0
         for each in known:
@@ -198,7 +239,9 @@ class _Nodes:
         self.ordinals = np.zeros(len(masks), np.int64)
 
     @classmethod
-    def of(cls, work: CellWork, number: int, cell: int, rows: Any, edges: Mapping[int, Any]) -> _Nodes:
+    def of(
+        cls, work: CellWork, number: int, where: tuple[int, Slice | None], rows: Any, edges: Mapping[int, Any]
+    ) -> _Nodes:
         """Gather the nodes of a kind from the ends of relationships, and from rows of their own."""
         kind, join = work.tables.kinds[number], work.join
         ends = [
@@ -216,7 +259,8 @@ class _Nodes:
         found = cls(kind, keys, codes, masks)
         if not len(keys):
             return found
-        hashes, here = hashes_of(keys), work.grid.coordinates(cell)
+        hashes = hashes_of(keys)
+        cell, part = where
         passed = np.zeros(len(keys), np.int64)
         if rows is not None:
             passed[codes[-1, KEY]] = rows[FOR].to_numpy()
@@ -229,7 +273,9 @@ class _Nodes:
                 fits = holds(conditions, pa.table({kind.key: keys}), work.parameters)
             else:
                 fits = np.ones(len(keys), np.bool_)
-            fits &= work.grid.coordinate(hashes, variable) == here[variable]
+            fits &= work.grid.fits(cell, variable, hashes)
+            if part is not None:
+                fits &= part.fits(variable, hashes)
             masks |= fits.astype(np.int64) << variable
         found._add_columns(work, number, rows)
         return found

@@ -15,28 +15,16 @@ from qengine.exec.common.pipeline import continuing
 from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Argument, Filter
-from qengine.plan.traverse import children, conjunction, free_variables, is_repeatable, substitute
+from qengine.plan.traverse import conjunction, free_variables, is_repeatable, substitute
 from qengine.storage import from_records
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-__all__ = ["Bools", "condition_over_columns", "holds", "nothing", "properties_in"]
+__all__ = ["Bools", "condition_over_columns", "holds", "nothing"]
 
 Bools = NDArray[np.bool_]
 
 _ROW = "@row"
-
-
-def properties_in(expr: Expr, name: str) -> set[str]:
-    """Return the properties of an element that an expression reads."""
-    found: set[str] = set()
-    todo = [expr]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Property) and isinstance(part.subject, Variable) and part.subject.name == name:
-            found.add(part.key)
-        todo += children(part)
-    return found
 
 
 def condition_over_columns(expr: Expr, name: str) -> Expr | None:

@@ -11,22 +11,20 @@ import pyarrow.compute as pc
 
 from qengine._frozen import frozen
 from qengine.cluster.hypercube.conditions import Bools, holds
-from qengine.cluster.hypercube.grid import Grid, hashes_of
+from qengine.cluster.hypercube.grid import Grids, hashes_of, rows_by_cell
 from qengine.cluster.hypercube.joins import Join
-from qengine.cluster.hypercube.shares import Load, Way
 from qengine.cluster.hypercube.tables import NodeKind, RelationshipTable, Tables
 from qengine.plan.expr import Expr
 from qengine.plan.traverse import free_variables
 from qengine.storage.keys import key_array
 from qengine.storage.normal import normal_array
 
-__all__ = ["END", "FOR", "KEY", "START", "Dealer", "NodeDealer", "Parcel", "RelationshipDealer", "dealers", "load_of"]
+__all__ = ["END", "FOR", "KEY", "START", "Dealer", "NodeDealer", "Parcel", "Path", "RelationshipDealer", "dealers"]
 
 START, END, KEY, FOR = "@start of", "@end of", "@key of", "@for"
 """Columns of what is sent: keys of a relationship's ends; a node's key, and whose conditions it satisfies."""
 
 _BLOCK = 1 << 20  # rows that are dealt at once
-_LEAST_HEAVY = 16  # times that a key must occur in a sample to be called heavy
 
 
 class Parcel(NamedTuple):
@@ -38,7 +36,7 @@ class Parcel(NamedTuple):
     data: bytes
 
 
-class _Path(NamedTuple):
+class Path(NamedTuple):
     """One way of rows to cells: the variables that their keys bind, and which rows go (None: all)."""
 
     variables: tuple[int, ...]
@@ -60,10 +58,10 @@ class Dealer:
     number: int
     columns: tuple[str, ...]
     join: Join
-    grid: Grid
+    grid: Grids
     parameters: Mapping[str, Any]
 
-    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[_Path]]:
+    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[Path]]:
         """Return, of some rows of the table, what is sent, the key arrays that paths bind, and the paths."""
         raise NotImplementedError
 
@@ -77,17 +75,14 @@ class Dealer:
         hashes = [hashes_of(each) for each in keys]
         reached: Any = np.uint64(0)
         for path in paths:
-            bound: dict[int, Any] = {}
-            for variable, each in zip(path.variables, hashes, strict=False):
-                bound[variable] = self.grid.coordinate(each, variable)
-            line = self.grid.line(bound, table.num_rows)
+            line = self.grid.line(dict(zip(path.variables, hashes, strict=False)), table.num_rows)
             if path.goes is not None:
                 line[~path.goes] = 0
             reached = reached | line
         if not paths:
             return
         batch = table.combine_chunks()
-        for cell, places in self.grid.rows_by_cell(reached):
+        for cell, places in rows_by_cell(reached, self.grid.cells):
             yield Parcel(cell, self.number, len(places), _packed(batch.take(pa.array(places))))
 
 
@@ -106,7 +101,7 @@ class NodeDealer(Dealer):
     kind: int
     facts: NodeKind
 
-    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[_Path]]:
+    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[Path]]:
         """Return what is sent of nodes, their keys, and the paths by which they go."""
         facts, join = self.facts, self.join
         keys = key_array(block[facts.key], f"{facts.name}, column {facts.key}")
@@ -116,7 +111,7 @@ class NodeDealer(Dealer):
             conditions = join.conditions[variable]
             goes = holds(conditions, block, self.parameters) if conditions else None
             masks |= np.int64(1 << variable) * (np.ones(len(keys), np.int64) if goes is None else goes)
-            paths.append(_Path((variable,), goes))
+            paths.append(Path((variable,), goes))
         columns = {KEY: keys, FOR: pa.array(masks)}
         for name in join.node_columns[self.kind]:
             if name != facts.key:
@@ -132,7 +127,7 @@ class RelationshipDealer(Dealer):
     facts: RelationshipTable
     kinds: tuple[NodeKind, NodeKind]
 
-    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[_Path]]:
+    def paths(self, block: Any) -> tuple[Any, tuple[Any, ...], list[Path]]:
         """Return what is sent of relationships, the keys of both ends, and the paths by which they go."""
         facts, join = self.facts, self.join
         place = f"relationships {facts.type}"
@@ -146,7 +141,7 @@ class RelationshipDealer(Dealer):
             if use.first == use.second:
                 goes.append(pc.equal(start, end).to_numpy(zero_copy_only=False))
             variables = (use.first,) if use.first == use.second else (use.first, use.second)
-            paths.append(_Path(variables, np.logical_and.reduce(goes) if goes else None))
+            paths.append(Path(variables, np.logical_and.reduce(goes) if goes else None))
         columns = {START: start, END: end}
         for name in join.relationship_columns[self.table]:
             columns[name] = normal_array(block[name], f"{place}, column {name}")
@@ -159,7 +154,7 @@ def of_keys_alone(conditions: tuple[Expr, ...], kind: NodeKind) -> tuple[Expr, .
     return tuple(each for each in conditions if not free_variables(each) & others)
 
 
-def dealers(join: Join, tables: Tables, grid: Grid, parameters: Mapping[str, Any]) -> list[Dealer]:
+def dealers(join: Join, tables: Tables, grid: Grids, parameters: Mapping[str, Any]) -> list[Dealer]:
     """Return what deals the tables that a join reads; kinds of nodes first."""
     found: list[Dealer] = []
     bare = tables.bare()
@@ -182,22 +177,3 @@ def _read(conditions: list[Expr], sent: tuple[str, ...], there: tuple[str, ...])
     """Return the properties of a table that are read: for conditions, and to be sent."""
     asked = {name[1:] for each in conditions for name in free_variables(each)}
     return [name for name in there if name in sent or name in asked]
-
-
-def load_of(dealer: Dealer, sample: Any, rows: int, cells: int) -> Load:
-    """Return what a table is expected to send, by a sample of its rows.
-
-    A key is heavy where more than one in ``cells`` rows have it.
-    """
-    block = sample.select(list(dealer.columns))
-    if not block.num_rows:
-        return Load(0, 0, ())
-    table, keys, paths = dealer.paths(block)
-    ways = tuple(
-        Way(path.variables[0], (*path.variables, None)[1], 1.0 if path.goes is None else float(path.goes.mean()))
-        for path in paths
-    )
-    counts = [pc.max(pc.value_counts(each).field("counts")).as_py() for each in keys]
-    parts = [each / block.num_rows if each >= _LEAST_HEAVY else 0.0 for each in counts]
-    heaviest = [each if each * cells > 1 else 0.0 for each in parts]
-    return Load(rows, table.nbytes / block.num_rows, ways, (heaviest[0], heaviest[-1]))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from qengine._frozen import frozen, record
 from qengine._printable import printable_line
 from qengine.cluster.hypercube.cells import CellAnswer
+from qengine.cluster.hypercube.heavy import Layout
 from qengine.cluster.hypercube.joins import Join
-from qengine.cluster.hypercube.shares import Load, Shares, fullest, sent
+from qengine.cluster.hypercube.shares import Load, fullest, sent
 
 __all__ = ["Moved", "SharesExplanation", "SharesPlan", "TableMoves"]
 
@@ -48,21 +48,43 @@ class TableMoves:
 
 @frozen
 class SharesPlan:
-    """The shares of a pattern's variables, and what tables send by them."""
+    """The grids of a join, and what tables send by them.
+
+    ``variables``: the names of the nodes that have shares. ``moves``: of each table, in the order of ``layout.loads``.
+    """
 
     variables: tuple[str, ...]
-    shares: Shares
+    layout: Layout
     moves: tuple[TableMoves, ...]
 
     @property
     def bytes(self) -> float:
         """Bytes that are expected to be sent in all."""
-        return sent([each.load for each in self.moves], self.shares)
+        return sum(self.sent(place) for place in range(len(self.moves)))
 
     @property
     def fullest(self) -> float:
         """Bytes that the fullest cell is expected to get."""
-        return fullest([each.load for each in self.moves], self.shares)
+        return max(
+            fullest([load for each in loads for load in each], grid.shares)
+            for loads, (_, grid) in zip(self.layout.loads, self.layout.grids.blocks, strict=True)
+        )
+
+    @property
+    def shares(self) -> list[tuple[tuple[str, ...], dict[str, int]]]:
+        """Of each grid the names of the variables whose keys are heavy there, and the shares by names."""
+        return [
+            (
+                tuple(self.variables[each] for each in sorted(heavy)),
+                dict(zip(self.variables, grid.shares, strict=False)),
+            )
+            for heavy, grid in self.layout.grids.blocks
+        ]
+
+    def sent(self, place: int) -> float:
+        """Return the bytes that a table is expected to send."""
+        blocks = zip(self.layout.loads, self.layout.grids.blocks, strict=True)
+        return sum(sent(loads[place], grid.shares) for loads, (_, grid) in blocks)
 
 
 class SharesExplanation:
@@ -73,25 +95,28 @@ class SharesExplanation:
 
     def __init__(self, plan: SharesPlan, engine: str, workers: int, join: Join) -> None:
         self.plan = plan
-        self._cells, self._engine, self._workers = prod(plan.shares), engine, workers
+        self._cells, self._engine, self._workers = plan.layout.grids.cells, engine, workers
         self._keys = join.keys
         self._merge, self._tail = ([type(each).__name__ for each in some] for some in (join.merge, join.tail))
         self.moved: Moved | None = None
 
     def __str__(self) -> str:
         plan = self.plan
-        shares = ", ".join(
-            f"{printable_line(name)} {share}" for name, share in zip(plan.variables, plan.shares, strict=True)
-        )
+        lines = []
+        for hubs, shares in plan.shares:
+            of = ", ".join(f"{printable_line(name)} {share}" for name, share in shares.items())
+            where = f" where {', '.join(map(printable_line, hubs))} {'is' if len(hubs) == 1 else 'are'} heavy"
+            lines.append(f"Shares{where if hubs else ''}: {of}")
+        if number := plan.layout.grids.heavy:
+            names = ", ".join(printable_line(plan.variables[each]) for each in plan.layout.grids.parted)
+            lines.append(f"Heavy keys: {number}, joined apart by {names}")
         workers = f"{self._workers} {'worker' if self._workers == 1 else 'workers'}"
-        lines = [
-            f"Shares: {shares}",
+        lines += [
             f"Cells: {self._cells} on {workers} of {self._engine}",
             f"Expected: {_bytes(plan.bytes)} sent, {_bytes(plan.fullest)} to the fullest cell",
         ]
-        for each in plan.moves:
-            load = each.load
-            one = sent([load], plan.shares)
+        for place, each in enumerate(plan.moves):
+            load, one = each.load, plan.sent(place)
             times = one / (load.rows * load.bytes) if load.rows * load.bytes else 0.0
             text = f"  {printable_line(each.name)}: {load.rows:,.0f} rows of {load.bytes:.1f} bytes, {times:.2f} times"
             heavy = max(load.heaviest)
@@ -113,7 +138,9 @@ class SharesExplanation:
         """Return the same as JSON-ready dicts with stable keys."""
         plan = self.plan
         found: dict[str, Any] = {
-            "shares": dict(zip(plan.variables, plan.shares, strict=True)),
+            "shares": plan.shares[0][1],
+            "heavy_keys": plan.layout.grids.heavy,
+            "heavy_shares": [{"heavy": list(hubs), "shares": shares} for hubs, shares in plan.shares[1:]],
             "cells": self._cells,
             "engine": self._engine,
             "workers": self._workers,
@@ -124,10 +151,10 @@ class SharesExplanation:
                     "name": each.name,
                     "rows": each.load.rows,
                     "row_bytes": each.load.bytes,
-                    "expected_bytes": sent([each.load], plan.shares),
+                    "expected_bytes": plan.sent(place),
                     "heaviest": list(each.load.heaviest),
                 }
-                for each in plan.moves
+                for place, each in enumerate(plan.moves)
             ],
             "keys": list(self._keys),
             "merge": self._merge,

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qengine._frozen import frozen, replace
 from qengine.cluster.cut import chain_of, refused, split, stacked
-from qengine.cluster.hypercube.conditions import condition_over_columns, properties_in
-from qengine.cluster.hypercube.plain import IDENTITY, check_elements, expressions, plain
+from qengine.cluster.hypercube.conditions import condition_over_columns
+from qengine.cluster.hypercube.gathered import Gathered, gathered
+from qengine.cluster.hypercube.plain import IDENTITY, expressions, named_at, plain
 from qengine.cluster.hypercube.tables import Tables
-from qengine.cluster.hypercube.uses import Use, check_pattern, matched, refuse_subqueries
+from qengine.cluster.hypercube.uses import Use, refuse_subqueries
 from qengine.errors import Unsupported
 from qengine.plan.expr import Expr, Property
 from qengine.plan.logical import Aggregate, Distinct, LogicalPlan, Match, Operator, Project, Unit, Unwind
 from qengine.plan.pattern import LabelIs, PatternNode, PatternRelationship
-from qengine.plan.traverse import free_variables
-from qengine.types import BOOLEAN, FLOAT, INTEGER, NODE, RELATIONSHIP, STRING
+from qengine.plan.traverse import free_variables, rewrite_plan
+from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING
 
 __all__ = ["Join", "join_of", "variable_label"]
 
 
 @frozen
 class Join:
-    """A query in two: a pattern whose tables are sent to cells, with what each cell does, and what follows.
+    """A query in two: patterns whose tables are sent to cells, with what each cell does, and what follows.
 
     Attributes
     ----------
     variables
-        The names of the pattern's nodes.
+        The names of the patterns' nodes.
+    gridded
+        How many of them, from the first on, may have shares.
     kinds
         Of each the numbers of the kinds of nodes that it may be.
     uses
@@ -51,6 +54,7 @@ class Join:
     """
 
     variables: tuple[str, ...]
+    gridded: int
     kinds: tuple[frozenset[int], ...]
     uses: tuple[Use, ...]
     conditions: tuple[tuple[Expr, ...], ...]
@@ -82,24 +86,24 @@ def join_of(root: Operator, tables: Tables) -> Join:
     Unsupported
         For what one round of cells can't answer, with what to do instead.
     """
-    match, chain = _pattern_and_rest(root)
-    graph = match.graph
-    check_pattern(graph)
-    variables = tuple(node.name for node in graph.nodes)
-    kinds, uses = matched(graph, variables, tables)
-    elements = {each.name: NODE for each in graph.nodes} | {each.name: RELATIONSHIP for each in graph.relationships}
-    check_elements((*graph.predicates, *(one for each in graph.relationships for one in each.predicates)), elements)
-    above, tail = split(plain(chain, elements))
-    nodes, conditions = _with_conditions_apart(graph.nodes)
-    relationships, uses = _relationships_apart(graph.relationships, uses)
-    inside = replace(graph, nodes=nodes, relationships=relationships)
-    top = stacked(above, Match(Unit(), inside))
-    read = [*inside.predicates, *(each for one in above for each in expressions(one))]
-    read += [one for node in nodes for one in node.predicates]
-    read += [one for each in relationships for one in each.predicates]
-    properties = {name: set[str]().union(*(properties_in(each, name) for each in read)) for name in elements}
-    identity = any(IDENTITY in properties[name] for name in variables)
-    rows, node_columns = _node_rows(variables, kinds, uses, conditions, properties, tables)
+    below, rest = _matches_and_rest(root)
+    first = named_at(rest)
+    found = gathered(below, rest[: first + 1], tables)
+    for operator in rest[first + 1 :]:
+        for expr in expressions(operator):
+            refuse_subqueries(expr)
+    above, tail = split(plain(rest, first, found.elements, found.columns))
+    nodes, conditions = _with_conditions_apart(found.nodes)
+    relationships, uses = _relationships_apart(found.relationships, found.uses)
+    names = tuple(node.name for node in found.nodes)
+    evaluated = [expr for operator in above for expr in expressions(operator)]
+    evaluated += [expr for each in nodes for expr in each.predicates]
+    evaluated += [expr for each in relationships for expr in each.predicates]
+    properties = found.properties(evaluated)
+    identity = any(IDENTITY in keys for keys in properties.values())
+    changed = _Changed({each.name: each for each in nodes}, {each.name: each for each in relationships})
+    top = rewrite_plan(stacked((*below, *above), Unit()), changed)
+    rows, node_columns = _node_rows(found, conditions, properties, tables)
     relationship_columns: dict[int, tuple[str, ...]] = {}
     for use in uses:
         there = tables.relationships[use.table].properties
@@ -107,32 +111,42 @@ def join_of(root: Operator, tables: Tables) -> Join:
         before = relationship_columns.get(use.table, ())
         relationship_columns[use.table] = tuple(sorted(wanted | set(before)))
     part = LogicalPlan(top, _columns(above))
-    merging = _merging(above, tail)
-    return Join(variables, kinds, uses, conditions, rows, node_columns, relationship_columns, identity, part, *merging)
+    return Join(
+        names, found.gridded, found.kinds, uses, conditions, rows, node_columns, relationship_columns, identity, part,
+        *_merging(above, tail),
+    )  # fmt: skip
 
 
-def _pattern_and_rest(root: Operator) -> tuple[Match, tuple[Operator, ...]]:
-    """Return a query's one pattern, and the operators over it, from the first upward."""
+def _matches_and_rest(root: Operator) -> tuple[tuple[Operator, ...], tuple[Operator, ...]]:
+    """Return the operators of a query up to its last match, and those over it, both from the first upward."""
     if (reason := refused(root)) is not None:
         raise Unsupported(f"Over tables this isn't answered: {reason}.", hint="Load the graph whole.")
     chain = chain_of(root)
     if chain is None:
         raise Unsupported("Over tables a query is of one part.", hint="Run the parts of UNION one by one.")
-    matches = [each for each in chain if isinstance(each, Match)]
-    if any(each.optional for each in matches):
+    if not chain or not isinstance(chain[0], Match) or chain[0].optional:
         raise Unsupported(
-            "Over tables there is no OPTIONAL MATCH.",
-            hint="Match the optional part in a query of its own, and join the results.",
+            "Over tables a query begins with a pattern that isn't optional.",
+            hint="Begin with MATCH; give values as parameters.",
         )
-    if len(matches) != 1 or chain[0] is not matches[0]:
-        raise Unsupported(
-            "Over tables a query has one pattern, and begins with it.",
-            hint="Write the patterns in one MATCH, with commas between them, or run several queries.",
-        )
-    for operator in chain:
-        for expr in expressions(operator):
-            refuse_subqueries(expr)
-    return matches[0], chain[1:]
+    end = max(place for place, each in enumerate(chain, 1) if isinstance(each, Match))
+    return chain[:end], chain[end:]
+
+
+@frozen
+class _Changed:
+    """Gives matches of cells the pattern's elements as these have them: nodes by labels of their own."""
+
+    nodes: Mapping[str, PatternNode]
+    relationships: Mapping[str, PatternRelationship]
+
+    def __call__(self, operator: Operator) -> Operator:
+        if not isinstance(operator, Match):
+            return operator
+        graph = operator.graph
+        nodes = tuple(each if each.bound else self.nodes[each.name] for each in graph.nodes)
+        relationships = tuple(self.relationships[each.name] for each in graph.relationships)
+        return replace(operator, graph=replace(graph, nodes=nodes, relationships=relationships))
 
 
 def _with_conditions_apart(
@@ -143,7 +157,6 @@ def _with_conditions_apart(
     for place, node in enumerate(nodes):
         over = [condition_over_columns(each, node.name) for each in node.predicates]
         rest = tuple(each for each, there in zip(node.predicates, over, strict=True) if there is None)
-        check_elements(rest, {node.name: NODE})
         changed.append(replace(node, labels=LabelIs(variable_label(place)), predicates=rest))
         conditions.append(tuple(each for each in over if each is not None))
     return tuple(changed), tuple(conditions)
@@ -169,23 +182,21 @@ def _relationships_apart(
 
 
 def _node_rows(
-    variables: Sequence[str],
-    kinds: Sequence[frozenset[int]],
-    uses: Sequence[Use],
+    found: Gathered,
     conditions: Sequence[tuple[Expr, ...]],
-    properties: dict[str, set[str]],
+    properties: Mapping[str, frozenset[str]],
     tables: Tables,
 ) -> tuple[frozenset[tuple[int, int]], dict[int, tuple[str, ...]]]:
     """Return which nodes are sent with rows of their own, and which columns besides the key."""
-    joined = {end for use in uses for end in (use.first, use.second)}
     rows: set[tuple[int, int]] = set()
     columns: dict[int, set[str]] = {}
-    for place, name in enumerate(variables):
+    for place, node in enumerate(found.nodes):
         asked = {column[1:] for each in conditions[place] for column in free_variables(each)}
-        for number in kinds[place]:
+        read = properties[node.name]
+        for number in found.kinds[place]:
             kind = tables.kinds[number]
-            columns.setdefault(number, set()).update(properties[name] & set(kind.properties))
-            if (properties[name] | asked) & (set(kind.properties) - {kind.key}) or place not in joined:
+            columns.setdefault(number, set()).update(read & set(kind.properties))
+            if (read | asked) & (set(kind.properties) - {kind.key}) or place not in found.joined:
                 if kind.spread is None:
                     raise Unsupported(f"There is no table of {kind.name}.", hint="Give one, or match relationships.")
                 rows.add((place, number))

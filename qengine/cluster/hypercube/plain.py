@@ -17,13 +17,13 @@ from qengine.plan.logical import Aggregate, Distinct, Filter, Operator, Project,
 from qengine.plan.traverse import children, free_variables, substitute
 from qengine.types import ANY, NODE, Type
 
-__all__ = ["IDENTITY", "check_elements", "expressions", "plain"]
+__all__ = ["IDENTITY", "check_elements", "expressions", "named_at", "plain"]
 
 IDENTITY = "@node"
 """The property of a cell's nodes that tells a node apart among all."""
 
 _HINT = "Use properties, also to tell elements apart; or load the graph whole."
-_ASKING = ("type", "IS NULL", "IS NOT NULL")
+_ASKING = ("type", "size", "IS NULL", "IS NOT NULL")
 
 Wanted = dict[str, dict[str, Type]]
 """Of columns that hold elements the properties that are read, with their types."""
@@ -75,25 +75,39 @@ def _is_fine(parent: Expr) -> bool:
     return False
 
 
-def plain(chain: Sequence[Operator], elements: Mapping[str, Type]) -> tuple[Operator, ...]:
+def named_at(chain: Sequence[Operator]) -> int:
+    """Return the place of the first operator over a pattern that names columns, or that cells don't do.
+
+    Expressions up to it, and in it where it names columns, are evaluated by cells.
+    """
+    return next((place for place, each in enumerate(chain) if not isinstance(each, Filter | Unwind)), len(chain))
+
+
+def plain(
+    chain: Sequence[Operator], first: int, elements: Mapping[str, Type], columns: Sequence[str]
+) -> tuple[Operator, ...]:
     """Return the operators over a pattern, from the first upward, with rows of plain values once columns are named.
 
     Parameters
     ----------
     chain
-        The operators over the pattern's ``Match``.
+        The operators over the last ``Match``.
+    first
+        ``named_at(chain)``.
     elements
-        The pattern's variables, with ``NODE`` or ``RELATIONSHIP``.
+        The pattern's variables, with ``NODE``, ``RELATIONSHIP``, or ``LIST`` for those of variable length.
+    columns
+        Columns of plain values that the rows below have.
 
     Raises
     ------
     Unsupported
         For what needs whole nodes or relationships.
     """
-    first = next((place for place, each in enumerate(chain) if not isinstance(each, Filter | Unwind)), len(chain))
     if first == len(chain) or not _is_done_by_cells(chain[first]):
         read = frozenset[str]().union(*(free_variables(each) for one in chain[first:] for each in expressions(one)))
-        there = {**elements, **{one.name: ANY for one in chain[:first] if isinstance(one, Unwind)}}
+        beside = (*columns, *(one.name for one in chain[:first] if isinstance(one, Unwind)))
+        there = {**elements, **dict.fromkeys(beside, ANY)}
         items = tuple((name, Variable(name, type=kind)) for name, kind in there.items() if name in read)
         chain = [*chain[:first], Project(Unit(), items), *chain[first:]]
     held = _held(chain, elements)

@@ -6,25 +6,29 @@ is read by workers, piece by piece.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.errors import StorageError
+from qengine.remote.places import RemotePath, place_of
+from qengine.storage.files import parquet_files
 from qengine.storage.given import arrow_table, first_line
 
-__all__ = ["SAMPLE", "Source", "Spread", "is_path", "look", "pieces", "rows_of"]
+__all__ = ["SAMPLE", "Source", "Spread", "folder_of_files", "is_path", "look", "pieces", "rows_of"]
 
 Source = Any
-"""A path of Parquet files (a file, a folder of some, a list of files), or a table."""
+"""A path of Parquet files (a file, a folder of some, a list of files), here or elsewhere, or a table."""
 
 SAMPLE = 1 << 16
 """Rows that are looked at to plan."""
 _PLACES = 16  # of a source where rows are taken from
+_SETTINGS = 1 << 20  # bytes that a file beside tables may have
 _PIECE = 1 << 20  # rows of a file that one task reads, as far as row groups allow
 
 
@@ -41,8 +45,8 @@ class Spread:
 def is_path(source: Source) -> bool:
     """Tell whether a source is given by paths."""
     if isinstance(source, list | tuple):
-        return bool(source) and all(isinstance(each, str | PathLike) for each in source)
-    return isinstance(source, str | PathLike)
+        return bool(source) and all(isinstance(each, str | PathLike | RemotePath) for each in source)
+    return isinstance(source, str | PathLike | RemotePath)
 
 
 def look(source: Source, place: str) -> Spread:
@@ -117,18 +121,40 @@ def _thinned(table: Any) -> Any:
     return pa.concat_tables([table.slice(start, each) for start in starts])
 
 
+def folder_of_files(folder: Any) -> tuple[Mapping[str, Source], list[tuple[str, str, str, Source]], list[str]]:
+    """Return what a folder of Parquet files holds, as ``storage.files.parquet_files`` does; also one that is elsewhere.
+
+    Of another filesystem names are listed, and settings read.
+    """
+    place = place_of(folder)
+    if place is None:
+        return parquet_files(folder)
+    with TemporaryDirectory() as copied:
+        for name in place.files():
+            small = not name.endswith(".parquet")
+            (Path(copied) / name).write_bytes(place.below(name).read(_SETTINGS) if small else b"")
+        try:
+            nodes, relationships, undirected = parquet_files(copied)
+        except StorageError as error:
+            raise StorageError(error.message.replace(copied, str(place)), hint=error.hint) from None
+    here = {labels: place.below(path.name) for labels, path in nodes.items()}
+    return here, [(*names, place.below(path.name)) for *names, path in relationships], undirected  # type: ignore[misc]
+
+
 def _dataset(source: Source, place: str) -> Any:
     import pyarrow.dataset
 
-    paths = [str(path) for path in _paths(source)]
     try:
-        return pyarrow.dataset.dataset(paths[0] if len(paths) == 1 else paths, format="parquet")
+        paths = list(source) if isinstance(source, list | tuple) else [source]
+        places = [place_of(fspath(path) if isinstance(path, PathLike) else path) for path in paths]
+        filesystem = next((each.store for each in places if each is not None), None)
+        names = [_local(path) if there is None else there.path for path, there in zip(paths, places, strict=True)]
+        return pyarrow.dataset.dataset(names[0] if len(names) == 1 else names, format="parquet", filesystem=filesystem)
     except (OSError, pa.ArrowException) as error:
         hint = "Give a Parquet file, a folder of some, or a list of files."
         raise StorageError(f"{place}: {first_line(error)}", hint=hint) from None
 
 
-def _paths(source: Source) -> Iterator[str]:
-    for each in source if isinstance(source, list | tuple) else [source]:
-        path = fspath(each)
-        yield path if "://" in path else str(Path(path).absolute())
+def _local(path: str | PathLike[str]) -> str:
+    name = fspath(path)
+    return name if "://" in name else str(Path(name).absolute())

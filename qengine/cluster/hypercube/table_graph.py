@@ -10,12 +10,14 @@ from typing import Any, Unpack
 
 from qengine.cluster.cut import merged
 from qengine.cluster.hypercube.cells import CellAnswer, CellWork, Limited, MergeWork
-from qengine.cluster.hypercube.dealing import Dealer, NodeDealer, RelationshipDealer, dealers, load_of
+from qengine.cluster.hypercube.dealing import Dealer, NodeDealer, RelationshipDealer, dealers
 from qengine.cluster.hypercube.exchange import Exchange, Scan
 from qengine.cluster.hypercube.explanation import Moved, SharesExplanation, SharesPlan, TableMoves
-from qengine.cluster.hypercube.grid import Grid
+from qengine.cluster.hypercube.grid import Grids
+from qengine.cluster.hypercube.heavy import Sampled, layout_of
 from qengine.cluster.hypercube.joins import Join, join_of
-from qengine.cluster.hypercube.shares import choose, fullest
+from qengine.cluster.hypercube.slices import ROOM
+from qengine.cluster.hypercube.sources import Spread
 from qengine.cluster.hypercube.tables import Tables
 from qengine.cluster.wire import decoded
 from qengine.errors import QengineError, QueryInterrupted, Unsupported
@@ -34,7 +36,7 @@ from qengine.statements import check_parameters
 __all__ = ["TableGraph"]
 
 _CELL_BYTES = 1 << 28
-"""Bytes that a cell is to get at most; its graph takes some times as many."""
+"""Bytes that a cell is to get at most; what it does takes some times as many."""
 _MOST_CELLS = 1024
 
 
@@ -42,7 +44,8 @@ class TableGraph:
     """A graph that stays in tables; ``qengine.cluster.tables`` makes one.
 
     A query's pattern is joined in one round: rows are sent to cells by hashes of their keys (``hypercube.shares``),
-    each cell finds the embeddings that are its own, and what follows is done in two steps, in cells and here.
+    each cell finds the embeddings that are its own, with whatever hangs on them, and what follows is done in two steps,
+    in cells and here.
     Answers are those of ``Graph.query`` on the whole graph; floats that were summed may differ in their last digits,
     and rows without ``ORDER BY`` come in another order. Ends of relationships are trusted to be keys of nodes. One
     query has the engine at a time, others wait. ``with`` closes it at the end of the block.
@@ -67,7 +70,7 @@ class TableGraph:
 
     @with_options(Limits)
     def query(self, text: str, params: Mapping[str, Any] | None = None, **limits: Unpack[LimitKeywords]) -> Result:
-        """Run a statement that matches one pattern of fixed length, and return its result.
+        """Run a statement that begins with a pattern, and return its result.
 
         Parameters, errors and result as for ``Graph.query``; the result's ``plan`` tells, once rows are fetched, what
         was sent for them.
@@ -75,14 +78,14 @@ class TableGraph:
         Parameters
         ----------
         memory_limit, spill_directory
-            Of each cell, and of this process.
+            Of each cell, and of this process. A cell that what was sent leaves too little room in is done in slices.
         threads
             Of this process; those of cells are told when the tables are opened.
 
         Raises
         ------
         Unsupported
-            For what one round can't answer, as patterns of variable length and ``OPTIONAL MATCH``, with what to do.
+            For what one round can't answer, as matches after groups and named paths, with what to do.
         StorageError
             For tables that can't be read, keys that are missing or occur twice.
         ResourceError
@@ -148,19 +151,25 @@ class TableGraph:
         return Result(columns, batches, stats, explanation, planned.notices, context, types), explanation
 
     def _shared(self, join: Join, context: ExecutionContext) -> SharesPlan:
-        """Return the shares of a join, and what its tables are expected to send by them."""
+        """Return the grids of a join, and what its tables are expected to send by them."""
         variables = len(join.variables)
-        alone = dealers(join, self._tables, Grid((1,) * variables), context.parameters)
+        alone = dealers(join, self._tables, Grids.of((1,) * variables), context.parameters)
+        spreads = [self._spread(dealer) for dealer in alone]
+        sampled = [Sampled(each, found.sample, found.rows) for each, (_, found) in zip(alone, spreads, strict=True)]
         most = self._cells or self._exchange.workers
+        room = _CELL_BYTES if context.memory_limit is None else min(_CELL_BYTES, context.memory_limit // ROOM)
         while True:
-            moves = tuple(self._move(dealer, most) for dealer in alone)
-            loads = [each.load for each in moves]
-            shares = choose(loads, variables, most)
-            if self._cells is not None or 2 * most > _MOST_CELLS or fullest(loads, shares) <= _CELL_BYTES:
-                return SharesPlan(join.variables, shares, moves)
+            layout = layout_of(sampled, variables, join.gridded, most)
+            moves = [
+                TableMoves(name, each.load(layout.grids)) for (name, _), each in zip(spreads, sampled, strict=True)
+            ]
+            plan = SharesPlan(join.variables[: join.gridded], layout, tuple(moves))
+            if self._cells is not None or 2 * most > _MOST_CELLS or plan.fullest <= room:
+                return plan
             most *= 2
 
-    def _move(self, dealer: Dealer, cells: int) -> TableMoves:
+    def _spread(self, dealer: Dealer) -> tuple[str, Spread]:
+        """Return what a dealer's table is called, and what was looked at of it."""
         if isinstance(dealer, NodeDealer):
             kind = self._tables.kinds[dealer.kind]
             name, spread = kind.name, kind.spread
@@ -169,7 +178,7 @@ class TableGraph:
             table = self._tables.relationships[dealer.table]
             name, spread = f"relationships {table.type}", table.spread
         assert spread is not None
-        return TableMoves(name, load_of(dealer, spread.sample, spread.rows, cells))
+        return name, spread
 
     def _batches(
         self, planned: Planned, join: Join, context: ExecutionContext, stats: ResultStats, told: SharesExplanation
@@ -196,7 +205,7 @@ class TableGraph:
 
     def _parts(self, join: Join, context: ExecutionContext, told: SharesExplanation) -> list[Batch]:
         """Return the rows that cells, or those who merge, have given, and tell what was sent."""
-        grid, moved = Grid(told.plan.shares), Moved()
+        grid, moved = told.plan.layout.grids, Moved()
         deals = dealers(join, self._tables, grid, context.parameters)
         ends = context.control.deadline_ns
         seconds = max(0.0, (ends - time.monotonic_ns()) / 1e9) if ends else None
@@ -206,7 +215,7 @@ class TableGraph:
         merge = MergeWork(join.merge, context.parameters, limits) if join.merge else None
         places = self._exchange.workers if merge else 1
         work = CellWork(join, bare, grid, tuple(deals), context.parameters, limits, places)
-        scans = [Scan(self._source(dealer), dealer) for dealer in deals]
+        scans = [Scan(self._spread(dealer)[1].source, dealer) for dealer in deals]
         found = []
         with self._turn:
             for answer in self._exchange.run(scans, work, merge, context.check):
@@ -219,12 +228,3 @@ class TableGraph:
                     found.append(decoded(answer.rows))
         told.moved = moved
         return found
-
-    def _source(self, dealer: Dealer) -> Any:
-        if isinstance(dealer, NodeDealer):
-            spread = self._tables.kinds[dealer.kind].spread
-        else:
-            assert isinstance(dealer, RelationshipDealer)
-            spread = self._tables.relationships[dealer.table].spread
-        assert spread is not None
-        return spread.source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from qengine._frozen import frozen
 from qengine.cluster.hypercube.tables import Tables
@@ -11,9 +11,7 @@ from qengine.plan.expr import Expr, Subquery
 from qengine.plan.pattern import Direction, PatternRelationship, QueryGraph
 from qengine.plan.traverse import preorder
 
-__all__ = ["Use", "check_pattern", "matched", "refuse_subqueries"]
-
-_MOST_VARIABLES = 40
+__all__ = ["Use", "check_graph", "matched", "refuse_subqueries"]
 
 
 @frozen
@@ -44,86 +42,93 @@ def refuse_subqueries(expr: Expr) -> None:
     for part in preorder(expr):
         if isinstance(part, Subquery):
             raise Unsupported(
-                "Over tables there are no subqueries or patterns in expressions.",
+                "Over tables patterns in expressions stand before rows are grouped, chosen or sorted.",
                 span=part.span,
-                hint="Match that pattern in a query of its own.",
+                hint="Ask for it in the first WITH or RETURN, or in a query of its own.",
             )
 
 
-def check_pattern(graph: QueryGraph) -> None:
-    """Raise for patterns that one round can't find."""
-    if any(each.hops is not None or each.repetition is not None for each in graph.relationships):
-        raise Unsupported(
-            "Over tables the length of a pattern is fixed.",
-            span=graph.span,
-            hint="Write out the relationships, in one query for each length.",
-        )
+def check_graph(graph: QueryGraph) -> None:
+    """Raise for patterns that cells can't find."""
+    for each in graph.relationships:
+        if each.repetition is not None or each.chain is not None or each.inner:
+            raise Unsupported(
+                "Over tables a pattern that is repeated is of one relationship, without conditions on nodes between.",
+                span=graph.span,
+                hint="Write out the repetitions, in one query for each number of them.",
+            )
     if graph.paths:
         raise Unsupported(
             "Over tables paths have no names, modes or selectors.",
             span=graph.span,
             hint="Name nodes and relationships.",
         )
-    if len(graph.nodes) > _MOST_VARIABLES:
-        raise Unsupported(f"Over tables a pattern has at most {_MOST_VARIABLES} nodes.", span=graph.span)
-    for expr in graph.predicates:
-        refuse_subqueries(expr)
-    reached = {graph.nodes[0].name}
-    for _ in graph.nodes:
-        reached |= {
-            end for each in graph.relationships if {each.start, each.end} & reached for end in (each.start, each.end)
-        }
-    apart = [each.name for each in graph.nodes if each.name not in reached]
-    if apart:
-        name = "a node" if apart[0].startswith("@") else apart[0]
-        raise Unsupported(
-            f"Over tables a pattern is connected, but nothing joins {name} to the rest.",
-            span=graph.span,
-            hint="Join them by a relationship, or match each part in a query of its own.",
-        )
+    if any(each.bound for each in graph.relationships):
+        raise Unsupported("Over tables a relationship is matched once.", span=graph.span, hint="Compare properties.")
 
 
 def matched(
-    graph: QueryGraph, variables: tuple[str, ...], tables: Tables
-) -> tuple[tuple[frozenset[int], ...], tuple[Use, ...]]:
-    """Return which kinds of nodes each variable may be, and which rows each relationship, as the tables' ends tell."""
-    number = {name: place for place, name in enumerate(variables)}
-    kinds = [
-        frozenset(
-            place
-            for place, kind in enumerate(tables.kinds)
-            if node.labels is None or node.labels.admits(frozenset(kind.labels))
-        )
-        for node in graph.nodes
-    ]
+    relationships: Mapping[int, PatternRelationship],
+    number: Mapping[str, int],
+    ways: Mapping[int, tuple[int, int]],
+    kinds: list[frozenset[int]],
+    own: frozenset[int],
+    tables: Tables,
+) -> list[Use]:
+    """Return which rows a pattern's relationships may be, and leave each node the kinds that tables' ends admit.
+
+    Parameters
+    ----------
+    relationships
+        Those of the pattern, by their numbers.
+    number
+        Of each of its nodes' names the number of the variable.
+    ways
+        Of each relationship of variable length the numbers of the variables that stand for its hops' ends.
+    kinds
+        Of each variable the numbers of the kinds that it may be.
+    own
+        The variables whose kinds the pattern decides: those that it binds.
+    """
+    plain = {place: each for place, each in relationships.items() if place not in ways}
     while True:
         before = list(kinds)
         uses = [
             use
-            for place, each in enumerate(graph.relationships)
-            for use in _uses(place, each, number, tables)
-            if tables.relationships[use.table].start in kinds[use.first]
-            and tables.relationships[use.table].end in kinds[use.second]
+            for place, each in plain.items()
+            for use in _uses(place, each, number[each.start], number[each.end], tables)
         ]
-        for place, each in enumerate(graph.relationships):
-            for name in (each.start, each.end):
-                ends = [
-                    end
-                    for use in uses
-                    if use.relationship == place
-                    for end, variable in (
-                        (tables.relationships[use.table].start, use.first),
-                        (tables.relationships[use.table].end, use.second),
-                    )
-                    if variable == number[name]
-                ]
-                kinds[number[name]] &= frozenset(ends)
+        uses = [use for use in uses if _fits(use, kinds, tables)]
+        for place, each in plain.items():
+            for variable in {number[each.start], number[each.end]} & own:
+                ends = [end for use in uses if use.relationship == place for end in _ends(use, variable, tables)]
+                kinds[variable] &= frozenset(ends)
         if kinds == before:
-            return tuple(kinds), tuple(dict.fromkeys(uses))
+            break
+    for place, (first, second) in ways.items():
+        each = relationships[place]
+        hops = (first, second), (number[each.start], second), (first, number[each.end])
+        uses += [use for ends in hops for use in _uses(place, each, *ends, tables) if _fits(use, kinds, tables)]
+    return uses
 
 
-def _uses(place: int, each: PatternRelationship, number: dict[str, int], tables: Tables) -> Iterable[Use]:
-    start, end = number[each.start], number[each.end]
+def _fits(use: Use, kinds: list[frozenset[int]], tables: Tables) -> bool:
+    table = tables.relationships[use.table]
+    return table.start in kinds[use.first] and table.end in kinds[use.second]
+
+
+def _ends(use: Use, variable: int, tables: Tables) -> Iterable[int]:
+    """Yield the kinds that a variable is in rows of a use."""
+    table = tables.relationships[use.table]
+    if use.first == variable:
+        yield table.start
+    if use.second == variable:
+        yield table.end
+
+
+def _uses(place: int, each: PatternRelationship, start: int, end: int, tables: Tables) -> Iterable[Use]:
+    if each.direction is Direction.IN:
+        start, end = end, start
     for index, table in enumerate(tables.relationships):
         fits = each.types is None or each.types.admits(frozenset((table.type,)))
         if fits and (start != end or table.start == table.end):

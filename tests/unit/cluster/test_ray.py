@@ -33,9 +33,9 @@ def test_parts_on_ray_give_what_one_process_does(opened):
     assert found.stats.device_reason == "in parts, by workers"
 
 
-def test_an_actor_that_is_killed_with_a_task_in_hand_is_replaced(opened, monkeypatch):
-    opened.query(TRIANGLES).fetchall()
-    engine, submit, killed = opened._engine, opened._engine.submit, []
+def _kill_one_with_a_task(engine, monkeypatch):
+    """Let the next actor that has a process be killed once it has been given a task; return who was killed."""
+    submit, killed = engine.submit, []
 
     def submit_and_kill(worker, task):
         pid = None if killed else engine.pid(worker)
@@ -47,5 +47,14 @@ def test_an_actor_that_is_killed_with_a_task_in_hand_is_replaced(opened, monkeyp
             killed.append(pid)
 
     monkeypatch.setattr(engine, "submit", submit_and_kill)
-    assert opened.query(TRIANGLES).fetchall() == opened._graph.query(TRIANGLES, threads=1).fetchall()
-    assert len(killed) == 1
+    return killed
+
+
+def test_twenty_actors_that_are_killed_with_a_task_in_hand_are_replaced(opened, monkeypatch):
+    expected = opened._graph.query(TRIANGLES, threads=1).fetchall()
+    opened.query(TRIANGLES).fetchall()
+    for _ in range(20):
+        with monkeypatch.context() as patch:
+            killed = _kill_one_with_a_task(opened._engine, patch)
+            assert opened.query(TRIANGLES).fetchall() == expected
+            assert len(killed) == 1
