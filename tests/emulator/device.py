@@ -10,6 +10,7 @@ import ctypes
 import functools
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,14 +23,14 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import arrays, extend, fold_search, host_rows, reach, search
+from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, reach, search
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import RTX_2070
-from tests.emulator.arrays import DeviceArray, Stream, cupy
+from tests.emulator.arrays import DeviceArray, Stream, cupy, current_device
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WARPS = 4
@@ -194,6 +195,7 @@ class Seen:
 class Kernel:
     """A kernel of a library for the host. ``stop_at``: from this look of a launch on the stop flag is set; 0: never."""
 
+    _one: ClassVar[threading.Lock] = threading.Lock()  # of all: a library has one block's memory
     seen: ClassVar[dict[str, Seen]] = {}
     stop_at: ClassVar[int] = 0
     stopped: ClassVar[bool] = False
@@ -210,6 +212,10 @@ class Kernel:
 
     def __call__(self, blocks: int, threads: int, arguments: Any, shared_bytes: int = 0) -> None:
         assert shared_bytes <= self._most_shared, f"{self.name} has not asked for so much shared memory"
+        with self._one:
+            self._run(blocks, threads, arguments, shared_bytes)
+
+    def _run(self, blocks: int, threads: int, arguments: Any, shared_bytes: int) -> None:
         found = (ctypes.c_int64 * 3)()
         self._watch(ctypes.c_int64(self.stop_at), found)
         self._fill()
@@ -350,14 +356,22 @@ def searched(patch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def emulated(memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL) -> Iterator[pytest.MonkeyPatch]:
-    """Let searches run on the emulated device, with so much of its memory free."""
+def emulated(
+    memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL, more: Sequence[DeviceMemory] = ()
+) -> Iterator[pytest.MonkeyPatch]:
+    """Let searches run on the emulated device, with so much of its memory free; ``more``: memories of further ones."""
+    memories = [memory, *more]
 
     @contextmanager
     def run(context: ExecutionContext) -> Iterator[EmulatedRun]:
-        yield EmulatedRun(context, memory, free, properties)
+        yield EmulatedRun(context, memories[current_device()], free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: len(memories))
+        patch.setattr(device, "cupy", lambda: cupy)
+        patch.setattr(device, "properties_of", lambda number: properties)
+        patch.setattr(device, "_devices", {})
+        patch.setattr(device, "_lost", {})
         for module in (fold_search, reach, search):
             patch.setattr(module, "device_run", run)
         for module in (arrays, extend, host_rows):

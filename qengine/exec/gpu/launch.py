@@ -42,7 +42,8 @@ class _Lane:
     side: tuple[Any, Any, Any]
 
 
-_idle: list[_Lane] = []
+_idle: dict[int, list[_Lane]] = {}
+"""By the device's number."""
 _lock = threading.Lock()
 
 
@@ -270,7 +271,7 @@ _TO_DEVICE, _TO_HOST = 1, 2
 
 @contextmanager
 def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
-    """Lend a run for one query; when the block ends, its kernels have ended.
+    """Lend a run on the current device for one query; when the block ends, its kernels have ended.
 
     Raises
     ------
@@ -280,7 +281,8 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
     on, memory = device(), device_memory().account(context.gpu_memory_limit)
     with trimmer():
         with _lock:
-            lane = _idle.pop() if _idle else None
+            idle = _idle.setdefault(on.number, [])
+            lane = idle.pop() if idle else None
         if lane is None:
             lane = _new_lane()
         run = DeviceRun(context, on, memory, lane)
@@ -290,7 +292,7 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
             if not lane.stream.done:
                 run._stop()
             with _lock:
-                _idle.append(lane)
+                idle.append(lane)
 
 
 def _new_lane() -> _Lane:
