@@ -93,7 +93,8 @@ class ExecutionContext:
 
     __slots__ = (
         "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "gpus",
-        "imports", "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals", "spill_directory", "timeout",
+        "imports", "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals",
+        "spill_directory", "timeout",
     )  # fmt: skip
 
     def __init__(

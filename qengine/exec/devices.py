@@ -1,4 +1,4 @@
-"""Which device a query asks for, by its name: "auto", "cpu", "gpu", or GPUs by their numbers, as "gpu:1" or "gpu:0,1"."""
+"""Which device a query asks for, by its name: "auto", "cpu", "gpu", or GPUs by their numbers, as "gpu:0,1"."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Search(Operator):
 class SearchPart(Search):
     """The part of a search without seeds whose first level's vertex has an id in ``roots``, ``[begin, end)``.
 
-    Over ranges that cover all ids once, the parts have each embedding once. Only the CPU runs it.
+    Over ranges that cover all ids once, the parts have each embedding once.
     """
 
     roots: tuple[int, int] = (0, 0)

@@ -23,7 +23,7 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, reach, search
+from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, reach, search, spread
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
@@ -372,7 +372,7 @@ def emulated(
         patch.setattr(device, "properties_of", lambda number: properties)
         patch.setattr(device, "_devices", {})
         patch.setattr(device, "_lost", {})
-        for module in (fold_search, reach, search):
+        for module in (fold_search, reach, search, spread):
             patch.setattr(module, "device_run", run)
         for module in (arrays, extend, host_rows):
             patch.setattr(module, "cupy", lambda: cupy)

@@ -30,23 +30,24 @@ class Dealing(Generic[Piece]):
     Parameters
     ----------
     context
-        The query's limits, which hold for every piece. ``gpu_memory_limit`` is that of each device.
+        The query's limits, which hold for all. ``gpu_memory_limit`` is that of each device.
     pieces
         The heaviest first.
     work
-        Does a piece, given its place among all and limits of its own, with the thread's device as the current one.
+        Does what there is for one device, with that as the thread's current one: given an iterator that takes the next
+        piece, with its place among all, as long as there are any, and limits of its own.
 
     Attributes
     ----------
     taken
-        How many pieces each device has done, by its number.
+        How many pieces each device has taken, by its number.
     """
 
     def __init__(
         self,
         context: ExecutionContext,
         pieces: Sequence[Piece],
-        work: Callable[[int, Piece, ExecutionContext], None],
+        work: Callable[[Iterator[tuple[int, Piece]], ExecutionContext], None],
     ) -> None:
         self.context = context
         self.inner = context.beside()
@@ -63,20 +64,23 @@ class Dealing(Generic[Piece]):
             thread.start()
 
     def _follow(self, number: int) -> None:
-        """Do pieces on a device, as long as there are any."""
+        """Let a device work as long as there are pieces."""
         try:
             with guarded(number):
-                while self._waiting:
-                    self.inner.check()
-                    try:
-                        place, piece = self._waiting.popleft()
-                    except IndexError:  # another device was quicker
-                        return
-                    self._work(place, piece, self.inner)
-                    self.taken[number] += 1
+                self._work(self._pieces(number), self.inner)
         except BaseException as error:  # is raised where all are waited for
             self._errors.append(error)
             self.inner.interrupt()
+
+    def _pieces(self, number: int) -> Iterator[tuple[int, Piece]]:
+        while True:
+            self.inner.check()
+            try:
+                piece = self._waiting.popleft()
+            except IndexError:
+                return
+            self.taken[number] += 1
+            yield piece
 
     @property
     def under_way(self) -> bool:
@@ -111,13 +115,14 @@ class Dealing(Generic[Piece]):
 def deal(
     context: ExecutionContext, pieces: Sequence[Piece], work: Callable[[Piece, ExecutionContext], Found]
 ) -> tuple[list[Found], dict[int, int]]:
-    """Return what pieces give, in their order, and how many each device has done. Parameters, errors as of ``Dealing``."""
+    """Return what pieces give, in their order, and how many each device has done; all else as of ``Dealing``."""
     found: dict[int, Found] = {}
 
-    def keep(place: int, piece: Piece, inner: ExecutionContext) -> None:
-        found[place] = work(piece, inner)
+    def follow(own: Iterator[tuple[int, Piece]], inner: ExecutionContext) -> None:
+        for place, piece in own:
+            found[place] = work(piece, inner)
 
-    dealing = Dealing(context, pieces, keep)
+    dealing = Dealing(context, pieces, follow)
     dealing.wait()
     return [found[place] for place in range(len(pieces))], dealing.taken
 
@@ -134,8 +139,8 @@ def streamed(
     """
     room: Queue[Found] = Queue(_WAITING_CHUNKS * len(context.gpus))
 
-    def give(place: int, piece: Piece, inner: ExecutionContext) -> None:
-        for each in work(piece, inner):
+    def follow(own: Iterator[tuple[int, Piece]], inner: ExecutionContext) -> None:
+        for each in (each for _, piece in own for each in work(piece, inner)):
             while True:
                 try:
                     room.put(each, timeout=_LOOK_SECONDS)
@@ -143,7 +148,7 @@ def streamed(
                 except Full:
                     inner.check()
 
-    dealing = Dealing(context, pieces, give)
+    dealing = Dealing(context, pieces, follow)
     try:
         while True:
             over = not dealing.under_way  # before the look: what is put later is seen by the next

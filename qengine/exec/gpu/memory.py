@@ -362,7 +362,8 @@ def device_memory() -> DeviceMemory:
 
 def trimmer() -> WhenIdle:
     """Return what gives the current device its free memory back when it is idle. Runs are under way in ``with`` blocks
-    of it."""
+    of it.
+    """
     return _of_device()[1]
 
 

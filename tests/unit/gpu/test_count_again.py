@@ -21,7 +21,9 @@ def test_counters_are_made_anew_when_lists_have_moved(monkeypatch: pytest.Monkey
     made: list[Any] = []
     counter: Any = SimpleNamespace(start=lambda run: None, sums=lambda run: (1, 0), n_bytes=0)
     monkeypatch.setattr(
-        count, "_prepared", lambda store, shapes, plan, run, shares: made.append(plan.parts) or count.CountedPlan([counter], [])
+        count,
+        "_prepared",
+        lambda store, shapes, plan, run, shares: made.append(plan.parts) or count.CountedPlan([counter], []),
     )
     run: Any = EmulatedRun(ExecutionContext({}), device_memory())
     store, resolved = Owner(), SimpleNamespace(reusable=True)

@@ -1,0 +1,99 @@
+"""One search on several devices: each counts, or lists, what some of the roots give.
+
+Every device has the graph's lists. Where a shape has kernels, pieces are shares of the roots in strides: all have the
+same part of the heavy ones. Elsewhere they are ranges of ids of about the same weight (``exec.root_pieces``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine.catalog.costs import costs
+from qengine.exec.common.operator_cache import PerOperatorCache
+from qengine.exec.common.resolve import ResolvedSearch, resolve
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.count import share_sums
+from qengine.exec.gpu.count_kernels import Share, total_of
+from qengine.exec.gpu.dealing import deal, shares_in_words
+from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.upload import device_plan
+from qengine.exec.root_pieces import root_pieces
+from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.device_cost import device_search_cost
+from qengine.plan.physical import Search, SearchPart, VertexLevel
+
+__all__ = ["Part", "is_spread", "root_shares", "search_parts", "shaped_total"]
+
+_GUIDED = (4, 2, 1, 1)
+"""What each device takes one after the other, in parts of its own share: ever less, so that all end at about the same
+time, whichever is held up."""
+
+_PIECES = 12
+"""Ranges of roots for each device."""
+
+Part = tuple[SearchPart, ResolvedSearch]
+
+_parts: PerOperatorCache[dict[int, list[SearchPart]]] = PerOperatorCache()
+"""By how many there may be: the same ones again, so that what is made of them is found on the devices."""
+
+
+def is_spread(search: Search, context: ExecutionContext) -> bool:
+    """Tell whether a search takes so long that several devices shall run it."""
+    if len(context.gpus) < 2 or search.seeds or search.exists or not search.levels or isinstance(search, SearchPart):
+        return False
+    if not isinstance(search.levels[0], VertexLevel):
+        return False
+    return device_search_cost(search.shapes, search.cost, search.on_gpu) >= costs("gpu", "choice")["spread"]
+
+
+def root_shares(devices: int) -> list[Share]:
+    """Return shares of the roots for so many devices to take, the largest first; together they are all."""
+    whole, shares, begin = sum(_GUIDED) * devices, [], 0
+    for taken in (each for each in _GUIDED for _ in range(devices)):
+        shares.append(Share(begin, taken, whole))
+        begin += taken
+    return shares
+
+
+def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, context: ExecutionContext) -> int | None:
+    """Return the count of a search of one shape; None where it has none, or its kernels can't tell.
+
+    Raises
+    ------
+    DeviceError
+        If a device fails.
+    OutOfMemory, QueryTimeout, QueryInterrupted
+        By the context's limits.
+    """
+    if len(search.shapes) != 1:
+        return None
+    (shape,) = search.shapes
+    shares = root_shares(len(context.gpus))
+
+    def count(place: int, inner: ExecutionContext) -> tuple[int, int] | None:
+        with device_run(inner) as run, device_plan(store, resolved, run) as plan:
+            return share_sums(store, shape, plan, run, shares, place)
+
+    found, taken = deal(context, range(len(shares)), count)
+    sums = [each for each in found if each is not None]
+    if len(sums) < len(found):
+        return None
+    context.note(search, shares_in_words(taken))
+    return total_of(shape.shape, sum(first for first, _ in sums), sum(second for _, second in sums))
+
+
+def search_parts(store: ExecView, search: Search, context: ExecutionContext, masks: MaskProvider) -> list[Part]:
+    """Return a search in parts by its roots, resolved, about the heaviest first; those without a root are left out."""
+    most = _PIECES * len(context.gpus)
+    known = _parts.get(store, search, lambda: ({}, True))
+    if most not in known:
+        known[most] = [_part(search, roots) for roots in root_pieces(store, search, most)]
+    found: Sequence[tuple[SearchPart, ResolvedSearch | None]] = [
+        (part, resolve(store, part, masks)) for part in known[most]
+    ]
+    return [(part, resolved) for part, resolved in found if resolved is not None]
+
+
+def _part(search: Search, roots: tuple[int, int]) -> SearchPart:
+    kept = {name: getattr(search, name) for name in search.__dataclass_fields__}
+    return SearchPart(**{**kept, "shapes": ()}, roots=roots)
