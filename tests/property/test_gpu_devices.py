@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from qengine import Graph
 from qengine.catalog import costs as costs_module
-from qengine.exec.gpu import dealing, spread
+from qengine.exec.common.operators import first_on_device, folded_rows
+from qengine.exec.gpu import dealing, folds, spread
 from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.device import device_memory, emulated, searched
 from tests.gpu.test_counting import PATTERNS
@@ -26,6 +28,10 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
     """Two devices, with room for rows; whatever is searched is spread."""
     with emulated(memories[0], free=1 << 24, more=memories[1:]) as patch:
         searched(patch)
+        for module in (first_on_device, folded_rows):
+            patch.setattr(module, "DEVICE_ROWS", 0)
+        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
         patch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), "spread": 0.0})
         yield patch
 
@@ -33,6 +39,19 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     return skewed(48, 12)
+
+
+@pytest.fixture(scope="module")
+def valued() -> Graph:
+    """Forty nodes with values, some null, of two labels."""
+    random = np.random.default_rng(1)
+    values = random.integers(0, 9, 40)
+    nodes = [
+        {"id": k, "labels": ["A" if k % 3 else "B"], "properties": {"x": int(x) if x else None, "y": float(x) / 3}}
+        for k, x in enumerate(values)
+    ]
+    pairs = {(int(a), int(b)) for a, b in random.integers(0, 40, (150, 2)) if a != b}
+    return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in sorted(pairs)])
 
 
 @pytest.fixture
@@ -55,3 +74,20 @@ def test_counts_by_shape_add_up(graph: Graph, name: str, taken: list[dict[int, i
     assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
     (counts,) = taken
     assert sum(counts.values()) == 8 and len(counts) == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a:A)-[:R]->(b)-[:R]->(c) WHERE a.x < c.x RETURN count(*)",
+        "MATCH (a:A)-[:R]->(b)-[:R]->(c) RETURN a, b, c",
+        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, c.x, count(*), sum(b.x), min(b.y), max(c.y), avg(c.y)",
+        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, count(DISTINCT b.x), count(DISTINCT c)",
+        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x AS x, b.y AS y, c.y AS z ORDER BY x DESC, y, z LIMIT 12",
+        "MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x > 7 RETURN a.x, count(*)",
+    ],
+)
+def test_rows_and_groups_are_the_cpus(valued: Graph, query: str, taken: list[dict[int, int]]) -> None:
+    there, here = (valued.query(query, device=device) for device in ("gpu", "cpu"))
+    assert sorted(map(repr, there)) == sorted(map(repr, here))
+    assert len(taken) == 1

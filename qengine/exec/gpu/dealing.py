@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import guarded
 
-__all__ = ["Dealing", "deal", "shares_in_words", "streamed"]
+__all__ = ["Dealing", "deal", "each_device", "shares_in_words", "streamed"]
 
 _WAITING_CHUNKS = 4
 """Of each device, that have been found and are not taken yet."""
@@ -112,10 +112,23 @@ class Dealing(Generic[Piece]):
             thread.join()
 
 
+def each_device(
+    context: ExecutionContext, pieces: Sequence[Piece], work: Callable[[Iterator[Piece], ExecutionContext], Found]
+) -> tuple[list[Found], dict[int, int]]:
+    """Return what the devices give, in no given order, each for the pieces that it takes; and how many it took.
+
+    Parameters and errors as of ``Dealing``.
+    """
+    found: list[Found] = []
+    dealing = Dealing(context, pieces, lambda own, inner: found.append(work((piece for _, piece in own), inner)))
+    dealing.wait()
+    return found, dealing.taken
+
+
 def deal(
     context: ExecutionContext, pieces: Sequence[Piece], work: Callable[[Piece, ExecutionContext], Found]
 ) -> tuple[list[Found], dict[int, int]]:
-    """Return what pieces give, in their order, and how many each device has done; all else as of ``Dealing``."""
+    """Return what pieces give, in their order, and how many each device took; all else as of ``Dealing``."""
     found: dict[int, Found] = {}
 
     def follow(own: Iterator[tuple[int, Piece]], inner: ExecutionContext) -> None:

@@ -7,6 +7,7 @@ same part of the heavy ones. Elsewhere they are ranges of ids of about the same 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from qengine.catalog.costs import costs
 from qengine.exec.common.operator_cache import PerOperatorCache
@@ -95,5 +96,5 @@ def search_parts(store: ExecView, search: Search, context: ExecutionContext, mas
 
 
 def _part(search: Search, roots: tuple[int, int]) -> SearchPart:
-    kept = {name: getattr(search, name) for name in search.__dataclass_fields__}
+    kept = {each.name: getattr(search, each.name) for each in fields(search)}
     return SearchPart(**{**kept, "shapes": ()}, roots=roots)
