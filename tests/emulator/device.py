@@ -355,6 +355,15 @@ def searched(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Runtime, "eliminates", lambda runtime, each: runtime.matchers is None and bool(each.schedule("cpu")))
 
 
+def pretended(patch: pytest.MonkeyPatch, count: int = 1, properties: DeviceProperties = SMALL) -> None:
+    """Let so many emulated devices be found."""
+    patch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: count)
+    patch.setattr(device, "cupy", lambda: cupy)
+    patch.setattr(device, "properties_of", lambda number: properties)
+    patch.setattr(device, "_devices", {})
+    patch.setattr(device, "_lost", {})
+
+
 @contextmanager
 def emulated(
     memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL, more: Sequence[DeviceMemory] = ()
@@ -367,11 +376,7 @@ def emulated(
         yield EmulatedRun(context, memories[current_device()], free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: len(memories))
-        patch.setattr(device, "cupy", lambda: cupy)
-        patch.setattr(device, "properties_of", lambda number: properties)
-        patch.setattr(device, "_devices", {})
-        patch.setattr(device, "_lost", {})
+        pretended(patch, len(memories), properties)
         for module in (fold_search, reach, search, spread):
             patch.setattr(module, "device_run", run)
         for module in (arrays, extend, host_rows):
