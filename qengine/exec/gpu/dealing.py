@@ -58,10 +58,14 @@ class Dealing(Generic[Piece]):
         self._errors: list[BaseException] = []
         self._threads = [
             Thread(target=self._follow, args=(number,), name=f"qengine-gpu-{number}", daemon=True)
-            for number in context.gpus[: len(pieces)]
+            for number in self.takers(len(pieces))
         ]
         for thread in self._threads:
             thread.start()
+
+    def takers(self, pieces: int) -> tuple[int, ...]:
+        """Return the devices that work: no more than there are pieces."""
+        return self.context.gpus[:pieces]
 
     def _follow(self, number: int) -> None:
         """Let a device work as long as there are pieces."""
