@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine import Graph
+from qengine.exec.gpu.device import usable
 from qengine.plan.physical import Eliminate, Search
 from qengine.plan.traverse import operators
 from tests.bench import edge_labelled, gpu_graphs
@@ -36,7 +37,6 @@ PATTERNS = {
     "diamond": "(a)--(b)--(c)--(d)--(a), (a)--(c)",
     "tailed": "(a)--(b)--(c)--(a), (a)--(d)",
     "bow tie": "(a)--(b)--(c)--(a)--(d)--(e)--(a)",
-    "5-path": "(a)--(b)--(c)--(d)--(e)--(f)",
 }
 LABELLED = {
     "path of 5 by label": "(a:L0)--(b:L1)--(c:L2)--(d:L3)--(e:L4)",
@@ -48,7 +48,7 @@ ROWS = {
     "triangles of a label, rows": "MATCH (a:L0)--(b:L1)--(c:L2)--(a) RETURN a, b, c",
     "grouped": "MATCH (a:L0)--(b:L1)--(c:L2) RETURN id(c) % 100, count(*), min(id(a)), max(id(b))",
 }
-ESTIMATED = {"triangle": 1 << 30, "K4": 1 << 30, "5-path": 1 << 30}
+ESTIMATED = {"triangle": 1 << 28, "K4": 1 << 28, "4-cycle": 1 << 28}
 """Samples by Alley."""
 
 LEAST = 20.0
@@ -80,6 +80,8 @@ def main() -> int:
     print("| graph | query | count | computed by | one, ms | all, ms | times | first runs | pieces |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     for name in options.graphs.split(","):
+        if time.monotonic() > end:
+            break
         for cell in cells(name):
             if time.monotonic() > end:
                 break
@@ -162,7 +164,8 @@ def cells(name: str) -> Iterator[Cell]:
     if name.startswith("rmat"):
         graph = rmat(int(name.removeprefix("rmat")), 0)
         yield from (counted(graph, key, f"MATCH {pattern} RETURN count(*)") for key, pattern in PATTERNS.items())
-        yield from (estimated(graph, key, samples) for key, samples in ESTIMATED.items())
+        if len(usable()) > 1:  # where there is one, nothing can be foretold
+            yield from (estimated(graph, key, samples) for key, samples in ESTIMATED.items())
     elif name.startswith("labelled"):
         graph = rmat(int(name.removeprefix("labelled")), 8)
         yield from (counted(graph, key, f"MATCH {pattern} RETURN count(*)") for key, pattern in LABELLED.items())
@@ -198,7 +201,7 @@ def counted(graph: Graph, name: str, text: str) -> Cell:
     prepared = graph.prepare(text)
 
     def run(device: str) -> Any:
-        return prepared.run(device=device, timeout=60).value()
+        return prepared.run(device=device, timeout=20).value()
 
     return Cell(name, told(run), way(graph, text))
 
@@ -208,7 +211,7 @@ def listed(graph: Graph, name: str, text: str) -> Cell:
     prepared = graph.prepare(text)
 
     def run(device: str) -> tuple[int, int]:
-        table = prepared.run(device=device, timeout=60).to_arrow()
+        table = prepared.run(device=device, timeout=20).to_arrow()
         numbers = [column for column in table.columns if pa.types.is_integer(column.type)]
         return table.num_rows, sum(int(np.asarray(column).astype(np.int64).sum()) for column in numbers)
 

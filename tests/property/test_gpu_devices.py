@@ -32,6 +32,7 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
             patch.setattr(module, "DEVICE_ROWS", 0)
         patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
         patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
+        patch.setattr(spread, "_GUIDED", ((0.0, (4, 2, 1, 1)),))
         patch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), "spread": 0.0})
         yield patch
 
@@ -74,6 +75,15 @@ def test_counts_by_shape_add_up(graph: Graph, name: str, taken: list[dict[int, i
     assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
     (counts,) = taken
     assert sum(counts.values()) == 8 and len(counts) == 2
+
+
+def test_shares_are_all_roots_once() -> None:
+    for devices in (2, 3, 8):
+        for cost in (0.0, 1e8, 1e9):
+            shares = spread.root_shares(devices, cost)
+            taken = [root for each in shares for root in range(each.begin, each.begin + each.taken)]
+            assert taken == list(range(shares[0].round))
+            assert [each.taken for each in shares] == sorted((each.taken for each in shares), reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,10 @@ from qengine.plan.physical import Search, SearchPart, VertexLevel
 
 __all__ = ["Part", "is_spread", "root_shares", "search_parts", "shaped_total"]
 
-_GUIDED = (4, 2, 1, 1)
-"""What each device takes one after the other, in parts of its own share: ever less, so that all end at about the same
-time, whichever is held up."""
+_GUIDED = ((2e8, (4, 2, 1, 1)), (5e7, (3, 1)), (0.0, (1,)))
+"""From so many nanoseconds on, what each device takes one after the other, in parts of its own share: ever less, so
+that all end at about the same time, whichever is held up. Every piece has an end at which few of its roots are left, so
+that what is soon done is dealt once."""
 
 _PIECES = 12
 """Ranges of roots for each device."""
@@ -44,13 +45,21 @@ def is_spread(search: Search, context: ExecutionContext) -> bool:
         return False
     if not isinstance(search.levels[0], VertexLevel):
         return False
-    return device_search_cost(search.shapes, search.cost, search.on_gpu) >= costs("gpu", "choice")["spread"]
+    return _cost(search) >= costs("gpu", "choice")["spread"]
 
 
-def root_shares(devices: int) -> list[Share]:
-    """Return shares of the roots for so many devices to take, the largest first; together they are all."""
-    whole, shares, begin = sum(_GUIDED) * devices, [], 0
-    for taken in (each for each in _GUIDED for _ in range(devices)):
+def _cost(search: Search) -> float:
+    return device_search_cost(search.shapes, search.cost, search.on_gpu)
+
+
+def root_shares(devices: int, cost: float) -> list[Share]:
+    """Return shares of the roots for so many devices to take, the largest first; together they are all.
+
+    ``cost``: nanoseconds that one device is expected to take.
+    """
+    guided = next(parts for least, parts in _GUIDED if cost >= least)
+    whole, shares, begin = sum(guided) * devices, [], 0
+    for taken in (each for each in guided for _ in range(devices)):
         shares.append(Share(begin, taken, whole))
         begin += taken
     return shares
@@ -69,7 +78,7 @@ def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, cont
     if len(search.shapes) != 1:
         return None
     (shape,) = search.shapes
-    shares = root_shares(len(context.gpus))
+    shares = root_shares(len(context.gpus), _cost(search))
 
     def count(place: int, inner: ExecutionContext) -> tuple[int, int] | None:
         with device_run(inner) as run, device_plan(store, resolved, run) as plan:
