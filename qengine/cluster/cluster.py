@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from qengine.cluster.cut import Cut, cut
 from qengine.cluster.dealing import deal
 from qengine.cluster.engine import Engine
+from qengine.cluster.pieces import root_pieces
 from qengine.cluster.wire import decoded
 from qengine.cluster.worker import Answer, Task, open_version
 from qengine.errors import OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, StorageError
@@ -20,7 +21,6 @@ from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.pipeline import continuing
 from qengine.exec.common.results import result_rows
 from qengine.exec.context import ExecutionContext
-from qengine.exec.root_pieces import root_pieces
 from qengine.explain import Explanation
 from qengine.options import EstimateKeywords, LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types

@@ -27,7 +27,7 @@ QUERIES = [
 
 @pytest.fixture(autouse=True)
 def spread_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "costs", lambda *names: {**costs(*names), "spread": 0.0})
+    monkeypatch.setattr(spread, "costs", lambda *names: {**costs(*names), "spread": 0.0, "spread_search": 0.0})
     for module in (estimate_device, estimate_run):
         monkeypatch.setattr(module, "WORTH_SPREADING", 1 << 10)
 

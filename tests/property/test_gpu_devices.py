@@ -33,7 +33,9 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
         patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
         patch.setattr(spread, "_GUIDED", ((0.0, (4, 2, 1, 1)),))
-        patch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), "spread": 0.0})
+        patch.setattr(
+            spread, "costs", lambda *names: {**costs_module.costs(*names), "spread": 0.0, "spread_search": 0.0}
+        )
         yield patch
 
 

@@ -46,7 +46,7 @@ from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.arrays import cupy
-from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory
+from tests.emulator.device import CHECKOUT, FLAGS, EmulatedRun, device_memory, pretended
 from tests.examples import examples
 from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
@@ -86,6 +86,7 @@ def emulated(context: ExecutionContext) -> Iterator[Run]:
 @pytest.fixture(scope="module", autouse=True)
 def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        pretended(patch)
         patch.setattr(eliminate, "device_run", emulated)
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)

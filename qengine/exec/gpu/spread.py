@@ -1,12 +1,11 @@
 """One search on several devices: each counts, or lists, what some of the roots give.
 
-Every device has the graph's lists. Where a shape has kernels, pieces are shares of the roots in strides: all have the
-same part of the heavy ones. Elsewhere they are ranges of ids of about the same weight (``exec.root_pieces``).
+Every device has the graph's lists. Pieces are shares of the roots in strides, so that all have the same part of the
+heavy ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 
 from qengine.catalog.costs import costs
@@ -18,7 +17,6 @@ from qengine.exec.gpu.count_kernels import Share, total_of
 from qengine.exec.gpu.dealing import deal, shares_in_words
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.upload import device_plan
-from qengine.exec.root_pieces import root_pieces
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import Search, SearchPart, VertexLevel
@@ -30,13 +28,10 @@ _GUIDED = ((2e8, (4, 2, 1, 1)), (5e7, (3, 1)), (0.0, (1,)))
 that all end at about the same time, whichever is held up. Every piece has an end at which few of its roots are left, so
 that what is soon done is dealt once."""
 
-_PIECES = 12
-"""Ranges of roots for each device."""
-
 Part = tuple[SearchPart, ResolvedSearch]
 
 _parts: PerOperatorCache[dict[int, list[SearchPart]]] = PerOperatorCache()
-"""By how many there may be: the same ones again, so that what is made of them is found on the devices."""
+"""By how many devices there are: the same ones again, so that what is made of them is found on the devices."""
 
 
 def is_spread(search: Search, context: ExecutionContext) -> bool:
@@ -45,7 +40,7 @@ def is_spread(search: Search, context: ExecutionContext) -> bool:
         return False
     if not isinstance(search.levels[0], VertexLevel):
         return False
-    return _cost(search) >= costs("gpu", "choice")["spread"]
+    return _cost(search) >= costs("gpu", "choice")["spread" if search.shapes else "spread_search"]
 
 
 def _cost(search: Search) -> float:
@@ -93,17 +88,10 @@ def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, cont
 
 
 def search_parts(store: ExecView, search: Search, context: ExecutionContext, masks: MaskProvider) -> list[Part]:
-    """Return a search in parts by its roots, resolved, about the heaviest first; those without a root are left out."""
-    most = _PIECES * len(context.gpus)
-    known = _parts.get(store, search, lambda: ({}, True))
-    if most not in known:
-        known[most] = [_part(search, roots) for roots in root_pieces(store, search, most)]
-    found: Sequence[tuple[SearchPart, ResolvedSearch | None]] = [
-        (part, resolve(store, part, masks)) for part in known[most]
-    ]
+    """Return a search in parts by its roots, resolved, the largest first; those without a root are left out."""
+    known, devices = _parts.get(store, search, lambda: ({}, True)), len(context.gpus)
+    if devices not in known:
+        kept = {each.name: getattr(search, each.name) for each in fields(search)} | {"shapes": ()}
+        known[devices] = [SearchPart(**kept, share=share) for share in root_shares(devices, _cost(search))]
+    found = ((part, resolve(store, part, masks)) for part in known[devices])
     return [(part, resolved) for part, resolved in found if resolved is not None]
-
-
-def _part(search: Search, roots: tuple[int, int]) -> SearchPart:
-    kept = {each.name: getattr(search, each.name) for each in fields(search)}
-    return SearchPart(**{**kept, "shapes": ()}, roots=roots)
