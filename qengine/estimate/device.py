@@ -63,9 +63,6 @@ _COUNTED_AT_ONCE = 2
 WORTH_SPREADING = 1 << 23
 """Samples at a time that are worth several devices: some milliseconds of one."""
 
-_PIECES = 4
-"""Of such, for each device."""
-
 _TEAM = 64
 """With inheritance samples are drawn in multiples of this."""
 
@@ -261,7 +258,7 @@ class DeviceSampler(PatternSampler):
         from qengine.exec.gpu.dealing import deal
         from qengine.exec.gpu.device import device
 
-        each = -(-samples // (_PIECES * (1 + len(self._others)) * _TEAM)) * _TEAM
+        each = -(-samples // ((1 + len(self._others)) * _TEAM)) * _TEAM  # pieces take the same; each ends with a few
         end = first + samples
 
         def draw(begin: int, inner: ExecutionContext) -> Sums:

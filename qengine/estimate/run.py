@@ -448,7 +448,7 @@ class _Sampling:
 
         context, walks, lent = self.of.context, self.of.request.walks, self.of.lent
         numbers = context.gpus if walks is not None and walks >= WORTH_SPREADING else context.gpus[:1]
-        found = {}
+        found: dict[int, SpaceOnDevice] = {}
         for number in numbers:
             with using(number):
                 place = on_device(self.space, self.of.store, context, walks, any_plan, elsewhere=bool(found))

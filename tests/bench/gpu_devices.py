@@ -171,7 +171,7 @@ def cells(name: str) -> Iterator[Cell]:
         yield from (counted(graph, key, f"MATCH {pattern} RETURN count(*)") for key, pattern in LABELLED.items())
         yield from (listed(graph, key, text) for key, text in ROWS.items())
     else:
-        graph, texts = edge_labelled.GRAPHS[name](40)
+        graph, texts = edge_labelled.GRAPHS[name](12)
         yield from (counted(graph, f"query {number}", text) for number, text in enumerate(texts))
 
 

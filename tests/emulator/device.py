@@ -115,7 +115,7 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 
 PASSES = frozenset({
     "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "slice_view", "sort_roots",
-    "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
+    "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
     "eliminate_turned",
@@ -235,6 +235,8 @@ class Kernel:
 class EmulatedDevice(DeviceProperties):
     """Stands in for ``Device``."""
 
+    number: int = 0
+
     def resident_blocks(self, kernel: Kernel, threads: int, shared_bytes: int) -> int:
         return 1
 
@@ -254,7 +256,7 @@ class EmulatedRun:
         self.memory = memory.account(context.gpu_memory_limit)
         self.free = free
         self.flag = np.zeros(1, np.int32)
-        self.device = EmulatedDevice(**asdict(properties))
+        self.device = EmulatedDevice(**asdict(properties), number=current_device())
 
     @property
     def stop_flag(self) -> int:
@@ -303,6 +305,9 @@ class EmulatedRun:
 
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
+
+    def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
+        ctypes.memmove(to.ptr, address, n_bytes)
 
     def fetched(self, address: int, n: int, kind: type) -> Any:
         self.wait()

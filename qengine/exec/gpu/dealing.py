@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, Full, Queue
-from threading import Thread
+from threading import BrokenBarrierError, Thread
 from typing import Generic, TypeVar
 
 from qengine.exec.context import ExecutionContext, Status
@@ -106,8 +106,8 @@ class Dealing(Generic[Piece]):
             self.context.interrupt()
             self.stop()
             self.context.raise_for(Status.INTERRUPTED)
-        if self._errors:
-            raise self._errors[0]
+        if self._errors:  # who waited for one that has failed says nothing of its own
+            raise next((each for each in self._errors if not isinstance(each, BrokenBarrierError)), self._errors[0])
 
     def stop(self) -> None:
         """End what is still under way, and wait for that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -170,6 +171,12 @@ class DeviceRun:
             self.wait()
         return np.frombuffer(buffer, kind, n)
 
+    def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
+        """Copy bytes from another device into a block, before what this run launches next."""
+        _reach(self.device.number, number)
+        places = to.ptr, self.device.number, address, number
+        cupy().cuda.runtime.memcpyPeerAsync(*places, n_bytes, self.stream.ptr)
+
     def launch(
         self,
         kernel: Any,
@@ -267,6 +274,20 @@ class DeviceRun:
 
 
 _TO_DEVICE, _TO_HOST = 1, 2
+_REACHED = 704
+"""cudaErrorPeerAccessAlreadyEnabled."""
+
+
+@functools.cache
+def _reach(number: int, other: int) -> None:
+    """Let a device, the current one, read another's memory by the link between them, where there is one."""
+    runtime = cupy().cuda.runtime
+    if runtime.deviceCanAccessPeer(number, other):
+        try:
+            runtime.deviceEnablePeerAccess(other)
+        except runtime.CUDARuntimeError as error:
+            if error.status != _REACHED:
+                raise
 
 
 @contextmanager
