@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,16 @@ import pytest
 
 from qengine import Graph
 from qengine.catalog import costs as costs_module
+from qengine.exec.common.fold_plan import COUNT, DISTINCT, LEAST, SUM
 from qengine.exec.common.operators import first_on_device, folded_rows
 from qengine.exec.gpu import dealing, folds, spread
+from qengine.exec.gpu.fold_parts import FoldedPart, can_be_put_together, different_in, put_together
 from qengine.exec.gpu.memory import DeviceMemory
 from tests.emulator.device import device_memory, emulated, searched
 from tests.gpu.test_counting import PATTERNS
 from tests.property.test_gpu_counting import skewed
+
+GUIDED = spread._GUIDED
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +39,8 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
         patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
         patch.setattr(spread, "_GUIDED", ((0.0, (4, 2, 1, 1)),))
-        patch.setattr(
-            spread, "costs", lambda *names: {**costs_module.costs(*names), "spread": 0.0, "spread_search": 0.0}
-        )
+        any_cost = {"spread": 0.0, "spread_search": 0.0}
+        patch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), **any_cost})
         yield patch
 
 
@@ -71,7 +76,10 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[dict[int, int]]:
     return seen
 
 
-@pytest.mark.parametrize("name", ["triangle", "4-clique", "square"])
+_more = partial(pytest.param, marks=pytest.mark.nets)  # kernels that take their time to be compiled for the host
+
+
+@pytest.mark.parametrize("name", ["triangle", _more("4-clique"), _more("square")])
 def test_counts_by_shape_add_up(graph: Graph, name: str, taken: list[dict[int, int]]) -> None:
     text = f"MATCH {PATTERNS[name]} RETURN count(*)"
     assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
@@ -79,7 +87,8 @@ def test_counts_by_shape_add_up(graph: Graph, name: str, taken: list[dict[int, i
     assert sum(counts.values()) == 8 and len(counts) == 2
 
 
-def test_shares_are_all_roots_once() -> None:
+def test_shares_are_all_roots_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "_GUIDED", GUIDED)
     for devices in (2, 3, 8):
         for cost in (0.0, 1e8, 1e9):
             shares = spread.root_shares(devices, cost)
@@ -91,15 +100,35 @@ def test_shares_are_all_roots_once() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "MATCH (a:A)-[:R]->(b)-[:R]->(c) WHERE a.x < c.x RETURN count(*)",
+        _more("MATCH (a:A)-[:R]->(b)-[:R]->(c) WHERE a.x < c.x RETURN count(*)"),
         "MATCH (a:A)-[:R]->(b)-[:R]->(c) RETURN a, b, c",
-        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, c.x, count(*), sum(b.x), min(b.y), max(c.y), avg(c.y)",
-        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, count(DISTINCT b.x), count(DISTINCT c)",
-        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x AS x, b.y AS y, c.y AS z ORDER BY x DESC, y, z LIMIT 12",
-        "MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x > 7 RETURN a.x, count(*)",
+        _more("MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, c.x, count(*), sum(b.x), min(b.y), max(c.y), avg(c.y)"),
+        _more("MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x, count(DISTINCT b.x), count(DISTINCT c)"),
+        _more("MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a.x AS x, b.y AS y, c.y AS z ORDER BY x DESC, y, z LIMIT 12"),
+        _more("MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x > 7 RETURN a.x, count(*)"),
     ],
 )
 def test_rows_and_groups_are_the_cpus(valued: Graph, query: str, taken: list[dict[int, int]]) -> None:
     there, here = (valued.query(query, device=device) for device in ("gpu", "cpu"))
     assert sorted(map(repr, there)) == sorted(map(repr, here))
     assert len(taken) == 1
+
+
+def test_few_roots_are_shared_by_few_devices(valued: Graph) -> None:
+    """A share may have no root at all."""
+    query = "MATCH (a {x: 8})-[:R]->(b)-[:R]->(c) RETURN a, b, c"
+    there, here = (valued.query(query, device=device) for device in ("gpu", "cpu"))
+    assert sorted(map(repr, there)) == sorted(map(repr, here))
+
+
+def test_groups_of_parts_are_put_together() -> None:
+    tasks = [SimpleNamespace(operation=each, digits=digits) for each, digits in ((COUNT, 1), (SUM, 2), (LEAST, 1))]
+    one = FoldedPart(np.array([1, 4], np.uint64), np.array([[2, 3], [5, 6], [7, 8], [-1, 9]]), 5)
+    other = FoldedPart(np.array([0, 4], np.uint64), np.array([[1, 1], [1, 2], [3, 4], [5, -6]]), 2)
+    found = put_together([one, other], tasks)  # type: ignore[arg-type]
+    assert (found.codes.tolist(), found.weight) == ([0, 1, 4], 7)
+    assert found.columns.tolist() == [[1, 2, 4], [1, 5, 8], [3, 7, 12], [5, -1, -6]]
+    assert can_be_put_together(tasks)  # type: ignore[arg-type]
+    assert not can_be_put_together([SimpleNamespace(operation=DISTINCT)])  # type: ignore[list-item]
+    values = FoldedPart(np.array([1, 3, 4, 13, 14], np.uint64), np.zeros((1, 5), np.int64), 0)
+    assert different_in(values, found, 3).tolist() == [1, 1, 2], "by keys 0, 1, 4: values that aren't null"

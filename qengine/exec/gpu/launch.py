@@ -253,9 +253,10 @@ class DeviceRun:
         try:
             while not event.done:
                 self.context.check()
-                waited = time.perf_counter() - begin
-                if waited > _SPIN_SECONDS:
-                    time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited))
+                waited = (
+                    time.perf_counter() - begin
+                )  # at first asleep for no time: threads of other devices must run, too
+                time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited) if waited > _SPIN_SECONDS else 0)
         except KeyboardInterrupt:
             self.context.interrupt()
             self._stop()
