@@ -69,6 +69,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.gpu_devices", description=main.__doc__)
     parser.add_argument("--graphs", default="rmat24,labelled20,enron16")
     parser.add_argument("--devices", default="gpu:0,gpu", help="the two that are compared")
+    parser.add_argument("--only", default="", help="queries by their names; default: all")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=240.0, help="after which no further query begins")
     parser.add_argument("--foretold", action="store_true", help="on one GPU: what two would take, by the pieces' times")
@@ -85,6 +86,8 @@ def main() -> int:
         for cell in cells(name):
             if time.monotonic() > end:
                 break
+            if options.only and cell.name not in options.only.split(","):
+                continue
             times = measured(name, cell, (one, all_of_them), options.runs)
             wrong += times is None
             if times is not None and times[0] >= LEAST:
