@@ -87,6 +87,15 @@ def test_counts_by_shape_add_up(graph: Graph, name: str, taken: list[dict[int, i
     assert sum(counts.values()) == 8 and len(counts) == 2
 
 
+def test_what_is_soon_done_runs_on_one(
+    graph: Graph, taken: list[dict[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread, "costs", costs_module.costs)
+    text = f"MATCH {PATTERNS['triangle']} RETURN count(*)"
+    assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
+    assert not taken
+
+
 def test_shares_are_all_roots_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread, "_GUIDED", GUIDED)
     for devices in (2, 3, 8):

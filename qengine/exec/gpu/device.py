@@ -296,7 +296,7 @@ def missing() -> DeviceError | None:
     if not _has_driver():
         return _driver_missing()
     try:
-        device()
+        usable()
     except DeviceError as error:
         return error
     return None
