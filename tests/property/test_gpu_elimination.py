@@ -192,7 +192,13 @@ SHARED = {
 }
 
 
-@pytest.mark.parametrize("kernel", SHARED)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param(each, marks=pytest.mark.nets) if each in ("rooted_forest", "row_products") else each
+        for each in SHARED
+    ],
+)
 def test_two_devices_share_long_calls(
     skewed: Graph, labelled: Graph, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
