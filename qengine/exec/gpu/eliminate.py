@@ -6,8 +6,9 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -74,7 +75,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     known = _of(runtime.store, operator)
     searched = tuple(term_count(run_search, each, runtime, masks) for each in operator.searches)
 
-    def run(wide: bool, context: ExecutionContext, number: int, exchange: Exchange | None) -> Counts:
+    def run(wide: bool, context: ExecutionContext, exchange: Exchange | None) -> Counts:
         held: list[Resident] = []
 
         def let_go() -> None:
@@ -86,35 +87,20 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             on = after.enter_context(device_run(context))
             host = after.enter_context(context.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, context, host.add)
-            own = counted.setdefault(number, {})
+            own = counted.setdefault(on.device.number, {})
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, own)
-            steps.number, steps.exchange = number, exchange
+            if exchange is not None:
+                steps.number, steps.exchange = runtime.context.gpus.index(on.device.number), exchange
             return steps.counts(known.calls, searched)
-
-    def run_all(wide: bool) -> Counts:
-        context = runtime.context
-        devices = len(context.gpus)
-        if devices < 2 or not is_worth_sharing(known.calls):
-            return run(wide, context, 0, None)
-        exchange = Exchange(devices)
-
-        def share(numbers: Iterator[int], inner: ExecutionContext) -> Counts:
-            try:
-                return run(wide, inner, next(numbers), exchange)
-            except BaseException:
-                exchange.abort()
-                raise
-
-        found, _ = each_device(context, range(devices), share)
-        context.note(operator, f"shared by {devices} GPUs")
-        return found[0]
 
     while True:
         wide = known.wide  # executions beside this one may find out, too
         if wide:
             runtime.context.note(operator, "run with numbers of 128 bits, since one exceeds 64")
         try:
-            return run_all(wide)
+            if len(runtime.context.gpus) < 2 or not is_worth_sharing(known.calls):
+                return run(wide, runtime.context, None)
+            return _shared(operator, runtime.context, partial(run, wide))
         except Unfit as found:
             known.general = True
             runtime.context.note(operator, f"run by kernels that take anything, since {found}")
@@ -122,6 +108,26 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
+
+
+def _shared(
+    operator: Eliminate, context: ExecutionContext, run: Callable[[ExecutionContext, Exchange], Counts]
+) -> Counts:
+    """Return what all devices of a context find together, each of which runs the program."""
+    devices = len(context.gpus)
+    exchange = Exchange(devices)
+
+    def share(turns: Iterator[int], inner: ExecutionContext) -> Counts:
+        try:
+            next(turns)  # one each
+            return run(inner, exchange)
+        except BaseException:
+            exchange.abort()
+            raise
+
+    found, _ = each_device(context, range(devices), share)
+    context.note(operator, f"shared by {devices} GPUs")
+    return found[0]
 
 
 class _Run(DeviceSteps):
