@@ -401,9 +401,10 @@ class Graph(Importing, Registering, Appending):
         params
             Values of the ``$name`` in it.
         device
-            "gpu" runs the searches of the query on the GPU, and fails where there is none. "auto": the GPU where there
-            is one, the query's largest search is large and is expected to take less there, else the CPU; ``stats``
-            of the result says which, and why. "reference" is the slow oracle that tests compare with.
+            "gpu" runs the searches of the query on the GPU, long ones on all that there are, and fails where there is
+            none; "gpu:1" or "gpu:0,1" choose, by CUDA's numbers. "auto": GPUs where there are any, the query's largest
+            search is large and is expected to take less there, else the CPU; ``stats`` of the result says which, and
+            why. "reference" is the slow oracle that tests compare with.
         timeout
             Seconds from now on that planning and execution may take together; the time in which nobody fetches counts
             too. Planning alone may always take a tenth of a second. 0 plans the query and then raises
@@ -590,9 +591,10 @@ class Graph(Importing, Registering, Appending):
             Any integer. The same seed and limits (other than ``budget_ms``) give the same estimate, whatever the
             threads and the device.
         device
-            "cpu", "gpu", or "auto": the GPU where there is one and a million samples or more are asked for. Samples
-            are the same on both, sums differ by rounding. What completes trawled prefixes is counted on the CPU, and
-            what follows the pattern runs there; the estimate's ``device`` says where samples were drawn.
+            "cpu", "gpu" (or some, as for ``query``), or "auto": GPUs where there are any and a million samples or more
+            are asked for. Samples are the same on all, sums differ by rounding. What completes trawled prefixes is
+            counted on the CPU, and what follows the pattern runs there; the estimate's ``device`` says where samples
+            were drawn.
         inheritance
             On the GPU, let walks that have ended go on from others' (gSWORD §4.1): unbiased, other samples for a seed.
         timeout, memory_limit, gpu_memory_limit, threads

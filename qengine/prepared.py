@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
+from qengine.exec.devices import asked_device
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
@@ -110,6 +111,7 @@ class Prepared:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known
         if chosen == "gpu":
+            context.gpus = asked_device(device)[1]
             planned, seconds = statements.on_gpu(planned, context, self._cardinalities)
             self._planning_seconds += seconds
         plan = planned.physical

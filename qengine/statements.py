@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
 from qengine._notices import log
-from qengine.errors import DeviceError, QengineError, QueryInterrupted, SemanticError, Span
+from qengine.errors import QengineError, QueryInterrupted, SemanticError, Span
 from qengine.exec.context import ExecutionContext
+from qengine.exec.devices import DEVICES, asked_device
 from qengine.exec.executions import Executions
 from qengine.kept_plans import KeptPlans
 from qengine.options import LimitKeywords
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
 
-_DEVICES = ("auto", "cpu", "gpu", "reference")
+_DEVICES = (*DEVICES, "reference")
 
 
 class Statements:
@@ -283,8 +284,7 @@ def chosen_device(device: str, planned: Planned) -> tuple[str, str]:
     """Return where a plan runs, and why."""
     from qengine.exec.choice import choose
 
-    if device not in _DEVICES:
-        raise DeviceError(f"There is no device {device!r}.", hint="Use one of: " + ", ".join(map(repr, _DEVICES)) + ".")
+    asked_device(device, _DEVICES)
     return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 

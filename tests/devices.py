@@ -42,6 +42,6 @@ def of_capability(capability: int) -> DeviceProperties:
 
 def use(profile: str) -> None:
     """Use the GPU of this process by a profile. Before anything asks for it."""
-    assert not device.device.cache_info().currsize, "the GPU has been asked for"
+    assert not device._devices, "the GPU has been asked for"
     real = device.properties_of
     device.properties_of = lambda number: real(number).within(PROFILES[profile])

@@ -46,6 +46,14 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu-memory-limit", type=_size, metavar="BYTES", help="what a query may use on the GPU")
 
 
+def add_device(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the device; ``what``: says in the help what is done there."""
+    parser.add_argument(
+        "--device", type=_device, default="auto", metavar="NAME",
+        help=f"{what}: auto (default), cpu, gpu (all of them), or some by their numbers, as gpu:0 or gpu:0,1",
+    )  # fmt: skip
+
+
 def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     """Add what ``Graph.estimate`` can be asked."""
     parser.add_argument("--method", default="auto", help="auto (default), wanderjoin, alley, guided, trawling or exact")
@@ -54,7 +62,7 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-ms", type=float, metavar="MS", help="stop after so long")
     parser.add_argument("--samples", type=int, metavar="N", help="stop after so many samples")
     parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same samples")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where samples are drawn")
+    add_device(parser, "where samples are drawn")
     parser.add_argument("--inheritance", action="store_true", help="on the GPU, let ended walks go on from others'")
     parser.add_argument(
         "-P", "--param", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
@@ -127,6 +135,16 @@ def _positive(text: str) -> float:
     if not value > 0:
         raise argparse.ArgumentTypeError("must be greater than 0")
     return value
+
+
+def _device(text: str) -> str:
+    from qengine.exec.devices import asked_device
+
+    try:
+        asked_device(text)
+    except QengineError as error:
+        raise argparse.ArgumentTypeError(f"{error.message} {error.hint}") from None
+    return text
 
 
 def _size(text: str) -> int:

@@ -252,8 +252,9 @@ def _clear(session: Session, argument: str, out: Sink) -> None:
 def _device(session: Session, argument: str, out: Sink) -> None:
     """Show or choose where queries run."""
     if argument:
-        if argument not in CHOICES[":device"]:
-            raise QengineError(f"There is no device {argument!r}.", hint="Use auto, cpu or gpu.")
+        from qengine.exec.devices import asked_device
+
+        asked_device(argument)
         session.device = argument
     out.write(f"device is {session.device}\n")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qengine._nearest import nearest
-from qengine.cli.arguments import GRAPH_HELP, Parser, add_limits, parameter
+from qengine.cli.arguments import GRAPH_HELP, Parser, add_device, add_limits, parameter
 from qengine.cli.lean import import_less
 from qengine.cli.terminal import has_no_room, report, report_unforeseen, standard_output, write_any_character
 from qengine.errors import QengineError, QueryInterrupted
@@ -72,7 +72,7 @@ def parser() -> Parser:
     )  # fmt: skip
     add_limits(found)
     found.add_argument("--spill-directory", metavar="DIR", help="where rows beyond the memory limit go meanwhile")
-    found.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="where queries run")
+    add_device(found, "where queries run")
     found.add_argument("--version", action=_Version, help="tell the version, the build, the GPU, and leave")
     return found
 

@@ -34,9 +34,11 @@ def _build() -> str:
 
 
 def _gpu() -> str:
-    from qengine.exec.gpu.device import device, missing
+    from qengine.exec.gpu.device import missing, properties_of, usable
 
     if (reason := missing()) is not None:
         return f"none: {reason.message}"
-    found = device()
-    return f"{found.name}, compute capability {found.capability / 10:.1f}, {found.memory_bytes / 1e9:.0f} GB"
+    return "; ".join(
+        f"{found.name}, compute capability {found.capability / 10:.1f}, {found.memory_bytes / 1e9:.0f} GB"
+        for found in map(properties_of, usable())
+    )

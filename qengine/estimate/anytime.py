@@ -12,7 +12,7 @@ from qengine.estimate.sampler import Sampler
 __all__ = ["Goal", "run"]
 
 _LARGEST_BATCH = 1 << 20
-_LARGEST_WHOLE = 1 << 24
+_LARGEST_WHOLE = 1 << 26
 """Of samples whose number is given: nothing is looked at before all are drawn."""
 
 _DEFAULT_ERROR = 0.05

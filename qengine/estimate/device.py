@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from qengine.errors import DeviceError, InternalError, OutOfMemory, SemanticError
+from qengine.errors import InternalError, OutOfMemory, SemanticError
 from qengine.estimate.candidates import CandidateGraph, Candidates, build
 from qengine.estimate.kernel import HAUL_WALKS, Draw, level_work
 from qengine.estimate.result import Sums
@@ -21,6 +21,7 @@ from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
+from qengine.exec.devices import asked_device
 from qengine.exec.view import ExecView
 from qengine.plan.physical import MAX_DEVICE_LEVELS, VertexLevel, check_device_levels
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from qengine.exec.gpu.candidate_graph import DeviceCandidates
 
 __all__ = [
-    "DEVICES",
+    "WORTH_SPREADING",
     "DeviceBuilder",
     "DeviceEstimator",
     "DeviceSampler",
@@ -39,8 +40,6 @@ __all__ = [
     "device_trawling",
     "on_device",
 ]
-
-DEVICES = ("auto", "cpu", "gpu")
 
 _MANY_SAMPLES = 1 << 20
 """Samples from which "auto" takes the GPU: about 0.1 s of the CPU's."""
@@ -60,6 +59,9 @@ _HAULS_AT_ONCE = 64
 
 _COUNTED_AT_ONCE = 2
 """Such parts: threads that find no more hauls in one go on with the next."""
+
+WORTH_SPREADING = 1 << 23
+"""Samples at a time that are worth several devices: some milliseconds of one."""
 
 _TEAM = 64
 """With inheritance samples are drawn in multiples of this."""
@@ -103,21 +105,20 @@ def choose_device(asked: str, samples: int | None, levels: int) -> str:
     Raises
     ------
     DeviceError
-        For "gpu" without a usable device, and for a name that is no device.
+        For a GPU that can't be used, and for a name that is no device.
     Unsupported
         For "gpu" where the search that is sampled has more ``levels`` than its kernels take.
     """
-    if asked not in DEVICES:
-        raise DeviceError(f"There is no device {asked!r}.", hint="Use one of: " + ", ".join(map(repr, DEVICES)) + ".")
+    asked, numbers = asked_device(asked)
     if asked == "cpu" or (asked == "auto" and (samples is None or samples < _MANY_SAMPLES)):
         return "cpu"
     if asked == "auto" and levels > MAX_DEVICE_LEVELS:
         return "cpu"
     check_device_levels(levels)
-    from qengine.exec.gpu.device import device, missing
+    from qengine.exec.gpu.device import missing, usable
 
     if asked == "gpu":
-        device()
+        usable(numbers)
         return "gpu"
     return "gpu" if missing() is None else "cpu"
 
@@ -166,11 +167,17 @@ class SpaceOnDevice:
 
 @contextmanager
 def on_device(
-    space: Space, store: ExecView, context: ExecutionContext, samples: int | None, any_plan: bool = False
+    space: Space,
+    store: ExecView,
+    context: ExecutionContext,
+    samples: int | None,
+    any_plan: bool = False,
+    elsewhere: bool = False,
 ) -> Iterator[SpaceOnDevice]:
-    """Lend what is sampled on the device.
+    """Lend what is sampled on the current device.
 
     ``samples``: how many are asked for. ``any_plan``: whether it shall be for the kernels that take any plan.
+    ``elsewhere``: whether a candidate graph that was built on a device was built on another one.
 
     Raises
     ------
@@ -182,7 +189,7 @@ def on_device(
     from qengine.exec.gpu.upload import device_plan
 
     candidates = space.candidates
-    there = None if candidates is None else _on_device(candidates)
+    there = None if candidates is None or elsewhere else _on_device(candidates)
     with ExitStack() as lent:
         run = lent.enter_context(device_run(context)) if there is None else there.run
         sampled = None
@@ -231,10 +238,13 @@ class DeviceSampler(PatternSampler):
 
     _samples: Any = None
     _inheritance: bool = False
+    _others: Mapping[int, Any] = field(default_factory=dict)  # what draws on further devices, by their numbers
 
     def _native(self, first: int, samples: int, rows: bool) -> Draw:
         if self._inheritance:
             samples = -(-samples // _TEAM) * _TEAM
+        if self._others and not rows and samples >= WORTH_SPREADING:
+            return Draw((self._spread(first, samples),))
         found = self._samples.draw(self.seed, first, samples, rows=rows, inheritance=self._inheritance)
         totals = found.totals
         level = Sums(samples, totals.reached, totals.weight, totals.square, totals.work)
@@ -242,6 +252,22 @@ class DeviceSampler(PatternSampler):
             return Draw((level,))
         hit = np.flatnonzero(found.weights)
         return Draw((level,), found.rows[hit], found.weights[hit])
+
+    def _spread(self, first: int, samples: int) -> Sums:
+        """Return the sums of samples that several devices draw: the same ones, in pieces."""
+        from qengine.exec.gpu.dealing import deal
+        from qengine.exec.gpu.device import device
+
+        each = -(-samples // ((1 + len(self._others)) * _TEAM)) * _TEAM  # pieces take the same; each ends with a few
+        end = first + samples
+
+        def draw(begin: int, inner: ExecutionContext) -> Sums:
+            drawing, n = self._others.get(device().number, self._samples), min(each, end - begin)
+            totals = drawing.draw(self.seed, begin, n, inheritance=self._inheritance).totals
+            return Sums(n, totals.reached, totals.weight, totals.square, totals.work)
+
+        found, _ = deal(self.context, range(first, end, each), draw)
+        return sum(found, Sums())
 
 
 @dataclass
@@ -310,7 +336,7 @@ def device_trawling(place: SpaceOnDevice, trawling: TrawlingSampler, context: Ex
 
 
 def device_sampler(
-    place: SpaceOnDevice,
+    places: Mapping[int, SpaceOnDevice],
     target: Target,
     store: ExecView,
     context: ExecutionContext,
@@ -320,6 +346,8 @@ def device_sampler(
 ) -> DeviceSampler:
     """Return a sampler by WanderJoin, Alley, Alley with guided picks, or a user's estimator.
 
+    ``places``: what is sampled, by devices' numbers, on the current one first.
+
     Raises
     ------
     SemanticError
@@ -328,8 +356,13 @@ def device_sampler(
         If there is no room for the sums.
     """
     name = method if isinstance(method, str) else method.name
+    first = next(iter(places.values()))
     try:
-        samples = _samples(place, context, len(target.search.levels), method)
+        drawing = {
+            number: _samples_on(number, place, context, len(target.search.levels), method)
+            for number, place in places.items()
+            if place is first or _can_be_guided(place, method)
+        }
     except InternalError as error:
         if isinstance(method, str) or error.code != "Nvrtc":
             raise
@@ -337,7 +370,23 @@ def device_sampler(
             f"The estimator {name!r} doesn't compile. {error.message}",
             hint="See the docstring of qengine.estimate.DeviceEstimator.",
         ) from None
-    return DeviceSampler(target, place.space, context, seed, store, name, _samples=samples, _inheritance=inheritance)
+    samples = drawing.pop(next(iter(places)))
+    given = target, first.space, context, seed, store, name
+    return DeviceSampler(*given, _samples=samples, _inheritance=inheritance, _others=drawing)
+
+
+def _samples_on(
+    number: int, place: SpaceOnDevice, context: ExecutionContext, depth: int, method: str | DeviceEstimator
+) -> Any:
+    from qengine.exec.gpu.device import using
+
+    with using(number):
+        return _samples(place, context, depth, method)
+
+
+def _can_be_guided(place: SpaceOnDevice, method: str | DeviceEstimator) -> bool:
+    """Tell whether a device beside the first can have what a method needs: guides of the device's making stay there."""
+    return method != "guided" or isinstance(place.space.candidates, CandidateGraph)
 
 
 def _samples(place: SpaceOnDevice, context: ExecutionContext, depth: int, method: str | DeviceEstimator) -> Any:

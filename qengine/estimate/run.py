@@ -13,10 +13,12 @@ from qengine.estimate.anytime import Goal, run
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.choice import Trial, choose, error_after, hit_rarely, try_each
 from qengine.estimate.device import (
+    WORTH_SPREADING,
     DeviceBuilder,
     DeviceEstimator,
     DeviceSampler,
     DeviceTrawlingSampler,
+    SpaceOnDevice,
     choose_device,
     device_sampler,
     device_trawling,
@@ -40,6 +42,7 @@ from qengine.exec.common.pipeline import run as run_exactly
 from qengine.exec.common.resolve import differs
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
+from qengine.exec.devices import asked_device
 from qengine.exec.gpu import run as run_on_gpu
 from qengine.exec.view import ExecView
 from qengine.plan.physical import EdgeLevel, PhysicalPlan
@@ -310,15 +313,26 @@ class _Estimation:
     def run(self) -> Estimate:
         """Return the estimate."""
         device = _device_for(self.request, self.target)
+        if device == "gpu":
+            self.context.gpus = asked_device(self.request.device)[1]
         if self.request.method == "exact":
             return _count(self.plan, self.store, self.context, self.known.begin, device)
         with self.lent:
+            if device == "gpu":
+                self._use_gpus()
             space = self._space(device)
             if space is None or space.bound == 0:
                 return _exactly(0.0, self.known.begin)
             self.known.bound = space.bound
             found = self._counted_at_once(space)
             return self._sampled(space, device) if found is None else found
+
+    def _use_gpus(self) -> None:
+        """Let the first of the GPUs that may be used be the current device from here on."""
+        from qengine.exec.gpu.device import guarded, usable
+
+        self.context.gpus = usable(self.context.gpus)
+        self.lent.enter_context(guarded(self.context.gpus[0]))
 
     def _space(self, device: str) -> Space | None:
         """Return what to sample; None where there certainly is no embedding."""
@@ -427,14 +441,27 @@ class _Sampling:
         found: dict[str, Sampler]
         found = {name: PatternSampler(target, space, context, self.seed, store, name) for name in names}
         if self.device == "gpu":
-            place = self.of.lent.enter_context(
-                on_device(space, store, context, request.walks, any_plan=own is not None)
-            )
-            given = (place, target, store, context, self.seed)
+            given = (self.places(own is not None), target, store, context, self.seed)
             if own is not None:
                 return {own.name: device_sampler(*given, own, request.inheritance)}
             for name in (each for each in names if request.method in ("auto", each)):
                 found[name] = device_sampler(*given, name, request.inheritance)
+        return found
+
+    def places(self, any_plan: bool) -> dict[int, SpaceOnDevice]:
+        """Lend what is sampled on each device that draws, by their numbers: on one alone where few samples are wanted.
+
+        ``any_plan``: as of ``on_device``.
+        """
+        from qengine.exec.gpu.device import using
+
+        context, walks, lent = self.of.context, self.of.request.walks, self.of.lent
+        numbers = context.gpus if walks is not None and walks >= WORTH_SPREADING else context.gpus[:1]
+        found: dict[int, SpaceOnDevice] = {}
+        for number in numbers:
+            with using(number):
+                place = on_device(self.space, self.of.store, context, walks, any_plan, elsewhere=bool(found))
+                found[number] = lent.enter_context(place)
         return found
 
     def ways(self) -> list[tuple[Target, Space]]:

@@ -6,6 +6,7 @@ import os
 
 from qengine._frozen import frozen
 from qengine.catalog.costs import costs
+from qengine.exec.devices import asked_device, devices_in_words
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
@@ -47,17 +48,18 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     Parameters
     ----------
     asked
-        "cpu", "gpu" or "auto".
+        "cpu", "gpu", "auto", or "gpu:" and numbers (``exec.devices``).
     largest
         ``largest_search`` of the plan.
 
     Raises
     ------
     DeviceError
-        For "gpu" without a usable device.
+        For a GPU that can't be used, and for any other name.
     Unsupported
         For "gpu" where a search has more levels than its kernels take.
     """
+    asked, numbers = asked_device(asked)
     if asked == "cpu":
         return "cpu", "as asked"
     levels = largest.levels if largest is not None else 0
@@ -70,11 +72,10 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
         return "cpu", f"{_expected(rows)}, too few to use the GPU"
     if levels > MAX_DEVICE_LEVELS:
         return "cpu", f"a pattern has {levels:,} nodes and relationships, and a GPU searches {MAX_DEVICE_LEVELS}"
-    from qengine.exec.gpu.device import device, missing
+    from qengine.exec.gpu.device import missing, usable
 
     if asked == "gpu":
-        device()
-        return "gpu", "as asked"
+        return "gpu", f"as asked{_several(usable(numbers))}"
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
@@ -84,7 +85,12 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
         return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
     if longer := _longer_there(largest, on_cpu):
         return "cpu", longer
-    return "gpu", _expected(rows)
+    return "gpu", f"{_expected(rows)}{_several(usable())}"
+
+
+def _several(numbers: tuple[int, ...]) -> str:
+    """Name the GPUs where there is more than one."""
+    return f", {devices_in_words(numbers)}" if len(numbers) > 1 else ""
 
 
 def _longer_there(largest: LargestSearch, on_cpu: Schedule | None) -> str:

@@ -81,7 +81,7 @@ class ExecutionContext:
     threads
         Worker threads of native operators; 0 for one a CPU that this process may run on.
     gpu_memory_limit
-        Bytes that the execution may use on the device, None for what it has.
+        Bytes that the execution may use on each device, None for what it has.
     spill_directory
         Where rows go that the memory limit leaves no room for; None: the system's directory of temporary files.
 
@@ -92,8 +92,9 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "imports",
-        "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals", "spill_directory", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "gpus",
+        "imports", "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals",
+        "spill_directory", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -115,6 +116,8 @@ class ExecutionContext:
         self.procedures: Procedures | None = None
         #: Where LOAD CSV may read.
         self.imports: ImportRoots = NO_IMPORTS
+        #: Numbers of the GPUs that it may use; empty: the current one.
+        self.gpus: tuple[int, ...] = ()
         self._beside: ExecutionContext | None = None
         self._memory: MemoryAccount | None = None
         self._gathered: Holding | None = None

@@ -167,12 +167,15 @@ class Search(Operator):
 
 @node("input", "levels")
 class SearchPart(Search):
-    """The part of a search without seeds whose first level's vertex has an id in ``roots``, ``[begin, end)``.
+    """The part of a search without seeds whose first level's vertex is one of some.
 
-    Over ranges that cover all ids once, the parts have each embedding once. Only the CPU runs it.
+    Over parts that cover all roots once, each embedding is found once. ``roots``: their ids, ``[begin, end)``, None for
+    all. ``share``: which of these, in order: of each ``share[2]`` in a row those from ``share[0]`` on, ``share[1]`` of
+    them.
     """
 
-    roots: tuple[int, int] = (0, 0)
+    roots: tuple[int, int] | None = None
+    share: tuple[int, int, int] = (0, 1, 1)
 
 
 @node("input", "build")

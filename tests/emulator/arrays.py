@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -48,22 +49,49 @@ class Stream:
         pass
 
 
-_allocators: list[Callable[[int], Any]] = []
+class _OfThread(threading.local):
+    """CuPy's state of a thread: the allocators in use, and the current device."""
+
+    def __init__(self) -> None:
+        self.allocators: list[Callable[[int], Any]] = []
+        self.device = 0
+
+
+_of_thread = _OfThread()
 
 
 @contextmanager
 def _using_allocator(allocate: Callable[[int], Any]) -> Iterator[None]:
-    _allocators.append(allocate)
+    _of_thread.allocators.append(allocate)
     try:
         yield
     finally:
-        _allocators.pop()
+        _of_thread.allocators.pop()
+
+
+@contextmanager
+def _current(number: int) -> Iterator[None]:
+    """Stands in for ``cupy.cuda.Device``."""
+    before, _of_thread.device = _of_thread.device, number
+    try:
+        yield
+    finally:
+        _of_thread.device = before
+
+
+class CudaError(RuntimeError):
+    """Stands in for CuPy's errors of CUDA."""
+
+
+def current_device() -> int:
+    """Return the number of this thread's current device."""
+    return _of_thread.device
 
 
 def empty(n: Any, dtype: Any) -> Any:
     shape = (n,) if np.isscalar(n) else n
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    block = _allocators[-1](size)
+    block = _of_thread.allocators[-1](size)
     array = block.bytes[:size].view(dtype).reshape(shape).view(DeviceArray)
     array.block = block
     return array
@@ -104,9 +132,17 @@ cupy = SimpleNamespace(
         alloc_pinned_memory=lambda size: np.zeros(size, np.uint8).view(Pinned),
         Stream=lambda **_: Stream(),
         Event=lambda **_: SimpleNamespace(record=lambda stream: None, synchronize=lambda: None),
-        runtime=SimpleNamespace(memcpyAsync=_copy),
+        Device=_current,
+        driver=SimpleNamespace(CUDADriverError=CudaError),
+        runtime=SimpleNamespace(
+            memcpyAsync=_copy,
+            getDevice=current_device,
+            getDeviceCount=lambda: 1,
+            deviceSynchronize=lambda: None,
+            CUDARuntimeError=CudaError,
+        ),
     ),
 )
 """Stands in for the module."""
 
-__all__ = ["DeviceArray", "Stream", "cupy"]
+__all__ = ["CudaError", "DeviceArray", "Stream", "cupy", "current_device"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,14 +20,14 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import arrays, extend, fold_search, host_rows, reach, search
+from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, reach, search, spread
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import RTX_2070
-from tests.emulator.arrays import DeviceArray, Stream, cupy
+from tests.emulator.arrays import DeviceArray, Stream, cupy, current_device
 from tests.emulator.building import compiled
 
 WARPS = 4
@@ -112,7 +113,7 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 
 PASSES = frozenset({
     "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "slice_view", "sort_roots",
-    "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
+    "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
     "eliminate_turned",
@@ -169,6 +170,7 @@ class Seen:
 class Kernel:
     """A kernel of a library for the host. ``stop_at``: from this look of a launch on the stop flag is set; 0: never."""
 
+    _one: ClassVar[threading.Lock] = threading.Lock()  # of all: a library has one block's memory
     seen: ClassVar[dict[str, Seen]] = {}
     stop_at: ClassVar[int] = 0
     stopped: ClassVar[bool] = False
@@ -185,6 +187,10 @@ class Kernel:
 
     def __call__(self, blocks: int, threads: int, arguments: Any, shared_bytes: int = 0) -> None:
         assert shared_bytes <= self._most_shared, f"{self.name} has not asked for so much shared memory"
+        with self._one:
+            self._run(blocks, threads, arguments, shared_bytes)
+
+    def _run(self, blocks: int, threads: int, arguments: Any, shared_bytes: int) -> None:
         found = (ctypes.c_int64 * 3)()
         self._watch(ctypes.c_int64(self.stop_at), found)
         self._fill()
@@ -203,6 +209,8 @@ class Kernel:
 @dataclass(frozen=True)
 class EmulatedDevice(DeviceProperties):
     """Stands in for ``Device``."""
+
+    number: int = 0
 
     def resident_blocks(self, kernel: Kernel, threads: int, shared_bytes: int) -> int:
         return 1
@@ -223,7 +231,7 @@ class EmulatedRun:
         self.memory = memory.account(context.gpu_memory_limit)
         self.free = free
         self.flag = np.zeros(1, np.int32)
-        self.device = EmulatedDevice(**asdict(properties))
+        self.device = EmulatedDevice(**asdict(properties), number=current_device())
 
     @property
     def stop_flag(self) -> int:
@@ -272,6 +280,9 @@ class EmulatedRun:
 
     def read(self, address: int, host: Any) -> None:
         ctypes.memmove(host.ctypes.data, address, host.nbytes)
+
+    def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
+        ctypes.memmove(to.ptr, address, n_bytes)
 
     def fetched(self, address: int, n: int, kind: type) -> Any:
         self.wait()
@@ -324,16 +335,29 @@ def searched(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Runtime, "eliminates", lambda runtime, each: runtime.matchers is None and bool(each.schedule("cpu")))
 
 
+def pretended(patch: pytest.MonkeyPatch, count: int = 1, properties: DeviceProperties = SMALL) -> None:
+    """Let so many emulated devices be found."""
+    patch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: count)
+    patch.setattr(device, "cupy", lambda: cupy)
+    patch.setattr(device, "properties_of", lambda number: properties)
+    patch.setattr(device, "_devices", {})
+    patch.setattr(device, "_lost", {})
+
+
 @contextmanager
-def emulated(memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL) -> Iterator[pytest.MonkeyPatch]:
-    """Let searches run on the emulated device, with so much of its memory free."""
+def emulated(
+    memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL, more: Sequence[DeviceMemory] = ()
+) -> Iterator[pytest.MonkeyPatch]:
+    """Let searches run on the emulated device, with so much of its memory free; ``more``: memories of further ones."""
+    memories = [memory, *more]
 
     @contextmanager
     def run(context: ExecutionContext) -> Iterator[EmulatedRun]:
-        yield EmulatedRun(context, memory, free, properties)
+        yield EmulatedRun(context, memories[current_device()], free, properties)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fold_search, reach, search):
+        pretended(patch, len(memories), properties)
+        for module in (fold_search, reach, search, spread):
             patch.setattr(module, "device_run", run)
         for module in (arrays, extend, host_rows):
             patch.setattr(module, "cupy", lambda: cupy)

@@ -29,7 +29,7 @@ from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
 from tests.emulator.building import compiled
-from tests.emulator.device import ARCHITECTURE
+from tests.emulator.device import ARCHITECTURE, pretended
 from tests.examples import examples
 from tests.property import test_gpu_sampling
 from tests.property.search_cases import Masks, graphs, searches
@@ -195,7 +195,7 @@ def with_device(monkeypatch: pytest.MonkeyPatch) -> list[DeviceCandidates]:
             built.append(found)
         return found
 
-    monkeypatch.setattr("qengine.exec.gpu.device.device", lambda: None)
+    pretended(monkeypatch)
     monkeypatch.setattr("qengine.exec.gpu.launch.device_run", lend)
     monkeypatch.setattr("qengine.exec.gpu.candidate_graph.build_on_device", made)
     monkeypatch.setattr(device_module, "_FEW_ENTRIES", -1)

@@ -28,6 +28,7 @@ from qengine.exec.gpu import (
     closed_walk_counts,
     eliminate,
     elimination_steps,
+    exchange,
     kernels,
     neighbourhoods,
     row_products,
@@ -42,9 +43,9 @@ from qengine.plan.schedule import Call
 from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.arrays import cupy
+from tests.emulator.arrays import cupy, current_device
 from tests.emulator.building import CHECKOUT, compiled
-from tests.emulator.device import ARCHITECTURE, EmulatedRun, device_memory
+from tests.emulator.device import ARCHITECTURE, EmulatedRun, device_memory, pretended
 from tests.examples import examples
 from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
@@ -79,6 +80,7 @@ def emulated(context: ExecutionContext) -> Iterator[Run]:
 @pytest.fixture(scope="module", autouse=True)
 def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        pretended(patch)
         patch.setattr(eliminate, "device_run", emulated)
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)
@@ -172,6 +174,58 @@ def test_rows_of_all_lengths(
     assert elimination(skewed, text)
     expected, found = (skewed.query(text, device=device).fetchall() for device in ("cpu", "gpu"))
     assert difference(expected, found) is None
+
+
+SHARED = {
+    "triangle_counts": "(a)--(b)--(c)--(d)--(a), (a)--(c)",
+    "row_products": "(a:A)-->(b:B)-->(c:A)<--(d:B)<--(a)",
+    "rooted_forest": "(a:A)-->(b:B)-->(c:A)-->(d:B)<--(e)<--(a)",
+    "masked_product": "(a:A)-->(b:B)-->(c:A), (a)-->(c)",
+    "cliques": "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)--(e)",
+}
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param(each, marks=pytest.mark.nets) if each in ("rooted_forest", "row_products") else each
+        for each in SHARED
+    ],
+)
+def test_two_devices_share_long_calls(
+    skewed: Graph, labelled: Graph, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each does a share of them, and both then have all: shares that are left out, or done twice, are seen."""
+    memories, shared = [device_memory(), device_memory()], []
+
+    @contextmanager
+    def lend(context: ExecutionContext) -> Iterator[Run]:
+        yield Run(context, memories[current_device()])
+
+    add = exchange.Exchange.add
+    costs = {**exchange.costs("gpu", "choice"), "spread": 1e-9}
+    pretended(monkeypatch, 2)
+    monkeypatch.setattr(eliminate, "device_run", lend)
+    monkeypatch.setattr(exchange, "costs", lambda *names: costs)
+    monkeypatch.setattr(exchange.Exchange, "add", lambda *given: (shared.append(given[1]), add(*given)))
+    graph = skewed if kernel in ("triangle_counts", "cliques") else labelled
+    for result in ("count(*)",) if kernel == "cliques" else ("count(*)", "id(a), count(*)"):
+        text = f"/*+ eliminate kernel({kernel}) */ MATCH {SHARED[kernel]} RETURN {result}"
+        operator = elimination(graph, text)
+        assert operator is not None
+        schedule = operator.schedule("gpu")
+        assert schedule is not None and any(call.kernel == kernel for call in schedule.every)
+        assert graph.query(text, device="gpu:0,1").fetchall() == graph.query(text, device="gpu:0").fetchall()
+        assert sorted(graph.query(text, device="gpu").fetchall()) == sorted(graph.query(text, device="cpu").fetchall())
+    assert kernel == "cliques" or {0, 1} == set(shared)
+
+
+@pytest.fixture(scope="module")
+def labelled() -> Graph:
+    random = np.random.default_rng(5)
+    nodes = [{"id": k, "labels": ["AB"[k % 2]]} for k in range(40)]
+    ends = sorted({(int(a), int(b)) for a, b in random.integers(0, 40, (260, 2)) if a != b})
+    return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
 
 
 @pytest.mark.parametrize(

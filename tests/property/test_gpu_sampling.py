@@ -32,7 +32,8 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelIs
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.storage import from_records
-from tests.emulator.device import SMALL, EmulatedRun, device_memory
+from tests.emulator.arrays import current_device
+from tests.emulator.device import SMALL, EmulatedRun, device_memory, pretended
 from tests.property.search_cases import Masks, graphs, searches
 from tests.property.test_sampling import without_seeds
 from tests.unit.estimate.test_estimators import FavoursTheFirst
@@ -213,7 +214,7 @@ def with_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def lend(context: ExecutionContext) -> Iterator[Run]:
         yield Run()
 
-    monkeypatch.setattr("qengine.exec.gpu.device.device", lambda: None)
+    pretended(monkeypatch)
     monkeypatch.setattr("qengine.exec.gpu.launch.device_run", lend)
 
 
@@ -237,6 +238,28 @@ def test_estimates_are_the_cpus(graph: Graph, query: str, method: str) -> None:
     assert (on_cpu.method, on_cpu.is_exact) == (on_gpu.method, on_gpu.is_exact)
     assert (on_cpu.hits, on_cpu.samples) == (on_gpu.hits, on_gpu.samples)
     assert on_gpu.value == pytest.approx(on_cpu.value)
+
+
+@pytest.mark.parametrize("method", ["alley", "guided"])
+def test_several_devices_draw_the_samples_of_one(
+    graph: Graph, method: str, monkeypatch: pytest.MonkeyPatch, with_device: None
+) -> None:
+    pretended(monkeypatch, 2)
+    drew: list[int] = []
+    monkeypatch.setattr("qengine.estimate.device.WORTH_SPREADING", 1)
+    monkeypatch.setattr("qengine.estimate.run.WORTH_SPREADING", 1)
+    original = DeviceSamples.draw
+
+    def draw(self: DeviceSamples, *given: Any, **options: Any) -> Any:
+        drew.append(current_device())
+        return original(self, *given, **options)
+
+    monkeypatch.setattr(DeviceSamples, "draw", draw)
+    options: dict[str, Any] = {"method": method, "samples": 1_000, "seed": 3}
+    there, here = (graph.estimate(QUERY, device=device, **options) for device in ("gpu:0,1", "cpu"))
+    assert (there.hits, there.samples) == (here.hits, here.samples)
+    assert there.value == pytest.approx(here.value)
+    assert len(drew) == 2
 
 
 @pytest.mark.usefixtures("with_device")

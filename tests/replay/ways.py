@@ -82,7 +82,7 @@ def kernels_called() -> Iterator[set[str]]:
 
 def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterator[str]:
     """Yield a line for where the plan runs, and one for each of its searches and eliminations."""
-    with patch.object(device, "missing", lambda: None):
+    with patch.object(device, "missing", lambda: None), patch.object(device, "usable", lambda: (0,)):
         yield f"auto {choose('auto', largest_search(plan))[0]}"
     store = graph._store
     masks = Masks(Runtime(store, ExecutionContext(parameters)))

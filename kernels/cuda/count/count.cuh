@@ -26,14 +26,15 @@ struct View {
 };
 
 // Vertices that may be roots: the ids [first, end), or candidates[first .. end), where the bitset (bit i: id bitset_begin + i)
-// admits them; null: no such thing.
+// admits them; null: no such thing. Of each `round` of them in a row those from `begin` on, `taken` of them: one device's share.
 struct RootSet {
   const uint32_t* candidates;
   const uint64_t* bitset;
-  uint32_t first, end, bitset_begin, unused;
+  uint32_t first, end, bitset_begin, begin, taken, round;
 
-  // The at-th root, kNoVertex if that is none.
-  __device__ uint32_t root(uint32_t at) const {
+  // The nth root of the share, kNoVertex if that is none.
+  __device__ uint32_t root(uint32_t n) const {
+    const uint64_t at = uint64_t{n / taken} * round + begin + n % taken;
     if (at >= end - first) return kNoVertex;
     const uint32_t v = candidates ? candidates[first + at] : first + at;
     const uint32_t bit = v - bitset_begin;

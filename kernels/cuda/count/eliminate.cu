@@ -151,6 +151,13 @@ extern "C" __global__ void eliminate_ones(uint64_t begin, uint64_t end, Number* 
   if (i < end) out[i] = number_of(1);
 }
 
+// to[i] += more[i], of n words: what another device has, which has other numbers than 0 where this one has 0, or whose sums
+// have 64 bits.
+extern "C" __global__ void eliminate_add(uint64_t* to, const uint64_t* more, uint64_t n) {
+  const uint64_t i = thread_id();
+  if (i < n) to[i] += more[i];
+}
+
 // out[v]: twice the triangles of v, the ordered pairs of the other two; a thread a vertex.
 extern "C" __global__ void triangle_ends(const unsigned long long* vertices, uint32_t lo, uint32_t n, Number* out) {
   const uint64_t v = thread_id();

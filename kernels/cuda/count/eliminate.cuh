@@ -155,10 +155,12 @@ __device__ inline Span row(const Matrix& m, uint32_t v) {
   return {m.offsets[v - m.lo], m.offsets[v - m.lo + 1]};
 }
 
-// Work that is dealt out, and an int32 in the host's memory that becomes 1 when all must end.
+// Work that is dealt out, and an int32 in the host's memory that becomes 1 when all must end. Of several devices each takes
+// number `share` of every `shares` pieces.
 struct WorkQueue {
   uint64_t* next;
   StopFlag stop;
+  uint32_t share = 0, shares = 1;
 };
 
 // Takes pieces of [0, n). Threads have one each; those who are dealt to ask it to take.
@@ -166,8 +168,10 @@ class WorkTaker {
  public:
   __device__ WorkTaker(const WorkQueue& queue, uint64_t n) : queue_(queue), n_(n), stop_(queue.stop) {}
 
-  // The first of `pieces` pieces; n or more at the end. By one thread.
-  __device__ uint64_t take(uint64_t pieces) { return stop_.thread() ? n_ : atomicAdd(queue_.next, pieces); }
+  // The first of `pieces` pieces, always the same number; n or more at the end. By one thread.
+  __device__ uint64_t take(uint64_t pieces) {
+    return stop_.thread() ? n_ : atomicAdd(queue_.next, pieces) * queue_.shares + queue_.share * pieces;
+  }
 
   // The stop flag, for the middle of a piece.
   __device__ Stop& stop() { return stop_; }

@@ -202,7 +202,7 @@ extern "C" __global__ void triangle_roots(const Triangles t) {
     t.middles[v] = begin + size;
   }
   for (int many = 0; many < 2; ++many) {
-    const bool mine = size > 1 && (size > t.few) == (many == 1);
+    const bool mine = size > 1 && v % t.shares == t.share && (size > t.few) == (many == 1);
     const uint32_t who = __ballot_sync(kAllLanes, mine);
     if (who == 0) continue;
     uint32_t place = 0;

@@ -30,6 +30,7 @@ struct Triangles {
   uint32_t* pairs;               // the same by entry of the matrix, at those of lesser ids
   uint32_t lo, n, hubs, words, few;
   uint32_t hub_counters;                 // what is found of the first so many vertices is counted in shared memory; 1,024 or more
+  uint32_t share, shares;        // of several devices each takes the roots of a remainder
   uint32_t* links;               // which members of each root are linked (triangle_weight_sums.cu), where that is asked for
   uint64_t* begins;              // of each root's links, their first word
 

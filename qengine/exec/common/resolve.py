@@ -140,8 +140,9 @@ class _Resolver:
 
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels).tolist()
-        if isinstance(self.search, SearchPart) and level is self.search.levels[0]:
-            begin, end = self.search.roots
+        part = self.search if isinstance(self.search, SearchPart) and level is self.search.levels[0] else None
+        if part is not None and part.roots is not None:
+            begin, end = part.roots
             ranges = [[max(low, begin), min(high, end)] for low, high in ranges if low < end and begin < high]
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
@@ -160,6 +161,11 @@ class _Resolver:
                 candidates, n_candidates = self.hold(listed.astype(np.uint32)), len(listed)
             elif mask is not None:
                 bitset = self.hold(_packed(mask))
+        if part is not None and part.share[2] > 1 and ranges:
+            roots = _shared(self.tables.keep[-1] if candidates else None, ranges, part.share)
+            if not len(roots):
+                return None
+            candidates, n_candidates = self.hold(roots), len(roots)
         sources = []
         for source in level.sources:
             known = self.source_lists(source.types, source.direction)
@@ -334,6 +340,16 @@ class _Resolver:
         """Keep an array alive and return its address."""
         self.tables.keep.append(array)
         return int(array.ctypes.data)
+
+
+def _shared(
+    ids: npt.NDArray[np.uint32] | None, ranges: list[list[int]], share: tuple[int, int, int]
+) -> npt.NDArray[np.uint32]:
+    """Return a share of some ids, of all in the ranges where none are given."""
+    if ids is None:
+        ids = np.concatenate([np.arange(low, high, dtype=np.uint32) for low, high in ranges])
+    begin, taken, of = share
+    return ids[(np.arange(len(ids)) % of - begin).view(np.uint64) < taken]
 
 
 def _packed(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.common.relations import SparseMatrix
-from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE
+from qengine.exec.gpu.eliminate_matrix import ALL, work_queue
 from qengine.exec.gpu.elimination_steps import TOTAL, DeviceSteps, Unfit
 from qengine.exec.host.cliques import MOST_ROLES, Planes, chain_records, planes_of
 from qengine.exec.host.ranked_matrices import RankedMatrices
@@ -50,6 +50,9 @@ _SMALL = 128
 
 _ROUNDS, _MOST_PARTS = 4, 16
 """Roots are cut into parts where they are fewer than so many times the blocks that run at a time."""
+
+_BLOCKS = 256
+"""As so many run at a time where several devices share the roots."""
 
 _LANES = 32
 """Lanes that share a row of no more words in the last step."""
@@ -94,7 +97,7 @@ def start_cliques(steps: DeviceSteps, step: Clique) -> Any:
     queues = steps.allocate(8 * max(1, len(tiers)), _WHAT, clear=True)
     for number, tier in enumerate(tiers):
         task["first"], task["n_roots"], task["most"] = tier.first, tier.end - tier.first, tier.most
-        _launch(steps, task.copy(), np.array((queues.ptr + 8 * number, steps.run.stop_flag), WORK_QUEUE))
+        _launch(steps, task.copy(), work_queue(queues.ptr + 8 * number, steps.run.stop_flag, steps.share))
     return total
 
 
@@ -164,7 +167,8 @@ def _launch(steps: DeviceSteps, task: npt.NDArray[Any], queue: npt.NDArray[Any])
     if name == "global":
         blocks = max(1, min(blocks, int(task["n_roots"]), run.free_bytes() // 2 // n_bytes))
         task["scratch"] = steps.allocate(blocks * n_bytes, _WHAT).ptr
-    task["parts"] = parts = 1 if name == "light" else min(_MOST_PARTS, -(-_ROUNDS * blocks // int(task["n_roots"])))
+    at_a_time = blocks if steps.share == ALL else _BLOCKS  # devices that share must have the same parts
+    task["parts"] = parts = 1 if name == "light" else min(_MOST_PARTS, -(-_ROUNDS * at_a_time // int(task["n_roots"])))
     blocks = min(blocks, -(-int(task["n_roots"]) * parts // (threads // 32 if name == "light" else 1)))
     run.launch(kernel, blocks, threads, (task, queue, steps.flag), shared)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
+from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 
 __all__ = ["WalkCounter"]
@@ -179,7 +179,7 @@ class WalkCounter:
         shared = REST_SHARED + 8 * _SLOTS
         light = self.kernel("walks_light", shared)
         most = max(1, self.run.device.resident_blocks(light, _LIGHT_THREADS, shared))
-        queues = (np.array((at + 8 * k, self.run.stop_flag), WORK_QUEUE) for k in (1, 2))
+        queues = (work_queue(at + 8 * k, self.run.stop_flag) for k in (1, 2))
         self.run.launch(light, most, _LIGHT_THREADS, (left.record, rest, next(queues)), shared)
         self.run.launch(heavy, blocks, _HEAVY_THREADS, (left.record, rest, next(queues)), REST_SHARED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -15,13 +15,13 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
-from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
+from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View, with_views
 
-__all__ = ["CountedPlan", "components", "try_count"]
+__all__ = ["CountedPlan", "components", "share_sums", "try_count"]
 
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
@@ -30,7 +30,10 @@ _MOST_ENTRIES = 2**32 - 1
 
 @dataclass(eq=False)
 class CountedPlan:
-    """A plan's counters, ready to run again. ``counters``: None where it has no such shape."""
+    """A plan's counters, ready to run again.
+
+    ``counters``: of each component, or of each share of its only one's roots; None where it has no such shape.
+    """
 
     counters: Sequence[ShapeCounter] | None
     uploaded: list[Any]
@@ -54,33 +57,61 @@ def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
     OutOfMemory, QueryTimeout, QueryInterrupted
         By the run's limits.
     """
-    resolved = plan.resolved
-    if not shapes:
+    found = _sums(store, shapes, plan, run, (WHOLE,), slice(None)) if shapes else None
+    if found is None:
         return None
-    key = (id(store), "count", id(resolved))
+    counts = [total_of(each.shape, *sums) for each, sums in zip(shapes, found, strict=True)]
+    return None if None in counts else prod(each for each in counts if each is not None)
+
+
+def share_sums(
+    store: ExecView, shape: Component[View], plan: DevicePlan, run: DeviceRun, shares: Sequence[Share], place: int
+) -> tuple[int, int] | None:
+    """Return what one of some shares of the roots of a plan of one shape adds to the sums of ``total_of``.
+
+    None, and errors, as of ``try_count``. What all shares need is made with the first of them.
+    """
+    found = _sums(store, (shape,), plan, run, shares, slice(place, place + 1))
+    return None if found is None else found[0]
+
+
+Sums = list[tuple[int, int]]
+
+
+def _sums(
+    store: ExecView,
+    shapes: Sequence[Component[View]],
+    plan: DevicePlan,
+    run: DeviceRun,
+    shares: Sequence[Share],
+    which: slice,
+) -> Sums | None:
+    """Return the sums of some of a plan's counters."""
+    resolved = plan.resolved
+    key = (id(store), "count", id(resolved), len(shares))
     resident = run.memory.pin(key) if resolved.reusable else None
     if resident is not None:
         try:
             made, _, parts = resident.keep
             if parts == plan.parts:  # else lists that it reads have been evicted, and are elsewhere now
-                return _counted(made, run)
+                return _counted(made, run, which)
         finally:
             run.memory.unpin(resident)
     try:
-        made = _prepared(store, shapes, plan, run)
+        made = _prepared(store, shapes, plan, run, shares)
     except OutOfMemory:  # the general search takes less
         return None
     if not resolved.reusable:
-        return _counted(made, run)
+        return _counted(made, run, which)
     resident = run.memory.add(key, made, made.n_bytes, (made, resolved, plan.parts))
     run.memory.follow(store)
     try:
-        return _counted(made, run)
+        return _counted(made, run, which)
     finally:
         run.memory.unpin(resident)
 
 
-def _counted(plan: CountedPlan, run: DeviceRun) -> int | None:
+def _counted(plan: CountedPlan, run: DeviceRun, which: slice) -> Sums | None:
     if plan.counters is None:
         return None
     room = run.allocate(_ROOM, "the count")  # nothing is counted beyond the limit, also where all is there already
@@ -89,12 +120,12 @@ def _counted(plan: CountedPlan, run: DeviceRun) -> int | None:
             for counter in plan.counters:
                 counter.clear(run)
         plan.running = True
-        for counter in plan.counters:
+        for counter in plan.counters[which]:
             counter.start(run)
-        found = [counter.result(run) for counter in plan.counters]
+        found = [counter.sums(run) for counter in plan.counters[which]]
         plan.running = False
     del room
-    return None if None in found else prod(each for each in found if each is not None)
+    return found
 
 
 def components(
@@ -115,17 +146,21 @@ def components(
     return [Component(with_views(each.shape, seen), each.root) for each in shapes]
 
 
-def _prepared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> CountedPlan:
+def _prepared(
+    store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun, shares: Sequence[Share]
+) -> CountedPlan:
     made = CountedPlan(None, [])
     parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
     counters = []
     for part in parts:
-        counter = ShapeCounter(plan.lists, part.shape, _roots(plan, part, run, made.uploaded))
-        if not counter.prepare(run):
-            return made
-        counters.append(counter)
+        roots, shared = _roots(plan, part, run, made.uploaded), SharedBlocks()
+        for share in shares:
+            counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)
+            if not counter.prepare(run):
+                return made
+            counters.append(counter)
     made.counters = counters
     return made
 

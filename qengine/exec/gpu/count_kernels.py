@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from qengine.exec.gpu.count_policy import (
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
-__all__ = ["DeviceView", "Roots", "ShapeCounter", "ViewSpec"]
+__all__ = ["WHOLE", "DeviceView", "Roots", "ShapeCounter", "Share", "SharedBlocks", "ViewSpec", "total_of"]
 
 _SLICE = 16
 """Bytes of a ``ViewSlice``."""
@@ -63,8 +63,7 @@ ROOT_SET = np.dtype(
         ("bitset", "<u8"),
         ("first", "<u4"),
         ("end", "<u4"),
-        ("bitset_begin", "<u4"),
-        ("unused", "<u4"),
+        *((name, "<u4") for name in ("bitset_begin", "begin", "taken", "round")),
     ]
 )
 STAR_TASK = np.dtype(
@@ -97,12 +96,24 @@ class ViewSpec:
     above: bool = False
 
 
+class Share(NamedTuple):
+    """Some of all roots: of each ``round`` in a row those from ``begin`` on, ``taken`` of them."""
+
+    begin: int
+    taken: int
+    round: int
+
+
+WHOLE = Share(0, 1, 1)
+"""All roots."""
+
+
 @dataclass(frozen=True, slots=True)
 class Roots:
     """The vertices ``[begin, end)``, or ``candidates`` (device address of uint32[end]; begin is 0) where not 0.
 
     ``bitset``: device address of the bits of admitted ids from ``bitset_begin`` on, or 0. ``reach``: one past the
-    largest id that may be a root or a member of one's list.
+    largest id that may be a root or a member of one's list. ``share``: which of them.
     """
 
     begin: int
@@ -111,15 +122,17 @@ class Roots:
     candidates: int = 0
     bitset: int = 0
     bitset_begin: int = 0
+    share: Share = WHOLE
 
     @property
     def count(self) -> int:
         """How many vertices these are at most."""
-        return self.end - self.begin
+        return -(-(self.end - self.begin) // self.share.round) * self.share.taken
 
     def record(self) -> npt.NDArray[Any]:
         """Return the ``RootSet``."""
-        return np.array((self.candidates, self.bitset, self.begin, self.end, self.bitset_begin, 0), ROOT_SET)
+        ids = self.candidates, self.bitset, self.begin, self.end, self.bitset_begin
+        return np.array((*ids, *self.share), ROOT_SET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +143,14 @@ class DeviceView:
     hub_words: int
 
 
+@dataclass(eq=False)
+class SharedBlocks:
+    """What counters of the same shape, each of a share of the roots, make once and use one after the other."""
+
+    views: dict[tuple[ViewSpec, int], DeviceView] = field(default_factory=dict)
+    blocks: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+
 class ShapeCounter:
     """Counts one shape, as often as wanted. What it prepares stays on the device until it is dropped.
 
@@ -137,9 +158,17 @@ class ShapeCounter:
     ----------
     lists
         ``match_plan.PCSR`` records with the device's pointers, as in ``MatchPlan::lists``.
+    shared
+        What other counters have made, which do not run meanwhile.
     """
 
-    def __init__(self, lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots) -> None:
+    def __init__(
+        self,
+        lists: npt.NDArray[Any],
+        shape: CountShape[ViewSpec],
+        roots: Roots,
+        shared: SharedBlocks | None = None,
+    ) -> None:
         self.lists = lists
         self.shape = shape
         self.roots = roots
@@ -147,7 +176,7 @@ class ShapeCounter:
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
-        self._views: dict[tuple[ViewSpec, int], DeviceView] = {}
+        self._shared = shared or SharedBlocks()
         self._given = 0
         self._recorded: dict[int, Any] = {}
 
@@ -193,18 +222,17 @@ class ShapeCounter:
                 task["stop"] = run.stop_flag
             run.launch(kernel, launch.blocks, launch.threads, (task,), launch.shared, stream=stream)
 
+    def sums(self, run: DeviceRun) -> tuple[int, int]:
+        """Wait, and return two sums over the roots, which add up over shares of them (``total_of``)."""
+        run.wait()
+        words = np.empty(4, np.uint64)
+        run.read(self.counters.ptr, words)
+        low, high, *second = (int(word) for word in words)
+        return low + (high << 64), second[0] + (second[1] << 64)
+
     def result(self, run: DeviceRun) -> int | None:
         """Wait, and return the count; None where one root's part exceeds 64 bits."""
-        run.wait()
-        total = np.empty(4, np.uint64)
-        run.read(self.counters.ptr, total)
-        words = [int(word) for word in total]
-        first, second = words[0] + (words[1] << 64), words[2] + (words[3] << 64)
-        if isinstance(self.shape, HouseShape):
-            return (first - 2 * second) // (2 if self.shape.once else 1)
-        if isinstance(self.shape, EdgeShape) and self.shape.twice:
-            return 2 * first
-        return None if isinstance(self.shape, StarShape) and second else first
+        return total_of(self.shape, *self.sums(run))
 
     def _prepare_edges(self, shape: EdgeShape[ViewSpec]) -> bool:
         span = shape.marked.hi - shape.marked.lo
@@ -245,7 +273,7 @@ class ShapeCounter:
             task["base"], task["hub_words"] = shape.outer.lo, streamed.hub_words
             task["table"], task["capacity"] = launch.values["table"], launch.values["capacity"]
             if scratch := launch.values.get("scratch"):
-                task["scratch"] = self.allocate(launch.blocks * scratch).ptr
+                task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
             self._add("count_cliques", "count_cliques", launch, task)
         return True
 
@@ -267,10 +295,12 @@ class ShapeCounter:
                 continue
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
-            task["cuts"] = cuts = self.allocate(4 * reach * (tiles + 1)).ptr
+            cuts, known = self._once(f"cuts {tile}", 4 * reach * (tiles + 1))
+            task["cuts"] = cuts
             cut = self.run.kernel("count_wedges", "cut_tiles", launch.macros)
             sizes = (np.uint32(0), np.uint32(reach), np.uint32(lo), np.uint32(tile), np.uint32(tiles))
-            self.run.launch(cut, -(-reach // 256), 256, (inner.view, *sizes, np.uint64(cuts)))
+            if not known:
+                self.run.launch(cut, -(-reach // 256), 256, (inner.view, *sizes, np.uint64(cuts)))
             self._add("count_wedges", "count_wedges_tiled", launch, task)
         return True
 
@@ -292,9 +322,9 @@ class ShapeCounter:
                 task["next"] = self._next()
             task["table"] = launch.values.get("table", 0)
             if words := launch.values.get("scratch"):
-                scratch = self.allocate(4 * launch.blocks * words)
-                self.clean.append((scratch, 4 * launch.blocks * words))
-                task["scratch"] = scratch.ptr
+                n_bytes = 4 * launch.blocks * words
+                task["scratch"] = self._once(f"counters {k}", n_bytes)[0]
+                self.clean.append((self._shared.blocks[f"counters {k}", n_bytes], n_bytes))
             name = f"count_houses_{'hashed' if k < 2 else 'array'}"
             self._add("count_houses", name, launch, task, after_last=k < 2)
         self.clear(self.run)
@@ -325,7 +355,7 @@ class ShapeCounter:
 
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
-        known = self._views.get((spec, words))
+        known = self._shared.views.get((spec, words))
         if known is not None:
             return known
         reach, u32 = self.roots.reach, np.uint32
@@ -344,7 +374,7 @@ class ShapeCounter:
             sizes = (u32(base), u32(hubs), u32(words))
             hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
             self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
-        made = self._views[spec, words] = DeviceView(view, words)
+        made = self._shared.views[spec, words] = DeviceView(view, words)
         return made
 
     def sort_roots(
@@ -395,6 +425,13 @@ class ShapeCounter:
         self.run.read(counts.ptr, numbers)
         return classes, counts.ptr, numbers
 
+    def _once(self, name: str, n_bytes: int) -> tuple[int, bool]:
+        """Return the address of a block that all who share have, and whether another has made it."""
+        known = (name, n_bytes) in self._shared.blocks
+        if not known:
+            self._shared.blocks[name, n_bytes] = self.allocate(n_bytes)
+        return int(self._shared.blocks[name, n_bytes].ptr), known
+
     def allocate(self, n_bytes: int) -> Any:
         """Return a block that lives as long as the counter."""
         block = self.run.allocate(n_bytes, "counting")
@@ -423,3 +460,12 @@ class ShapeCounter:
         if not after_last:
             self.branches.append([])
         self.branches[-1].append((kernel, launch, task))
+
+
+def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
+    """Return the count of a shape by the sums of all roots; None where one root's part exceeds 64 bits."""
+    if isinstance(shape, HouseShape):
+        return (first - 2 * second) // (2 if shape.once else 1)
+    if isinstance(shape, EdgeShape) and shape.twice:
+        return 2 * first
+    return None if isinstance(shape, StarShape) and second else first

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,7 +15,18 @@ from qengine.exec.gpu.compiling import compiled_meanwhile
 from qengine.exec.gpu.nvrtc import INSTALL
 from qengine.exec.gpu.properties import DeviceProperties
 
-__all__ = ["PLAIN_SHARED_BYTES", "Device", "cupy", "device", "missing", "properties_of"]
+__all__ = [
+    "PLAIN_SHARED_BYTES",
+    "Device",
+    "cupy",
+    "device",
+    "found_devices",
+    "guarded",
+    "missing",
+    "properties_of",
+    "usable",
+    "using",
+]
 
 _NO_DRIVER = (35, 3)
 """cudaErrorInsufficientDriver, cudaErrorInitializationError."""
@@ -103,18 +115,42 @@ class Device(DeviceProperties):
         return each * self.multiprocessors
 
 
-@functools.cache
+_devices: dict[int, Device] = {}
+_lost: dict[int, str] = {}
+"""Devices that have failed so that this process can't use them any more, and how."""
+
+
 def device() -> Device:
-    """Return the current device.
+    """Return the current device of this thread, as CUDA counts them: the first, unless ``using`` says otherwise.
 
     Raises
     ------
     DeviceError
-        Without CuPy, without a driver that fits it, without a device, or with one that is too old.
+        Without CuPy, without a driver that fits it, without a device, or with one that is too old, or has failed.
     """
+    if not _devices:
+        _count()
+    number = int(cupy().cuda.runtime.getDevice())
+    if number in _lost:
+        raise DeviceError(_lost[number], hint="Use another device, or restart the process.", code="DeviceFailed")
+    if number not in _devices:
+        properties = properties_of(number)
+        if properties.capability < _LEAST_CAPABILITY:
+            raise DeviceError(
+                f"The GPU {properties.name} has compute capability {_decimal(properties.capability)}; "
+                f"{_decimal(_LEAST_CAPABILITY)} or more is needed.",
+                hint='Use device="cpu".',
+                code="OldDevice",
+            )
+        _devices.setdefault(number, Device(**asdict(properties), number=number))
+    return _devices[number]
+
+
+def _count() -> int:
+    """Return how many devices there are; errors as of ``device``."""
     runtime = cupy().cuda.runtime
     try:
-        count = runtime.getDeviceCount()
+        count = int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
         if not _has_driver():
             raise _no_driver() from None
@@ -128,16 +164,86 @@ def device() -> Device:
         raise DeviceError(f"The GPU can't be used: {error}.", hint='Use device="cpu".', code="NoDevice") from None
     if not count:
         raise DeviceError("There is no CUDA device.", hint='Use device="cpu", or leave it at "auto".', code="NoDevice")
-    number = runtime.getDevice()
-    properties = properties_of(number)
-    if properties.capability < _LEAST_CAPABILITY:
-        raise DeviceError(
-            f"The GPU {properties.name} has compute capability {_decimal(properties.capability)}; "
-            f"{_decimal(_LEAST_CAPABILITY)} or more is needed.",
-            hint='Use device="cpu".',
-            code="OldDevice",
-        )
-    return Device(**asdict(properties), number=number)
+    return count
+
+
+def usable(asked: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return the numbers of the devices that a query may use: those that are asked for, else all that can be used.
+
+    Raises
+    ------
+    DeviceError
+        If one that is asked for isn't there, or can't be used; if none can. As ``device``.
+    """
+    count = _count()
+    unknown = next((number for number in asked if number >= count), None)
+    if unknown is not None:
+        raise DeviceError(f"There is no GPU {unknown}.", hint=found_devices(), code="NoDevice")
+    found, failed = [], None
+    for number in asked or range(count):
+        try:
+            with using(number):
+                found.append(device().number)
+        except DeviceError as error:
+            failed = error
+            if asked:
+                raise
+    if failed is not None and not found:
+        raise failed
+    return tuple(found)
+
+
+def found_devices() -> str:
+    """Say which devices there are, for the hint of an error."""
+    try:
+        names = [f'"gpu:{number}" ({properties_of(number).name})' for number in range(_count())]
+    except DeviceError as error:
+        return f"No GPU can be used here: {error.message}"
+    return f"There {'is' if len(names) == 1 else 'are'} {', '.join(names)}."
+
+
+@contextmanager
+def using(number: int) -> Iterator[None]:
+    """Let a device be the current one of this thread in a block. Never around a ``yield`` of rows."""
+    with cupy().cuda.Device(number):
+        yield
+
+
+@contextmanager
+def guarded(number: int) -> Iterator[None]:
+    """Let a device be the current one of this thread in a block, as ``using``.
+
+    Raises
+    ------
+    DeviceError
+        Where CUDA fails there.
+    """
+    with using(number):
+        try:
+            yield
+        except _cuda_errors() as error:
+            raise _failed(number, error) from None
+
+
+@functools.cache
+def _cuda_errors() -> tuple[type[BaseException], ...]:
+    cuda = cupy().cuda
+    return cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError
+
+
+def _failed(number: int, error: BaseException) -> DeviceError:
+    """Return what to raise where CUDA fails on a device, which counts as lost from then on if it stays so.
+
+    After errors of kernels, and of the device itself, every call fails until the process ends; others, as of a launch
+    with wrong arguments, pass.
+    """
+    message = f"GPU {number} has failed: {error}"
+    try:
+        with using(number):
+            cupy().cuda.runtime.deviceSynchronize()
+    except Exception:  # whatever it is by now
+        _lost[number] = message
+    return DeviceError(message, hint="Run the query again: other devices can still be used.", code="DeviceFailed")
 
 
 def properties_of(number: int) -> DeviceProperties:
@@ -190,7 +296,7 @@ def missing() -> DeviceError | None:
     if not _has_driver():
         return _driver_missing()
     try:
-        device()
+        usable()
     except DeviceError as error:
         return error
     return None

@@ -6,9 +6,11 @@ are only summed have 128 in any case. A pattern that has kernels made for its sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,12 @@ from qengine._beside import Beside
 from qengine.errors import InternalError
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.context import Status
+from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.gpu.dealing import each_device
 from qengine.exec.gpu.device_program import OperatorFacts
+from qengine.exec.gpu.eliminate_matrix import ALL
 from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit, blocks_of, integer
+from qengine.exec.gpu.exchange import Exchange, is_shared, is_worth_sharing
 from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
@@ -27,9 +32,10 @@ from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.gpu.search import run_search
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count, term_count
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.elimination import domain_of
 from qengine.plan.kernels import kernel
 from qengine.plan.physical import Eliminate
-from qengine.plan.schedule import Among, Call
+from qengine.plan.schedule import Among, Call, KernelCall
 
 __all__ = ["run_eliminate"]
 
@@ -65,11 +71,11 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
-    counted: dict[tuple[int, bool], Any] = {}
+    counted: dict[int, dict[tuple[int, bool], Any]] = {}  # by the device's number
     known = _of(runtime.store, operator)
     searched = tuple(term_count(run_search, each, runtime, masks) for each in operator.searches)
 
-    def run(wide: bool) -> Counts:
+    def run(wide: bool, context: ExecutionContext, exchange: Exchange | None) -> Counts:
         held: list[Resident] = []
 
         def let_go() -> None:
@@ -78,10 +84,13 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
 
         with ExitStack() as after:
             after.callback(let_go)  # when the kernels have ended
-            on = after.enter_context(device_run(runtime.context))
-            host = after.enter_context(runtime.memory.holding("Eliminate"))
-            relations = Relations(runtime.store, masks, runtime.context, host.add)
-            steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, counted)
+            on = after.enter_context(device_run(context))
+            host = after.enter_context(context.memory.holding("Eliminate"))
+            relations = Relations(runtime.store, masks, context, host.add)
+            own = counted.setdefault(on.device.number, {})
+            steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, own)
+            if exchange is not None:
+                steps.number, steps.exchange = runtime.context.gpus.index(on.device.number), exchange
             return steps.counts(known.calls, searched)
 
     while True:
@@ -89,7 +98,9 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         if wide:
             runtime.context.note(operator, "run with numbers of 128 bits, since one exceeds 64")
         try:
-            return run(wide)
+            if len(runtime.context.gpus) < 2 or not is_worth_sharing(known.calls):
+                return run(wide, runtime.context, None)
+            return _shared(operator, runtime.context, partial(run, wide))
         except Unfit as found:
             known.general = True
             runtime.context.note(operator, f"run by kernels that take anything, since {found}")
@@ -99,22 +110,56 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             known.wide = True
 
 
+def _shared(
+    operator: Eliminate, context: ExecutionContext, run: Callable[[ExecutionContext, Exchange], Counts]
+) -> Counts:
+    """Return what all devices of a context find together, each of which runs the program."""
+    devices = len(context.gpus)
+    exchange = Exchange(devices)
+
+    def share(turns: Iterator[int], inner: ExecutionContext) -> Counts:
+        try:
+            next(turns)  # one each
+            return run(inner, exchange)
+        except BaseException:
+            exchange.abort()
+            raise
+
+    found, _ = each_device(context, range(devices), share)
+    context.note(operator, f"shared by {devices} GPUs")
+    return found[0]
+
+
 class _Run(DeviceSteps):
-    """One execution of the program, and its terms."""
+    """One execution of the program, and its terms.
+
+    ``number``, ``exchange``: which of several devices this is, and what they share; None where it is alone.
+    """
+
+    number = 0
+    exchange: Exchange | None = None
 
     def counts(self, calls: Sequence[Call], searched: Sequence[int]) -> Counts:
         """Run the calls, then add the terms up. ``searched``: counts of the operator's searches."""
         found: dict[int, int] = {}
         started: list[Sums] = []
+        shared: list[int] = []  # totals of which each device finds some
         for each in calls:
+            own = self.exchange if is_shared(each) else None
+            self.share = ALL if own is None else (self.number, own.devices)
             if isinstance(each, Among):
                 found |= run_among(self, each, run_call, start_total)
             elif kernel("gpu", each.kernel).total:
                 started.append(start_total(self, each))
+                shared += each.places if own is not None else ()
             else:
                 run_call(self, each)
-            self.context.check()
+                if own is not None:
+                    self.gather(each, own)
+            self.run.context.check()
         sums = self.totals(started) | found
+        if self.exchange is not None:
+            sums = self.exchange.totals(self.number, sums, shared)
         factors = [
             term.factor
             * prod(sums[place] for place in term.totals)
@@ -124,6 +169,17 @@ class _Run(DeviceSteps):
         if self.operator.emit:
             return self.by_vertex(factors)
         return only_count(sum(factors))
+
+    def gather(self, call: KernelCall, exchange: Exchange) -> None:
+        """Add up what the devices have found of a call's steps."""
+        for place in call.places:
+            if (matrix := self.matrices.get(place)) is not None:
+                block: Any = SimpleNamespace(ptr=int(matrix.record["values"]))
+                n = matrix.entries
+            else:
+                block, n = self.vectors[place], self.size(domain_of(self.steps, place))
+            if n:
+                exchange.add(self.number, self.run, block, self.width * n)
 
     # ------------------------------------------------------------ terms
 

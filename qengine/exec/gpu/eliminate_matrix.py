@@ -14,7 +14,7 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Matrix
 
-__all__ = ["MATRIX", "WORK_QUEUE", "DeviceMatrix", "uploaded"]
+__all__ = ["ALL", "MATRIX", "WORK_QUEUE", "DeviceMatrix", "uploaded", "work_queue"]
 
 MATRIX = np.dtype(
     [
@@ -31,8 +31,16 @@ MATRIX = np.dtype(
 )
 """As ``qe::eliminate::Matrix``."""
 
-WORK_QUEUE = np.dtype([("next", "<u8"), ("stop", "<u8")])
+WORK_QUEUE = np.dtype([("next", "<u8"), ("stop", "<u8"), ("share", "<u4"), ("shares", "<u4")])
 """As ``qe::eliminate::WorkQueue``."""
+
+ALL = (0, 1)
+"""The share of a device that does all."""
+
+
+def work_queue(address: int, stop: int, share: tuple[int, int] = ALL) -> npt.NDArray[Any]:
+    """Return a ``WORK_QUEUE``. ``address``: of a uint64 that is 0. ``share``: the device's number, and of how many."""
+    return np.array((address, stop, *share), WORK_QUEUE)
 
 
 @dataclass(frozen=True, slots=True)

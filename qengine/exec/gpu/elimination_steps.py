@@ -11,7 +11,7 @@ import numpy.typing as npt
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.gpu.bit_rows import side_of
-from qengine.exec.gpu.eliminate_matrix import WORK_QUEUE, DeviceMatrix
+from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix, work_queue
 from qengine.exec.gpu.families import MESSAGE_WINDOW
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
@@ -94,7 +94,8 @@ class Roots(Protocol):
 class DeviceSteps:
     """One execution of the program. ``vectors``: blocks by step, None for a vector of ones.
 
-    ``piece``: the roots that steps over pairs are run for now. ``n_totals``: sums of products over vertices that it
+    ``piece``: the roots that steps over pairs are run for now. ``share``: what of a call this device does now: all that
+    it leaves out is 0 in what the call gives. ``n_totals``: sums of products over vertices that it
     finds. ``counted``: triangles by the step of their sides and whether by pair, which have the same 64 bits in any
     execution.
     """
@@ -124,6 +125,7 @@ class DeviceSteps:
         self.vectors: dict[int, Any] = {}
         self.matrices: dict[int, DeviceMatrix] = {}
         self.piece: Roots | None = None
+        self.share = ALL
         self.rows: dict[int, tuple[int, npt.NDArray[np.uint64]]] = {}
         self.blocks: list[Any] = []  # what kernels may still use
         self.state = self.allocate(FLAGS + TOTAL * n_totals, "the totals", clear=True)
@@ -232,7 +234,7 @@ class DeviceSteps:
 
     def triangles(self) -> TriangleCounter:
         """Return what counts triangles."""
-        return TriangleCounter(self.store, self.run, self.held, self.blocks)
+        return TriangleCounter(self.store, self.run, self.held, self.blocks, self.share)
 
     def counted_triangles(self, place: int, *, by_pair: bool) -> Any:
         """Return the triangles of each vertex or pair of a matrix, counted now or by an execution before."""
@@ -278,7 +280,7 @@ class DeviceSteps:
 
     def around(self, step: RootedForest, roots: int, reached: int) -> Any:
         """Sum a forest out around each of some roots; its vertices have numbers below ``reached``."""
-        out = self.allocate(self.width * max(1, roots), "a vector")
+        out = self.allocate(self.width * max(1, roots), "a vector", clear=self.share != ALL)
         given = np.uint64(out.ptr), self.deal(), self.flag
         self.launch_forest("rooted_forest", self.forest(step.nodes, step.tops), step.vector, roots, reached, given)
         return out
@@ -338,7 +340,7 @@ class DeviceSteps:
         local
             The addresses of where the rows of a root of roots begin, and of which one each root is among.
         """
-        out = self.allocate(self.width * max(1, roots), "a vector")
+        out = self.allocate(self.width * max(1, roots), "a vector", clear=self.share != ALL)
         task = np.zeros((), ROW_PRODUCTS)
         for ways, to in zip(of.ways, task["ways"], strict=False):
             to["start"], to["link"] = self.matrices[ways.start].record, self.matrices[ways.link].record
@@ -346,7 +348,8 @@ class DeviceSteps:
         task["weights"], task["factors"] = self.address(of.weights), self.address(of.factors)
         task["ends"], task["owners"] = local
         task["out"], task["n"], task["n_rows"], task["n_kinds"] = out.ptr, columns, roots, len(of.ways)
-        run_row_products(self.run, task, columns if most is None else most, self.wide, self.flag, self.blocks)
+        most = columns if most is None else most
+        run_row_products(self.run, task, most, self.wide, self.flag, self.blocks, self.share)
         return out
 
     def forest(
@@ -413,7 +416,7 @@ class DeviceSteps:
 
     def deal(self) -> npt.NDArray[Any]:
         """Return a ``WORK_QUEUE`` of which nothing is taken."""
-        return np.array((self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag), WORK_QUEUE)
+        return work_queue(self.allocate(8, "what is dealt", clear=True).ptr, self.run.stop_flag, self.share)
 
     def sum_of(self, block: Any, n: int) -> int:
         """Return the sum of a vector's n numbers."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._frozen import frozen
 from qengine.exec.common.element_columns import Numbers
 from qengine.exec.common.fold_plan import COLUMN, MOST_VARIABLES
-from qengine.exec.common.resolve import resolve
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.dealing import each_device, shares_in_words
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.fold_search import columns_of, lent_folds
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
+from qengine.exec.gpu.spread import is_spread, search_parts
 from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
@@ -55,7 +58,8 @@ def first_of_search(
     Returns
     -------
     dict
-        The ids of what the search emits, int64, ``limit`` rows or as many as there are, in no given order.
+        The ids of what the search emits, int64, in no given order: ``limit`` rows or as many as there are, from each of
+        the devices that share a search that takes long.
 
     Raises
     ------
@@ -72,16 +76,47 @@ def first_of_search(
     resolved = resolve(store, search, masks)
     if resolved is None:
         return {name: np.empty(0, np.int64) for name in search.emit}
-    with lent_folds(store, context) as lent, device_plan(store, resolved, lent.run) as plan:
+    wanted = _Wanted(store, keys, limit)
+    if not is_spread(search, context):
+        return wanted.of(iter([(search, resolved)]), context)
+    found, taken = each_device(context, search_parts(store, search, context, masks), wanted.of)
+    context.note(search, shares_in_words(taken))
+    if None in found:
+        return None
+    none: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]  # a device may have come too late for a part
+    return {name: np.concatenate(none + [each[name] for each in found if each]) for name in resolved.outputs}
+
+
+@frozen
+class _Wanted:
+    """Which rows are the first, and how many are wanted."""
+
+    store: ExecView
+    keys: Sequence[tuple[str, Numbers, bool]]
+    limit: int
+
+    def of(
+        self, parts: Iterator[tuple[Search, ResolvedSearch]], context: ExecutionContext
+    ) -> dict[str, npt.NDArray[np.int64]] | None:
+        """Return the first rows of parts of a search on the current device; None as of ``first_of_search``."""
+        with lent_folds(self.store, context) as lent:
+            first: _First | None = None
+            for search, resolved in parts:
+                first = first or _First(lent, resolved.outputs, self.keys, self.limit)
+                if not self._add(lent, search, resolved, first):
+                    return None
+            return {} if first is None else first.rows()
+
+    def _add(self, lent: DeviceFolds, search: Search, resolved: ResolvedSearch, first: _First) -> bool:
         run, shape = lent.run, level_table(resolved)
         fits = has_room(shape, run.free_bytes()) and block_warps(shape.warp_bytes, run.device)
         if not fits or shape.rows < shape.levels:
-            return None
-        first = _First(lent, resolved.outputs, keys, limit)
-        for rows in CountingExtension(run, plan, shape, run.free_bytes() // 2).rows([], 1):
-            for columns in columns_of(rows, resolved, search, resolved.outputs):
-                first.add(columns, rows.n)
-        return first.rows()
+            return False
+        with device_plan(self.store, resolved, run) as plan:
+            for rows in CountingExtension(run, plan, shape, run.free_bytes() // 2).rows([], 1):
+                for columns in columns_of(rows, resolved, search, resolved.outputs):
+                    first.add(columns, rows.n)
+        return True
 
 
 class _First:

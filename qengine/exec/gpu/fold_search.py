@@ -9,10 +9,13 @@ from typing import Any
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.dealing import each_device, shares_in_words
 from qengine.exec.gpu.extend import DeviceRows, block_warps, has_room, level_table
 from qengine.exec.gpu.extend_counts import CountingExtension
+from qengine.exec.gpu.fold_parts import FoldedPart
 from qengine.exec.gpu.folds import DeviceFold, DeviceFolds
 from qengine.exec.gpu.launch import device_run
+from qengine.exec.gpu.spread import Part, is_spread, search_parts
 from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
@@ -45,8 +48,9 @@ def fold_search(
     folds: Sequence[DeviceFold],
     masks: MaskProvider,
 ) -> bool:
-    """Fold all rows of a search without seeds; False where there is no room, or where rows count too often.
+    """Fold all rows of a search without seeds, on several devices where it takes long.
 
+    False where there is no room, or where rows count too often.
     Then what was folded is of no use.
 
     Parameters
@@ -64,10 +68,48 @@ def fold_search(
         If the search has more levels than the device's kernels take.
     """
     check_device_levels(len(search.levels))
-    run = lent.run
     resolved = resolve(lent.store, search, masks)
     if resolved is None:
         return True
+    if is_spread(search, lent.run.context) and all(fold.can_be_spread for fold in folds):
+        return _spread(lent, search, names, weight, folds, masks)
+    return _fold(lent, search, resolved, names, weight, folds)
+
+
+def _spread(
+    lent: DeviceFolds,
+    search: Search,
+    names: Sequence[str],
+    weight: str | None,
+    folds: Sequence[DeviceFold],
+    masks: MaskProvider,
+) -> bool:
+    """Fold the rows of a search on all devices of the context."""
+    store, context = lent.store, lent.run.context
+
+    def fold(parts: Iterator[Part], inner: ExecutionContext) -> list[FoldedPart] | None:
+        with lent_folds(store, inner) as there:
+            made = [each.like(there) for each in folds]
+            if not all(_fold(there, *part, names, weight, made) for part in parts):
+                return None
+            return [each.part() for each in made]
+
+    found, taken = each_device(context, search_parts(store, search, context, masks), fold)
+    context.note(search, shares_in_words(taken))
+    parts = [each for each in found if each is not None]
+    return len(parts) == len(found) and all(fold.take([each[k] for each in parts]) for k, fold in enumerate(folds))
+
+
+def _fold(
+    lent: DeviceFolds,
+    search: Search,
+    resolved: ResolvedSearch,
+    names: Sequence[str],
+    weight: str | None,
+    folds: Sequence[DeviceFold],
+) -> bool:
+    """Fold the rows of a search on the device of some folds; False as of ``fold_search``."""
+    run = lent.run
     with device_plan(lent.store, resolved, run) as plan:
         shape = level_table(resolved)
         if not has_room(shape, run.free_bytes()) or not block_warps(shape.warp_bytes, run.device):

@@ -29,6 +29,7 @@ from qengine.exec.common.fold_plan import (
 )
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.fold_parts import FoldedPart, can_be_put_together, different_in, put_together
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.upload import resident_array
@@ -156,6 +157,8 @@ class DeviceFold:
         self._folds = folds
         self._run = folds.run
         self._names = list(names)
+        self._given = names, keys, tasks, most
+        self._together: FoldedPart | None = None  # what several devices have folded
         self._places = [key.places for _, key in keys]
         self._most, self._total = most, 0
         self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
@@ -220,22 +223,45 @@ class DeviceFold:
 
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key and the columns of each task, as ``exec.host.folds.Fold.groups``."""
+        part = self._together or self.part()
+        return _key_codes(part.codes, self._places), split_columns(part.columns, self._columns)
+
+    def part(self) -> FoldedPart:
+        """Return the groups of the rows that were folded here."""
         places, codes, n = self._taken()
         width = sum(self._columns)
         if not n:
-            return [np.empty(0, np.int64) for _ in self._places], split_columns(
-                np.empty((width, 0), np.int64), self._columns
-            )
+            return FoldedPart(np.empty(0, np.uint64), np.empty((width, 0), np.int64), self._total)
         with self._run.context.memory.holding("Aggregate") as holding:
             holding.also(8 * n * (2 * width + 2 * len(self._places) + 3))
         columns = self._run.allocate(8 * width * n, _WHAT)
         self._pass("fold_gather", n, self._table, places, np.uint64(n), np.uint64(columns.ptr))
         found = self._run.fetched(columns.ptr, width * n, np.int64).reshape(width, n)
         named = self._run.fetched(codes.data.ptr, n, np.uint64) if self._places else np.zeros(n, np.uint64)
-        return _key_codes(named, self._places), split_columns(found, self._columns)
+        return FoldedPart(named, found, self._total)
+
+    # ------------------------------------------------------------ several devices
+
+    @property
+    def can_be_spread(self) -> bool:
+        """Whether several devices can fold some of the rows each."""
+        return can_be_put_together(self._given[2])
+
+    def like(self, folds: DeviceFolds) -> DeviceFold:
+        """Return the same fold, without rows, on the device of others."""
+        return DeviceFold(folds, *self._given)
+
+    def take(self, parts: Sequence[FoldedPart]) -> bool:
+        """Let this have the groups of such folds in place of its own; False if weights add up to too much."""
+        self._together = put_together(parts, self._given[2])
+        return self._together.weight <= self._most
+
+    # ------------------------------------------------------------
 
     def different(self, of: DeviceFold) -> Ids:
         """Return how many groups there are of each of another's, as ``exec.host.folds.Fold.different``."""
+        if self._together is not None and of._together is not None:
+            return different_in(self._together, of._together, self._places[-1])
         assert of._found is not None
         places, n = of._found
         self._merge()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +43,8 @@ class _Lane:
     side: tuple[Any, Any, Any]
 
 
-_idle: list[_Lane] = []
+_idle: dict[int, list[_Lane]] = {}
+"""By the device's number."""
 _lock = threading.Lock()
 
 
@@ -169,6 +171,12 @@ class DeviceRun:
             self.wait()
         return np.frombuffer(buffer, kind, n)
 
+    def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
+        """Copy bytes from another device into a block, before what this run launches next."""
+        _reach(self.device.number, number)
+        places = to.ptr, self.device.number, address, number
+        cupy().cuda.runtime.memcpyPeerAsync(*places, n_bytes, self.stream.ptr)
+
     def launch(
         self,
         kernel: Any,
@@ -245,9 +253,10 @@ class DeviceRun:
         try:
             while not event.done:
                 self.context.check()
-                waited = time.perf_counter() - begin
-                if waited > _SPIN_SECONDS:
-                    time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited))
+                waited = (
+                    time.perf_counter() - begin
+                )  # at first asleep for no time: threads of other devices must run, too
+                time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited) if waited > _SPIN_SECONDS else 0)
         except KeyboardInterrupt:
             self.context.interrupt()
             self._stop()
@@ -266,11 +275,25 @@ class DeviceRun:
 
 
 _TO_DEVICE, _TO_HOST = 1, 2
+_REACHED = 704
+"""cudaErrorPeerAccessAlreadyEnabled."""
+
+
+@functools.cache
+def _reach(number: int, other: int) -> None:
+    """Let a device, the current one, read another's memory by the link between them, where there is one."""
+    runtime = cupy().cuda.runtime
+    if runtime.deviceCanAccessPeer(number, other):
+        try:
+            runtime.deviceEnablePeerAccess(other)
+        except runtime.CUDARuntimeError as error:
+            if error.status != _REACHED:
+                raise
 
 
 @contextmanager
 def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
-    """Lend a run for one query; when the block ends, its kernels have ended.
+    """Lend a run on the current device for one query; when the block ends, its kernels have ended.
 
     Raises
     ------
@@ -280,7 +303,8 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
     on, memory = device(), device_memory().account(context.gpu_memory_limit)
     with trimmer():
         with _lock:
-            lane = _idle.pop() if _idle else None
+            idle = _idle.setdefault(on.number, [])
+            lane = idle.pop() if idle else None
         if lane is None:
             lane = _new_lane()
         run = DeviceRun(context, on, memory, lane)
@@ -290,7 +314,7 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
             if not lane.stream.done:
                 run._stop()
             with _lock:
-                _idle.append(lane)
+                idle.append(lane)
 
 
 def _new_lane() -> _Lane:

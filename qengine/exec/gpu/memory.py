@@ -1,4 +1,4 @@
-"""The device's memory: one allocator for everything, an account for each query, and graphs' arrays that stay there.
+"""A device's memory: one allocator for everything, an account for each query, and graphs' arrays that stay there.
 
 A query's ``gpu_memory_limit`` bounds its account: what it allocates, and the residents that it uses. What others hold
 counts for nobody but them. Residents that no query uses leave, the least recently used first, when the device is full,
@@ -7,20 +7,20 @@ and when a graph's residents exceed ``bound_of`` its size.
 
 from __future__ import annotations
 
-import functools
 import threading
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from qengine.errors import OutOfMemory
-from qengine.exec.gpu.device import cupy, device
+from qengine.exec.gpu.device import Device, cupy, device, using
 from qengine.exec.gpu.idle import WhenIdle
 from qengine.exec.view import ExecView
 
-__all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_memory", "release"]
+__all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_memory", "release", "trimmer"]
 
 _LEAST_BOUND = 256 << 20
 _BOUND_OF_GRAPH = 4
@@ -351,10 +351,37 @@ def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemo
     )
 
 
-@functools.cache
+_memories: dict[int, tuple[DeviceMemory, WhenIdle]] = {}
+_making = threading.Lock()
+
+
 def device_memory() -> DeviceMemory:
     """Return the allocator of the current device."""
+    return _of_device()[0]
+
+
+def trimmer() -> WhenIdle:
+    """Return what gives the current device its free memory back when it is idle. Runs are under way in ``with`` blocks
+    of it.
+    """
+    return _of_device()[1]
+
+
+def _of_device() -> tuple[DeviceMemory, WhenIdle]:
     on = device()
+    with _making:
+        if on.number not in _memories:
+            memory = _new_memory(on)
+            _memories[on.number] = memory, WhenIdle(partial(_trim, on.number, memory), _IDLE_SECONDS)
+        return _memories[on.number]
+
+
+def _trim(number: int, memory: DeviceMemory) -> None:
+    with using(number):
+        memory.trim()
+
+
+def _new_memory(on: Device) -> DeviceMemory:
     cuda = cupy().cuda
     pool = cuda.MemoryPool()
     pool.set_limit(size=min(pool.get_limit() or on.memory_bytes, on.memory_bytes))
@@ -365,13 +392,8 @@ def device_memory() -> DeviceMemory:
     return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold)
 
 
-@functools.cache
-def trimmer() -> WhenIdle:
-    """Return what gives free memory back when the device is idle. Runs are under way in its ``with`` blocks."""
-    return WhenIdle(device_memory().trim, _IDLE_SECONDS)
-
-
 def release(store: ExecView) -> None:
-    """Give the device back what stays there of a graph; nothing happens where no query has used the device."""
-    if device_memory.cache_info().currsize:
-        device_memory().release(store)
+    """Give all devices back what stays there of a graph; nothing happens where no query has used one."""
+    for number, (memory, _) in list(_memories.items()):
+        with using(number):
+            memory.release(store)

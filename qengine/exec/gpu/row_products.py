@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qengine.exec.gpu.eliminate_matrix import MATRIX, WORK_QUEUE
+from qengine.exec.gpu.eliminate_matrix import ALL, MATRIX, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.kernels.gpu import MOST_KINDS
 
@@ -35,7 +35,15 @@ _THREADS, _MOST_THREADS = 256, 1024
 _WHAT = "the ways to each vertex"
 
 
-def run_row_products(run: DeviceRun, task: Any, columns: int, wide: bool, flag: np.uint64, blocks: list[Any]) -> None:
+def run_row_products(
+    run: DeviceRun,
+    task: Any,
+    columns: int,
+    wide: bool,
+    flag: np.uint64,
+    blocks: list[Any],
+    share: tuple[int, int] = ALL,
+) -> None:
     """Start the kernels for a ``ROW_PRODUCTS``, whose matrices have no numbers.
 
     Parameters
@@ -46,6 +54,8 @@ def run_row_products(run: DeviceRun, task: Any, columns: int, wide: bool, flag: 
         The address of what becomes 1 where numbers are too large.
     blocks
         Gets what kernels may use until they are waited for.
+    share
+        Which of the rows: the device's number, and of how many.
 
     Raises
     ------
@@ -69,5 +79,5 @@ def run_row_products(run: DeviceRun, task: Any, columns: int, wide: bool, flag: 
         macros = {"QE_WIDE": int(wide), "QE_KINDS": kinds, "QE_RANKED": int(task["ranked"])}
         kernel = run.kernel("row_products", f"row_products_{name}", macros, shared)
         n_blocks = max(1, int(run.device.resident_blocks(kernel, threads, shared)))
-        queue = np.array((queues + 8 * at, run.stop_flag), WORK_QUEUE)
+        queue = work_queue(queues + 8 * at, run.stop_flag, ALL if at else share)  # what is left is this device's
         run.launch(kernel, n_blocks, threads, (task, queue, flag), shared)

@@ -9,10 +9,12 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.count_bfs import try_total
+from qengine.exec.gpu.dealing import shares_in_words, streamed
 from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.exec.gpu.spread import Part, is_spread, search_parts, shaped_total
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
 from qengine.exec.view import ExecView, MaskProvider
@@ -28,12 +30,13 @@ def run_search(
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
 
-    Parameters and errors as in ``qengine.exec.host.search.run_search``; ``OutOfMemory`` also for the device's memory.
+    What is expected to take long is done by all devices of ``context.gpus``, all else by the current one. Parameters
+    and errors as in ``qengine.exec.host.search.run_search``; ``OutOfMemory`` also for a device's memory.
 
     Raises
     ------
     DeviceError
-        If there is no usable device.
+        If there is no usable device, or one of several fails.
     Unsupported
         If the search has more levels than the device's kernels take.
     """
@@ -43,20 +46,56 @@ def run_search(
     resolved = resolve(store, search, masks)
     if resolved is None:
         return
+    if is_spread(search, context):
+        found = _spread(store, search, resolved, context, masks)
+    else:
+        found = _on_one(store, search, resolved, seeds, rows if search.seeds else 1, context)
+    yield from completed(found, resolved, search, seeds, rows, _most_rows(resolved, context))
+
+
+def _on_one(
+    store: ExecView,
+    search: Search,
+    resolved: ResolvedSearch,
+    seeds: Sequence[Ids],
+    rows: int,
+    context: ExecutionContext,
+) -> Iterator[SearchChunk]:
+    """Yield what a search gives on the current device."""
     with device_run(context) as run, device_plan(store, resolved, run) as plan:
-        inputs = rows if search.seeds else 1
         total = _total(store, search, plan, run)
         if total is not None:
-            chunks = one_total(total, search)
+            yield from one_total(total, search)
         elif (
             not search.exists
             and has_room(shape := level_table(resolved), run.free_bytes())
             and block_warps(shape.warp_bytes, run.device)
         ):
-            chunks = extended(plan, shape, search, seeds, inputs, run)
+            yield from extended(plan, shape, search, seeds, rows, run)
         else:
-            chunks = dfs_chunks(store, plan, search, seeds, inputs, _most_rows(resolved, context), run)
-        yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
+            yield from dfs_chunks(store, plan, search, seeds, rows, _most_rows(resolved, context), run)
+
+
+def _spread(
+    store: ExecView, search: Search, resolved: ResolvedSearch, context: ExecutionContext, masks: MaskProvider
+) -> Iterator[SearchChunk]:
+    """Yield what a search without seeds gives on all devices of the context."""
+    if resolved.summed and (total := shaped_total(store, search, resolved, context)) is not None:
+        yield from one_total(total, search)
+        return
+
+    def find(part: Part, inner: ExecutionContext) -> Iterator[SearchChunk]:
+        return _on_one(store, *part, (), 1, inner)
+
+    def note(taken: dict[int, int]) -> None:
+        context.note(search, shares_in_words(taken))
+
+    chunks = streamed(context, search_parts(store, search, context, masks), find, note)
+    if not resolved.summed:
+        yield from chunks
+        return
+    counts = (int(count) for chunk in chunks if chunk.count is not None for count in chunk.count)
+    yield from one_total(sum(counts) // search.orbits, search)
 
 
 def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
+from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
@@ -25,7 +25,7 @@ __all__ = [
 TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]
-    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "hub_counters")]
+    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "hub_counters", "share", "shares")]
     + [("links", "<u8"), ("begins", "<u8")]
 )  # fmt: skip
 """As the kernels' ``Triangles``."""
@@ -87,9 +87,19 @@ class TriangleCounter:
         Gets what is resident, pinned.
     blocks
         Gets what kernels may use until they are waited for.
+    share
+        Of the roots of triangles, where pairs are counted: the device's number, and of how many.
     """
 
-    def __init__(self, store: ExecView, run: DeviceRun, held: list[Resident], blocks: list[Any]) -> None:
+    def __init__(
+        self,
+        store: ExecView,
+        run: DeviceRun,
+        held: list[Resident],
+        blocks: list[Any],
+        share: tuple[int, int] = ALL,
+    ) -> None:
+        self.share = share
         self.store = store
         self.run = run
         self.held = held
@@ -184,11 +194,12 @@ class TriangleCounter:
 
     def task(self, matrix: DeviceMatrix, of: str) -> Any:
         """Return a task without what is to be counted. ``of``: "vertices" or "pairs"."""
-        key = None if matrix.key is None else (*matrix.key, "triangles", of, _HUBS, _FEW)
+        share = self.share if of == "pairs" else ALL
+        key = None if matrix.key is None else (*matrix.key, "triangles", of, _HUBS, _FEW, share)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
             self.held.append(resident)
             index: _Index = resident.keep
-            return self.filled(matrix, index)
+            return self.filled(matrix, index, share)
         hubs, words = _rows_of(matrix)
         sizes = {
             "rows": 4 * hubs * words,
@@ -200,7 +211,7 @@ class TriangleCounter:
             self.run.zeroed(sizes["places"], _WHAT),
             self.run.allocate(sizes["ranks"], _WHAT) if of == "pairs" else None,
         )
-        task = self.filled(matrix, index)
+        task = self.filled(matrix, index, share)
         for name, lanes in (("triangle_roots", matrix.rows), ("triangle_rows", hubs * _LANES)):
             if lanes:
                 kernel = self.run.kernel("triangle_counts", name)
@@ -213,7 +224,7 @@ class TriangleCounter:
             self.run.memory.follow(self.store)
         return task
 
-    def filled(self, matrix: DeviceMatrix, index: _Index) -> Any:
+    def filled(self, matrix: DeviceMatrix, index: _Index, share: tuple[int, int]) -> Any:
         """Return a task with what its index says, and with nothing taken of it yet."""
         record, n = matrix.record, matrix.rows
         task = np.zeros((), TRIANGLES)
@@ -224,6 +235,7 @@ class TriangleCounter:
         task["hubs"], task["words"] = _rows_of(matrix)
         task["taken"], task["stop"] = self.zeroed(2 * 8).ptr, self.run.stop_flag
         task["few"], task["hub_counters"] = _FEW, _HUB_COUNTERS
+        task["share"], task["shares"] = share
         return task
 
     def zeroed(self, n_bytes: int) -> Any:

@@ -25,6 +25,7 @@ def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
     monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
     monkeypatch.setattr(device_module, "missing", lambda: None)
+    monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     plan = graph.explain(pattern)
     return plan.device, plan.device_reason
 
@@ -69,6 +70,7 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
 
 def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "missing", lambda: None)
+    monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
     largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN count(*)").plan)
     assert largest is not None
@@ -122,6 +124,7 @@ def test_patterns_with_more_levels_than_kernels_take_run_on_the_cpu(
 @pytest.mark.parametrize("asked", ["auto", "gpu"])
 def test_samples_of_patterns_with_more_levels_are_drawn_on_the_cpu(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "missing", lambda: None)
+    monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     monkeypatch.setattr(device_module, "device", lambda: None)
     assert choose_device(asked, 10**9, 64) == "gpu"
     if asked == "auto":

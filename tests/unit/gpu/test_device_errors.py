@@ -13,6 +13,12 @@ from qengine.exec.gpu import device as module
 from tests.devices import H200, RTX_2070, RTX_3060
 
 
+@pytest.fixture(autouse=True)
+def _none_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_devices", {})
+    monkeypatch.setattr(module, "_lost", {})
+
+
 class CudaError(RuntimeError):
     def __init__(self, status: int) -> None:
         super().__init__(f"status {status}")
@@ -41,7 +47,7 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.setattr(module, "cupy", module.cupy.__wrapped__)
     with pytest.raises(DeviceError, match="CuPy") as caught:
-        module.device.__wrapped__()
+        module.device()
     assert caught.value.code == "NoCupy"
 
 
@@ -59,7 +65,7 @@ def test_with_an_old_driver_or_without_a_device(
     monkeypatch.setattr(module, "_has_driver", lambda: True)
     pretend(monkeypatch, count)
     with pytest.raises(DeviceError, match=text) as caught:
-        module.device.__wrapped__()
+        module.device()
     assert caught.value.code == code
     assert caught.value.hint
 
@@ -68,7 +74,7 @@ def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_has_driver", lambda: False)
     pretend(monkeypatch, CudaError(35))
     with pytest.raises(DeviceError, match="There is no CUDA driver") as caught:
-        module.device.__wrapped__()
+        module.device()
     assert caught.value.hint == "Install NVIDIA's driver."
 
 
@@ -95,7 +101,7 @@ def test_with_a_device_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     old = replace(RTX_2070, name="V100", capability=70, instructions=70)
     monkeypatch.setattr(module, "properties_of", lambda number: old)
     with pytest.raises(DeviceError, match=r"V100 has compute capability 7\.0; 7\.5 or more") as caught:
-        module.device.__wrapped__()
+        module.device()
     assert caught.value.code == "OldDevice" and caught.value.hint
 
 
@@ -116,11 +122,12 @@ def test_a_device_is_used_within_anothers_sizes(monkeypatch: pytest.MonkeyPatch)
     driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 8)
     monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, driver=driver)))
     assert module.properties_of(0) == H200
-    whole, kernel = module.device.__wrapped__(), SimpleNamespace(ptr=1)
+    whole, kernel = module.device(), SimpleNamespace(ptr=1)
     assert whole.resident_blocks(kernel, 256, 16_384) == 8 * 132 and whole.macros == {}
     real = module.properties_of
+    monkeypatch.setattr(module, "_devices", {})
     monkeypatch.setattr(module, "properties_of", lambda number: real(number).within(RTX_2070))
-    small = module.device.__wrapped__()
+    small = module.device()
     assert (small.capability, small.instructions, small.macros) == (90, 75, {"QE_ARCHITECTURE": 750})
     assert (small.shared_bytes, small.memory_bytes, small.multiprocessors) == (65_536, 8 << 30, 40)
     assert small.resident_blocks(kernel, 256, 16_384) == 3 * 40  # 17 KB of 64 each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu import memory as module
+from qengine.exec.gpu.device import Device
 from qengine.exec.gpu.memory import DeviceMemory, QueryMemory, Resident, bound_of
 from tests.devices import RTX_2070
 from tests.emulator.device import Pool, device_memory
@@ -234,13 +236,15 @@ def test_the_pool_takes_no_more_than_the_device_is_said_to_have(
     pool = SimpleNamespace(get_limit=lambda: own, set_limit=lambda *, size: given.append(size))
     cuda = SimpleNamespace(MemoryPool=lambda: pool, memory=SimpleNamespace(OutOfMemoryError=MemoryError))
     monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(module, "device", lambda: RTX_2070)
-    assert module.device_memory.__wrapped__().pool is pool
+    monkeypatch.setattr(module, "device", lambda: Device(**asdict(RTX_2070), number=3))
+    monkeypatch.setattr(module, "_memories", {})
+    assert module.device_memory().pool is pool
+    assert module.device_memory() is module.device_memory()
     assert given == [limit]
 
 
-def test_releasing_a_graph_does_nothing_where_no_query_used_the_device() -> None:
-    module.device_memory.cache_clear()
+def test_releasing_a_graph_does_nothing_where_no_query_used_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_memories", {})
     graph = Graph.from_edge_list(([0, 1], [1, 2]))
     graph.release_device()
-    assert not module.device_memory.cache_info().currsize
+    assert not module._memories
