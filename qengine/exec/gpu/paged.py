@@ -1,0 +1,205 @@
+"""Blocks in one range of the device's addresses whose first pages are the device's memory and the others the host's.
+
+CUDA's virtual memory management maps both: kernels, copies and ``memset`` don't see where a page is, but what is the
+host's crosses the link at each read that no cache holds (Min et al., "EMOGI", 2020). Where a driver maps no pages of
+the host so, a block lies in one or the other as a whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qengine.exec.gpu.device import cupy
+
+__all__ = ["DEVICE", "HOST", "PAGE", "Location", "NoPages", "PagedBlock", "Pages", "pages_of"]
+
+PAGE = 2 << 20
+"""Bytes of a page: the least that the driver maps."""
+
+DEVICE, HOST = 1, 3
+"""``CU_MEM_LOCATION_TYPE_DEVICE`` and ``…_HOST_NUMA``."""
+
+_OUT_OF_MEMORY = 2
+_READ_WRITE = 3
+_PIECE = 1 << 30
+"""Of the host's memory that is pinned at once."""
+
+
+class NoPages(Exception):
+    """The driver gave no memory; ``code`` is its ``CUresult``."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(f"{name} returned {code}")
+        self.code = code
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no memory left."""
+        return self.code == _OUT_OF_MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where pages are: ``kind`` (``DEVICE``, ``HOST``) and the number of the device or of the host's NUMA node."""
+
+    kind: int
+    number: int = 0
+
+
+class _Location(ctypes.Structure):
+    _fields_ = (("kind", ctypes.c_int), ("number", ctypes.c_int))
+
+
+class _Properties(ctypes.Structure):
+    """``CUmemAllocationProp``."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("handle_types", ctypes.c_int),
+        ("location", _Location),
+        ("win32", ctypes.c_void_p),
+        ("flags", ctypes.c_uint8 * 8),
+    )
+
+
+class _Access(ctypes.Structure):
+    """``CUmemAccessDesc``."""
+
+    _fields_ = (("location", _Location), ("flags", ctypes.c_int))
+
+
+class _Range:
+    """A range of addresses with what is mapped there; unmapped and freed when nothing refers to it.
+
+    The driver waits for kernels that use it no more than an allocator does: who drops it has waited.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.address, self.n_bytes, self.mapped = 0, n_bytes, 0
+        at = ctypes.c_uint64()
+        _call("cuMemAddressReserve", ctypes.byref(at), n_bytes, 0, 0, 0)
+        self.address = int(at.value)
+
+    def map(self, n_bytes: int, location: Location, readers: Sequence[Location]) -> None:
+        """Map so many bytes more, whole pages; ``readers``: devices, or the host, that may read and write them."""
+        handle = ctypes.c_uint64()
+        where = _Location(location.kind, location.number)
+        _call("cuMemCreate", ctypes.byref(handle), n_bytes, ctypes.byref(_Properties(1, 0, where)), 0)
+        try:
+            _call("cuMemMap", self.address + self.mapped, n_bytes, 0, handle.value, 0)
+        finally:
+            _call("cuMemRelease", handle.value)  # it lives as long as it is mapped
+        access = (_Access * len(readers))(*(_Access(_Location(each.kind, each.number), _READ_WRITE) for each in readers))
+        at, self.mapped = self.address + self.mapped, self.mapped + n_bytes
+        _call("cuMemSetAccess", at, n_bytes, access, len(readers))
+
+    def __del__(self) -> None:
+        if self.address:
+            if self.mapped:
+                _driver().cuMemUnmap(ctypes.c_uint64(self.address), ctypes.c_size_t(self.mapped))
+            _driver().cuMemAddressFree(ctypes.c_uint64(self.address), ctypes.c_size_t(self.n_bytes))
+
+
+@dataclass(eq=False)
+class PagedBlock:
+    """A block as CuPy's pool gives them.
+
+    ``ptr``: its address. ``runs``: the bytes of each run of pages and where they are, in order. ``memory``: what it
+    lies in.
+    """
+
+    ptr: int
+    runs: tuple[tuple[int, Location], ...]
+    memory: Any
+    held: Any = None
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes that are a device's."""
+        return sum(n_bytes for n_bytes, location in self.runs if location.kind == DEVICE)
+
+    def parts(self, n_bytes: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the parts of its first bytes: where each begins and ends, and whether it is in the host's memory."""
+        begin = 0
+        for run_bytes, location in self.runs:
+            end = min(n_bytes, begin + run_bytes)
+            if begin < end:
+                yield begin, end, location.kind != DEVICE
+            begin += run_bytes
+
+    def memset_async(self, value: int, n_bytes: int, stream: Any) -> None:
+        """Fill its first bytes, in the stream's order."""
+        for begin, end, _ in self.parts(n_bytes):
+            cupy().cuda.runtime.memsetAsync(self.ptr + begin, value, end - begin, stream.ptr)
+
+    def holding(self, other: Any) -> PagedBlock:
+        """Keep another object alive as long as the block."""
+        self.held = other
+        return self
+
+
+@dataclass
+class Pages:
+    """Makes paged blocks on a device. ``number``: of the device."""
+
+    number: int
+    maps_host: bool = True
+    """Whether the driver maps the host's pages, as far as is known."""
+
+    def make(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
+        """Return a block of runs of whole pages: of how many bytes, and whether on the device.
+
+        Raises
+        ------
+        NoPages
+            Where there is no memory.
+        """
+        here = all(on_device for _, on_device in runs)
+        if not here and not self.maps_host:
+            return self._pinned(runs)
+        try:
+            return self._mapped(runs)
+        except NoPages as error:
+            if error.is_full or here:
+                raise
+            self.maps_host = False
+            return self._pinned(runs)
+
+    def _mapped(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
+        cupy().cuda.runtime.free(0)  # the driver's calls want a context
+        here, there = Location(DEVICE, self.number), Location(HOST)
+        places = tuple((n_bytes, here if on_device else there) for n_bytes, on_device in runs)
+        made = _Range(sum(n_bytes for n_bytes, _ in runs))
+        for n_bytes, location in places:
+            readers = (here,) if location == here else (here, there)
+            for at in range(0, n_bytes, _PIECE):
+                made.map(min(_PIECE, n_bytes - at), location, readers)
+        return PagedBlock(made.address, places, made)
+
+    def _pinned(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
+        size = sum(n_bytes for n_bytes, _ in runs)
+        memory = cupy().cuda.PinnedMemory(size)
+        return PagedBlock(int(memory.ptr), ((size, Location(HOST)),), memory)
+
+
+@functools.cache
+def pages_of(number: int) -> Pages:
+    """Return what makes paged blocks on a device."""
+    return Pages(number)
+
+
+@functools.cache
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Call the driver; addresses and sizes have 64 bits."""
+    given = [ctypes.c_uint64(each) if isinstance(each, int) else each for each in arguments]
+    code = getattr(_driver(), name)(*given)
+    if code:
+        raise NoPages(name, code)
