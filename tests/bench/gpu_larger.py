@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from qengine import Graph, QengineError
+from qengine.exec.gpu import paged
 from qengine.exec.gpu.device import cupy
-from qengine.exec.gpu.memory import device_memory
 from tests.bench import gpu_graphs
 
 QUERIES = {
@@ -51,18 +51,21 @@ def main() -> int:
             expected: Any = None
             for share in (None, *map(float, options.shares.split(","))):
                 limit = None if share is None else int(share * whole)
-                found, first, then = measured(graph, QUERIES[name], limit)
+                found, first, then, peak, on_host = measured(graph, QUERIES[name], limit)
                 expected = found if share is None else expected
                 wrong = "" if found == expected else " WRONG"
                 right &= not wrong
                 shown = "whole" if limit is None else f"{limit / 1e6:,.0f}"
-                print(f"| R-MAT {scale} | {name} | {shown} | {str(found)[:40]}{wrong} | {first:,.1f} | {then:,.1f} |", flush=True)
+                numbers = f"{first:,.1f} | {then:,.1f} | {peak / 1e6:,.0f} | {on_host / 1e6:,.0f}"
+                link = on_host / rate * 1e3
+                print(
+                    f"| {scale} | {name} | {shown} | {str(found)[:40]}{wrong} | {numbers} | {link:,.1f} |", flush=True
+                )
     return 0 if right else 1
 
 
 def load(scale: int) -> Graph:
     """Return an R-MAT graph, generated on the device."""
-    begin = time.perf_counter()
     csr = gpu_graphs.rmat(scale, 16, 42)
     neighbours = csr.neighbours.get()
     rows = np.repeat(np.arange(csr.n, dtype=np.uint32), np.diff(csr.offsets.get()).astype(np.int64))
@@ -72,8 +75,8 @@ def load(scale: int) -> Graph:
     rows, neighbours = rows[once].astype(np.int64), neighbours[once].astype(np.int64)
     made = time.perf_counter()
     graph = Graph.from_edge_list((rows, neighbours), type="E", undirected=True)
-    print(f"R-MAT {scale}: {len(rows):,} edges, made in {made - begin:.1f} s, loaded in {time.perf_counter() - made:.1f} s",
-          file=sys.stderr, flush=True)
+    seconds = time.perf_counter() - made
+    print(f"R-MAT {scale}: {len(rows):,} edges, loaded in {seconds:.1f} s", file=sys.stderr, flush=True)
     return graph
 
 
@@ -82,22 +85,49 @@ def graph_bytes(graph: Graph) -> int:
     return 8 * graph.relationship_count + 8 * graph.node_count
 
 
-def measured(graph: Graph, text: str, limit: int | None) -> tuple[Any, float, float]:
-    """Return the answer, and the milliseconds of the first run and of the best after it."""
+def measured(graph: Graph, text: str, limit: int | None) -> tuple[Any, float, float, int, int]:
+    """Return the answer, milliseconds of the first run and of the best after it, and the peak and the host's bytes."""
     times = []
     found: Any = None
+    graph.release_device()
+    watched = Watched()
     for _ in range(3):
         begin = time.perf_counter()
         try:
-            result = graph.query(text, device="gpu", gpu_memory_limit=limit, timeout=_SECONDS)
-            table = result.to_arrow()
+            with watched:
+                table = graph.query(text, device="gpu", gpu_memory_limit=limit, timeout=_SECONDS).to_arrow()
             found = table.num_rows if table.num_rows > 1 else tuple(table.to_pylist()[0].values())
         except QengineError as error:
             found = str(error.code)
         times.append((time.perf_counter() - begin) * 1e3)
         if times[-1] > 2e4:
             break
-    return found, times[0], min(times[1:], default=times[0])
+    return found, times[0], min(times[1:], default=times[0]), watched.peak, on_host()
+
+
+class Watched:
+    """Notes the most bytes that the device's allocator has in use meanwhile."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+
+    def __enter__(self) -> None:
+        self.original = original = QueryMemory._charged
+
+        def charged(account: QueryMemory, more: int) -> int:
+            used = original(account, more)
+            self.peak = max(self.peak, used)
+            return used
+
+        QueryMemory._charged = charged  # type: ignore[method-assign]
+
+    def __exit__(self, *_: object) -> None:
+        QueryMemory._charged = self.original  # type: ignore[method-assign]
+
+
+def on_host() -> int:
+    """Return the bytes of pages in the host's memory."""
+    return sum(block.n_bytes - block.device_bytes for block in list(paged._live))
 
 
 def link_bytes() -> float:

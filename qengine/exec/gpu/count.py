@@ -16,7 +16,9 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
+from qengine.exec.gpu.count_segments import SegmentCounter, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.placement import STREAMED
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View, with_views
@@ -32,7 +34,7 @@ _MOST_ENTRIES = 2**32 - 1
 class CountedPlan:
     """A plan's counters, ready to run again. ``counters``: None where it has no such shape."""
 
-    counters: Sequence[ShapeCounter] | None
+    counters: Sequence[ShapeCounter | SegmentCounter] | None
     uploaded: list[Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: bool = False
@@ -120,9 +122,10 @@ def _prepared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
     parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
-    counters = []
+    counters: list[ShapeCounter | SegmentCounter] = []
     for part in parts:
-        counter = ShapeCounter(plan.lists, part.shape, _roots(plan, part, run, made.uploaded))
+        made_of = SegmentCounter if run.memory.placement == STREAMED and is_segmented(part.shape) else ShapeCounter
+        counter = made_of(plan.lists, part.shape, _roots(plan, part, run, made.uploaded))
         if not counter.prepare(run):
             return made
         counters.append(counter)

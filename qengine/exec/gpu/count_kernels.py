@@ -23,11 +23,12 @@ from qengine.exec.gpu.count_policy import (
     wedge_launches,
 )
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import device_bytes
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
-__all__ = ["DeviceView", "Roots", "ShapeCounter", "ViewSpec"]
+__all__ = ["SLICE_BYTES", "VIEW", "DeviceView", "Roots", "ShapeCounter", "ViewSpec"]
 
-_SLICE = 16
+SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
 
 _WARP = 32
@@ -147,7 +148,7 @@ class ShapeCounter:
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
-        self._views: dict[tuple[ViewSpec, int], DeviceView] = {}
+        self.views: dict[tuple[ViewSpec, int], DeviceView] = {}
         self._given = 0
         self._recorded: dict[int, Any] = {}
 
@@ -303,7 +304,7 @@ class ShapeCounter:
     def _add_filter(self, task: npt.NDArray[Any], n_roots: int) -> None:
         """Let only roots with triangles through to a task."""
         launch = filter_launch(self.device)
-        kept, n_kept = self.allocate(4 * n_roots).ptr, self._next()
+        kept, n_kept = self.place(4 * n_roots).ptr, self._next()
         first = task.copy()
         first["table"], first["kept"], first["n_kept"] = launch.values["table"], kept, n_kept
         self._add("count_houses", "keep_triangular", launch, first)
@@ -325,16 +326,13 @@ class ShapeCounter:
 
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
-        known = self._views.get((spec, words))
+        known = self.views.get((spec, words))
         if known is not None:
             return known
         reach, u32 = self.roots.reach, np.uint32
-        slices = self.allocate(reach * _SLICE).ptr
+        slices = self.place(reach * SLICE_BYTES).ptr
+        self.slice(spec, slices, words, base)
         record = self.lists[spec.list]
-        kernel = self.run.kernel("count_views", "slice_view")
-        bounds = np.array((0, reach, spec.lo, spec.hi, spec.below, spec.above, base, words), SLICE_BOUNDS)
-        arguments = (np.array(record), bounds, np.uint64(slices))
-        self.run.launch(kernel, -(-reach // 256), 256, arguments)
         view = np.zeros((), VIEW)
         view["slices"], view["neighbours"] = slices, record["neighbours"]
         if words:
@@ -344,8 +342,15 @@ class ShapeCounter:
             sizes = (u32(base), u32(hubs), u32(words))
             hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
             self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
-        made = self._views[spec, words] = DeviceView(view, words)
+        made = self.views[spec, words] = DeviceView(view, words)
         return made
+
+    def slice(self, spec: ViewSpec, slices: int, words: int = 0, base: int = 0) -> None:
+        """Find the slices of a view, which get to an address."""
+        reach = self.roots.reach
+        kernel = self.run.kernel("count_views", "slice_view")
+        bounds = np.array((0, reach, spec.lo, spec.hi, spec.below, spec.above, base, words), SLICE_BOUNDS)
+        self.run.launch(kernel, -(-reach // 256), 256, (np.array(self.lists[spec.list]), bounds, np.uint64(slices)))
 
     def sort_roots(
         self, sized: DeviceView, needed: DeviceView, limits: Sequence[int], least: int
@@ -383,7 +388,7 @@ class ShapeCounter:
         threads_a_root: int,
         *flag: np.uint64,
     ) -> tuple[int, int, npt.NDArray[Any]]:
-        classes = self.allocate(4 * n_classes * self.roots.count).ptr
+        classes = self.place(4 * n_classes * self.roots.count).ptr
         counts = self.allocate(4 * 5)
         self.run.clear(counts, 4 * 5)
         to = np.array((classes, counts.ptr, self.roots.count, 0), ROOT_CLASSES)
@@ -398,8 +403,15 @@ class ShapeCounter:
     def allocate(self, n_bytes: int) -> Any:
         """Return a block that lives as long as the counter."""
         block = self.run.allocate(n_bytes, "counting")
+        return self._kept(block, n_bytes)
+
+    def place(self, n_bytes: int) -> Any:
+        """Return a block as ``allocate``, of numbers by vertex, which may lie in the host's memory in part."""
+        return self._kept(self.run.place(n_bytes, "counting"), n_bytes)
+
+    def _kept(self, block: Any, n_bytes: int) -> Any:
         self.blocks.append(block)
-        self.n_bytes += n_bytes
+        self.n_bytes += device_bytes(block, n_bytes)
         return block
 
     def _task(self, dtype: np.dtype[Any], roots: int, count: int) -> npt.NDArray[Any]:

@@ -79,6 +79,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         with ExitStack() as after:
             after.callback(let_go)  # when the kernels have ended
             on = after.enter_context(device_run(runtime.context))
+            on.memory.expect(known.lists_bytes(runtime.store), int(runtime.store.vertex_count))
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, counted)

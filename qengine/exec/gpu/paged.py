@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from qengine.exec.gpu.device import cupy
 
-__all__ = ["DEVICE", "HOST", "PAGE", "Location", "NoPages", "PagedBlock", "Pages", "pages_of"]
-
-PAGE = 2 << 20
-"""Bytes of a page: the least that the driver maps."""
+__all__ = ["DEVICE", "HOST", "OUT_OF_MEMORY", "Location", "NoPages", "PagedBlock", "Pages", "pages_of", "parts_at"]
 
 DEVICE, HOST = 1, 3
 """``CU_MEM_LOCATION_TYPE_DEVICE`` and ``…_HOST_NUMA``."""
 
-_OUT_OF_MEMORY = 2
+OUT_OF_MEMORY = 2
+"""``CUDA_ERROR_OUT_OF_MEMORY``."""
+
 _READ_WRITE = 3
 _PIECE = 1 << 30
 """Of the host's memory that is pinned at once."""
@@ -39,7 +39,7 @@ class NoPages(Exception):
     @property
     def is_full(self) -> bool:
         """Whether there is no memory left."""
-        return self.code == _OUT_OF_MEMORY
+        return self.code == OUT_OF_MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,9 @@ class _Range:
             _call("cuMemMap", self.address + self.mapped, n_bytes, 0, handle.value, 0)
         finally:
             _call("cuMemRelease", handle.value)  # it lives as long as it is mapped
-        access = (_Access * len(readers))(*(_Access(_Location(each.kind, each.number), _READ_WRITE) for each in readers))
+        access = (_Access * len(readers))(
+            *(_Access(_Location(each.kind, each.number), _READ_WRITE) for each in readers)
+        )
         at, self.mapped = self.address + self.mapped, self.mapped + n_bytes
         _call("cuMemSetAccess", at, n_bytes, access, len(readers))
 
@@ -117,6 +119,14 @@ class PagedBlock:
     memory: Any
     held: Any = None
 
+    def __post_init__(self) -> None:
+        _live.add(self)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all pages."""
+        return sum(n_bytes for n_bytes, _ in self.runs)
+
     @property
     def device_bytes(self) -> int:
         """Bytes that are a device's."""
@@ -132,9 +142,17 @@ class PagedBlock:
             begin += run_bytes
 
     def memset_async(self, value: int, n_bytes: int, stream: Any) -> None:
-        """Fill its first bytes, in the stream's order."""
-        for begin, end, _ in self.parts(n_bytes):
-            cupy().cuda.runtime.memsetAsync(self.ptr + begin, value, end - begin, stream.ptr)
+        """Fill its first bytes with zeros, in the stream's order."""
+        assert value == 0
+        cuda = cupy().cuda
+        for begin, end, on_host in self.parts(n_bytes):
+            if not on_host:
+                cuda.runtime.memsetAsync(self.ptr + begin, value, end - begin, stream.ptr)
+                continue
+            size = -(-(end - begin) // 8) * 8  # within the page
+            memory = cuda.UnownedMemory(self.ptr + begin, size, self)
+            with stream:  # the driver fills no pages of the host
+                _clear()(cupy().ndarray(size // 8, "u8", cuda.MemoryPointer(memory, 0)))
 
     def holding(self, other: Any) -> PagedBlock:
         """Keep another object alive as long as the block."""
@@ -144,9 +162,10 @@ class PagedBlock:
 
 @dataclass
 class Pages:
-    """Makes paged blocks on a device. ``number``: of the device."""
+    """Makes paged blocks on a device. ``number``: of the device. ``size``: of a page, the least that is mapped."""
 
     number: int
+    size: int = 2 << 20
     maps_host: bool = True
     """Whether the driver maps the host's pages, as far as is known."""
 
@@ -190,6 +209,29 @@ class Pages:
 def pages_of(number: int) -> Pages:
     """Return what makes paged blocks on a device."""
     return Pages(number)
+
+
+_live: weakref.WeakSet[PagedBlock] = weakref.WeakSet()
+
+
+def parts_at(address: int, n_bytes: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the parts of what is at an address: where each begins and ends from there, and whether it is the host's.
+
+    A copy must not reach from one into the other.
+    """
+    for block in list(_live):
+        at = address - block.ptr
+        if 0 <= at < block.n_bytes:
+            for begin, end, on_host in block.parts(at + n_bytes):
+                if end > at:
+                    yield max(begin, at) - at, end - at, on_host
+            return
+    yield 0, n_bytes, False
+
+
+@functools.cache
+def _clear() -> Any:
+    return cupy().ElementwiseKernel("", "uint64 x", "x = 0", "clear_pages")
 
 
 @functools.cache

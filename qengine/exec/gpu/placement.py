@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["VERTEX_BYTES", "WHOLE", "Placement", "placement", "scratch_bytes"]
+__all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "page_runs", "placement", "scratch_bytes"]
 
 VERTEX_BYTES = 48
 """What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
@@ -37,6 +37,8 @@ class Placement:
 
 
 WHOLE = Placement(1.0, 1.0)
+STREAMED = Placement(0.0, 0.0)
+"""All is in the host's memory: who reads it copies what is read at random segment by segment."""
 
 
 def scratch_bytes(limit: int) -> int:
@@ -62,3 +64,12 @@ def placement(limit: int, n_bytes: int, vertices: int) -> Placement:
         return WHOLE
     by_vertex = min(derived, max(budget // 2, budget - n_bytes))
     return Placement(min(1.0, (budget - by_vertex) / max(1, n_bytes)), by_vertex / max(1, derived))
+
+
+def page_runs(n_bytes: int, device_bytes: int, page: int) -> list[tuple[int, bool]]:
+    """Return the runs of pages of an array: of how many bytes, and whether on the device, no more than so many."""
+    size = -(-n_bytes // page) * page
+    if size <= device_bytes:
+        return [(size, True)]
+    here = device_bytes // page * page
+    return [(here, True), (size - here, False)] if here else [(size, False)]

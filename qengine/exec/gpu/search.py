@@ -9,6 +9,7 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.count_bfs import try_total
+from qengine.exec.gpu.count_segments import is_segmented
 from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
@@ -43,7 +44,7 @@ def run_search(
     resolved = resolve(store, search, masks)
     if resolved is None:
         return
-    with device_run(context) as run, device_plan(store, resolved, run) as plan:
+    with device_run(context) as run, device_plan(store, resolved, run, streams=_streams(search)) as plan:
         inputs = rows if search.seeds else 1
         total = _total(store, search, plan, run)
         if total is not None:
@@ -57,6 +58,11 @@ def run_search(
         else:
             chunks = dfs_chunks(store, plan, search, seeds, inputs, _most_rows(resolved, context), run)
         yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
+
+
+def _streams(search: Search) -> bool:
+    """Tell whether all that is counted is by kernels that copy segments of lists which the device has no room for."""
+    return bool(search.shapes) and all(is_segmented(each.shape) for each in search.shapes)
 
 
 def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:

@@ -1,0 +1,163 @@
+"""Counts what two linked vertices have in common where the device has no room for the lists (SGSI §6).
+
+Vertices are cut into segments. For each, what is read at random, the lists of its vertices and where these begin, is
+copied to the device; then the same kernel counts as elsewhere, for all roots, but only their members in the segment.
+What is read of a root is read in order, from the host's memory: its list once a segment that it has members in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec
+from qengine.exec.gpu.count_policy import hub_words
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.plan.count_shapes import CountShape, EdgeShape
+
+__all__ = ["SegmentCounter", "is_segmented", "segments"]
+
+_THREADS, _LANES = 256, 32
+_BEGIN, _TAIL, _END = range(3)
+"""Of a ``ViewSlice``."""
+
+_MARGIN = 16 << 20
+"""Bytes that are left for what else a query allocates."""
+
+_LEAST_SEGMENT = 1 << 12
+_MOST_MEMBERS = 2**32 - 1
+_WHAT = "a segment of lists"
+
+
+def is_segmented(shape: CountShape[Any]) -> bool:
+    """Tell whether counts of a shape's roots are sums over their members, so that these may be counted in parts."""
+    return isinstance(shape, EdgeShape) and shape.taken_outer is None
+
+
+def segments(lengths: npt.NDArray[np.uint32], most: int) -> list[tuple[int, int]]:
+    """Return ranges of vertices that cover all, with lists and slices of at most ``most`` bytes each, or one vertex.
+
+    Parameters
+    ----------
+    lengths
+        uint32[n]: members of each list.
+    """
+    sizes = np.cumsum(4 * lengths.astype(np.int64) + SLICE_BYTES)
+    found, begin, before = [], 0, 0
+    while begin < len(sizes):
+        end = max(begin + 1, int(np.searchsorted(sizes, before + most, side="right")))
+        found.append((begin, end))
+        begin, before = end, int(sizes[end - 1])
+    return found
+
+
+class _Pass(ShapeCounter):
+    """Counts the members of one segment. ``rooms``: blocks by size, which one pass uses after the other."""
+
+    rooms: dict[int, Any]
+
+    def place(self, n_bytes: int) -> Any:
+        """Return a block, which another pass has used."""
+        if n_bytes not in self.rooms:
+            self.rooms[n_bytes] = self.run.place(n_bytes, "counting")
+        return self.rooms[n_bytes]
+
+
+class SegmentCounter:
+    """Counts an ``EdgeShape`` as ``ShapeCounter`` does, segment by segment. Parameters as there."""
+
+    def __init__(self, lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots) -> None:
+        assert isinstance(shape, EdgeShape)
+        self.lists, self.shape, self.roots = lists, shape, roots
+        self.base = ShapeCounter(lists, shape, roots)
+        self.words = hub_words(shape.marked.hi - shape.marked.lo)
+        self.rooms: dict[int, Any] = {}
+        self.segments: list[tuple[int, int]] = []
+        self.n_bytes = 0
+        self._last: _Pass | None = None
+        self._total = 0
+
+    def prepare(self, run: DeviceRun) -> bool:
+        """Find slices, make rows of hubs, cut the vertices into segments; return whether the kernels can count."""
+        base, shape = self.base, self.shape
+        base.run, base.device = run, run.device
+        self.marked = base.view(shape.marked)
+        self.streamed = base.view(shape.streamed, self.words, shape.marked.lo)
+        slices = np.empty((self.roots.reach, SLICE_BYTES // 4), np.uint32)
+        run.publish()
+        run.read(int(self.streamed.view["slices"]), slices)
+        (used,) = np.nonzero(slices[:, _BEGIN] < slices[:, _END])
+        begin, end = shape.outer.lo, min(shape.outer.hi, int(used[-1]) + 1 if len(used) else 0)
+        lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
+        found = segments(lengths, max(_LEAST_SEGMENT, run.free_bytes() - _MARGIN))
+        sizes = [(b - a, int(lengths[a:b].sum(dtype=np.int64))) for a, b in found]
+        vertices, members = (max((each[k] for each in sizes), default=0) for k in range(2))
+        if members > _MOST_MEMBERS:
+            return False
+        self.segments = [(begin + a, begin + b) for a, b in found]
+        self.packed = run.allocate(SLICE_BYTES * vertices, _WHAT)
+        self.members = run.allocate(4 * members, _WHAT)
+        self.taken = run.allocate(4, _WHAT)
+        self.outer = run.place(SLICE_BYTES * self.roots.reach, "counting")
+        self.n_bytes = base.n_bytes + SLICE_BYTES * vertices + 4 * members
+        return True
+
+    def clear(self, run: DeviceRun) -> None:
+        """Nothing must be clear when the count starts."""
+
+    def start(self, run: DeviceRun) -> None:
+        """Count the segments one after the other, and start the last.
+
+        Raises
+        ------
+        OutOfMemory, QueryTimeout, QueryInterrupted
+            By the run's limits.
+        """
+        self._total, self._last = 0, None
+        for begin, end in self.segments:
+            self._finish(run)
+            self._pack(run, begin, end)
+            shape = replace(self.shape, outer=replace(self.shape.outer, lo=begin, hi=end))
+            each = _Pass(self.lists, shape, self.roots)
+            each.rooms = self.rooms
+            each.run, each.device = run, run.device
+            each.slice(shape.outer, self.outer.ptr)
+            outer = int(self.lists[shape.outer.list]["neighbours"])
+            each.views[shape.outer, 0] = _moved(self.marked, self.outer.ptr, outer)
+            each.views[shape.marked, 0] = self.marked
+            packed = self.packed.ptr - SLICE_BYTES * begin
+            each.views[shape.streamed, self.words] = _moved(self.streamed, packed, self.members.ptr)
+            each.prepare(run)
+            each.start(run)
+            self._last = each
+
+    def result(self, run: DeviceRun) -> int | None:
+        """Wait, and return the count."""
+        self._finish(run)
+        return self._total
+
+    def _finish(self, run: DeviceRun) -> None:
+        if self._last is not None:
+            found = self._last.result(run)
+            assert found is not None
+            self._total += found
+            self._last = None
+
+    def _pack(self, run: DeviceRun, begin: int, end: int) -> None:
+        """Copy a segment to the device."""
+        run.clear(self.taken, 4)
+        lists, slices = np.uint64(self.streamed.view["neighbours"]), np.uint64(self.streamed.view["slices"])
+        to = (np.uint64(each.ptr) for each in (self.packed, self.members, self.taken))
+        blocks = -(-(end - begin) * _LANES // _THREADS)
+        kernel = run.kernel("count_views", "pack_view")
+        run.launch(kernel, blocks, _THREADS, (lists, slices, np.uint32(begin), np.uint32(end), *to))
+
+
+def _moved(view: DeviceView, slices: int, neighbours: int) -> DeviceView:
+    """Return a view whose slices and lists are elsewhere."""
+    record = view.view.copy()
+    record["slices"], record["neighbours"] = slices, neighbours
+    return DeviceView(record, view.hub_words)
