@@ -18,6 +18,7 @@ import numpy as np
 from qengine import Graph, QengineError
 from qengine.exec.gpu import paged
 from qengine.exec.gpu.device import cupy
+from qengine.exec.gpu.memory import QueryMemory
 from tests.bench import gpu_graphs
 
 QUERIES = {
@@ -29,7 +30,7 @@ QUERIES = {
     "rows": "MATCH (a)--(b)--(c) WHERE id(a) < 100 RETURN id(a) AS a, id(b) AS b, id(c) AS c LIMIT 10000000",
 }
 SHARES = (0.5, 0.25, 0.1)
-_SECONDS = 60
+_SECONDS = 10
 
 
 def main() -> int:
@@ -51,13 +52,13 @@ def main() -> int:
             expected: Any = None
             for share in (None, *map(float, options.shares.split(","))):
                 limit = None if share is None else int(share * whole)
-                found, first, then, peak, on_host = measured(graph, QUERIES[name], limit)
+                found, first, then, peak, elsewhere = measured(graph, QUERIES[name], limit)
                 expected = found if share is None else expected
                 wrong = "" if found == expected else " WRONG"
                 right &= not wrong
                 shown = "whole" if limit is None else f"{limit / 1e6:,.0f}"
-                numbers = f"{first:,.1f} | {then:,.1f} | {peak / 1e6:,.0f} | {on_host / 1e6:,.0f}"
-                link = on_host / rate * 1e3
+                numbers = f"{first:,.1f} | {then:,.1f} | {peak / 1e6:,.0f} | {elsewhere / 1e6:,.0f}"
+                link = elsewhere / rate * 1e3
                 print(
                     f"| {scale} | {name} | {shown} | {str(found)[:40]}{wrong} | {numbers} | {link:,.1f} |", flush=True
                 )
@@ -100,7 +101,7 @@ def measured(graph: Graph, text: str, limit: int | None) -> tuple[Any, float, fl
         except QengineError as error:
             found = str(error.code)
         times.append((time.perf_counter() - begin) * 1e3)
-        if times[-1] > 2e4:
+        if times[-1] > 4e3:
             break
     return found, times[0], min(times[1:], default=times[0]), watched.peak, on_host()
 
