@@ -132,6 +132,11 @@ class PagedBlock:
         """Bytes that are a device's."""
         return sum(n_bytes for n_bytes, location in self.runs if location.kind == DEVICE)
 
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that are the host's."""
+        return self.n_bytes - self.device_bytes
+
     def parts(self, n_bytes: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the parts of its first bytes: where each begins and ends, and whether it is in the host's memory."""
         begin = 0

@@ -45,6 +45,8 @@ def run_search(
     if resolved is None:
         return
     with device_run(context) as run, device_plan(store, resolved, run, streams=_streams(search)) as plan:
+        if elsewhere := plan.host_bytes:
+            context.note(search, f"{elsewhere / 1e6:,.1f} MB of its lists are in the host's memory")
         inputs = rows if search.seeds else 1
         total = _total(store, search, plan, run)
         if total is not None:

@@ -17,6 +17,7 @@ from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
+from qengine.exec.gpu.paged import PagedBlock
 from qengine.exec.gpu.pcsr_build import symmetric_lists
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
@@ -67,6 +68,11 @@ class DevicePlan:
     record: npt.NDArray[Any]
     parts: tuple[Resident, ...]
     made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes of the graph's arrays that lie in the host's memory."""
+        return sum(part.block.host_bytes for part in self.parts if isinstance(part.block, PagedBlock))
 
 
 @contextmanager
