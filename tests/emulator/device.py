@@ -28,7 +28,7 @@ from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import DeviceMemory, QueryMemory
 from qengine.exec.gpu.paged import DEVICE, HOST, OUT_OF_MEMORY, Location, NoPages, PagedBlock, Pages
-from qengine.exec.gpu.placement import STREAMED, Placement
+from qengine.exec.gpu.placement import STREAMED, Placement, Use
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import RTX_2070
 from tests.emulator.arrays import DeviceArray, Stream, cupy
@@ -109,12 +109,15 @@ class EmulatedPages(Pages):
         places = tuple((n_bytes, Location(DEVICE if on_device else HOST)) for n_bytes, on_device in runs)
         return Paged(memory.ptr, places, memory)
 
+    def trim(self) -> None:
+        pass
+
 
 class HalfPlaced(QueryMemory):
     """The account of a query whose arrays lie half in the host's memory."""
 
-    def expect(self, n_bytes: int, vertices: int, *, streams: bool = False) -> None:
-        self.placement = STREAMED if streams else Placement(0.5, 0.5)
+    def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
+        self.placement = STREAMED if use is Use.SEGMENTS else Placement(0.5, 0.5)
 
 
 class HalfMemory(DeviceMemory):

@@ -27,6 +27,9 @@ _BEGIN, _TAIL, _END = range(3)
 _MARGIN = 16 << 20
 """Bytes that are left for what else a query allocates."""
 
+_ROWS_SHARE, _LEAST_WORDS = 4, 32
+"""Rows of hubs take at most one part in so many of the memory, unless they are so short."""
+
 _LEAST_SEGMENT = 1 << 12
 _MOST_MEMBERS = 2**32 - 1
 _WHAT = "a segment of lists"
@@ -73,7 +76,7 @@ class SegmentCounter:
         assert isinstance(shape, EdgeShape)
         self.lists, self.shape, self.roots = lists, shape, roots
         self.base = ShapeCounter(lists, shape, roots)
-        self.words = hub_words(shape.marked.hi - shape.marked.lo)
+        self.words = hub_words(shape.marked.hi - shape.marked.lo)  # by which the kernels look a view up
         self.rooms: dict[int, Any] = {}
         self.segments: list[tuple[int, int]] = []
         self.n_bytes = 0
@@ -85,24 +88,28 @@ class SegmentCounter:
         base, shape = self.base, self.shape
         base.run, base.device = run, run.device
         self.marked = base.view(shape.marked)
-        self.streamed = base.view(shape.streamed, self.words, shape.marked.lo)
+        words = self.words
+        while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
+            words = words // 8 * 4
+        self.streamed = base.view(shape.streamed, words, shape.marked.lo)
         slices = np.empty((self.roots.reach, SLICE_BYTES // 4), np.uint32)
         run.publish()
         run.read(int(self.streamed.view["slices"]), slices)
         (used,) = np.nonzero(slices[:, _BEGIN] < slices[:, _END])
         begin, end = shape.outer.lo, min(shape.outer.hi, int(used[-1]) + 1 if len(used) else 0)
         lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
-        found = segments(lengths, max(_LEAST_SEGMENT, run.free_bytes() - _MARGIN))
-        sizes = [(b - a, int(lengths[a:b].sum(dtype=np.int64))) for a, b in found]
-        vertices, members = (max((each[k] for each in sizes), default=0) for k in range(2))
-        if members > _MOST_MEMBERS:
+        free = run.free_bytes()
+        found = segments(lengths, max(_LEAST_SEGMENT, free - min(_MARGIN, free // 8)))
+        sizes = [SLICE_BYTES * (b - a) + 4 * int(lengths[a:b].sum(dtype=np.int64)) for a, b in found]
+        size = max(sizes, default=0)
+        if size > 4 * _MOST_MEMBERS:
             return False
         self.segments = [(begin + a, begin + b) for a, b in found]
-        self.packed = run.allocate(SLICE_BYTES * vertices, _WHAT)
-        self.members = run.allocate(4 * members, _WHAT)
-        self.taken = run.allocate(4, _WHAT)
+        if not self.roots.candidates:  # vertices without lists come last
+            self.roots = replace(self.roots, end=min(self.roots.end, end), reach=max(1, end))
+        self.packed, self.taken = run.allocate(size, _WHAT), run.allocate(4, _WHAT)
         self.outer = run.place(SLICE_BYTES * self.roots.reach, "counting")
-        self.n_bytes = base.n_bytes + SLICE_BYTES * vertices + 4 * members
+        self.n_bytes = base.n_bytes + size
         return True
 
     def clear(self, run: DeviceRun) -> None:
@@ -128,8 +135,8 @@ class SegmentCounter:
             outer = int(self.lists[shape.outer.list]["neighbours"])
             each.views[shape.outer, 0] = _moved(self.marked, self.outer.ptr, outer)
             each.views[shape.marked, 0] = self.marked
-            packed = self.packed.ptr - SLICE_BYTES * begin
-            each.views[shape.streamed, self.words] = _moved(self.streamed, packed, self.members.ptr)
+            packed, members = self.packed.ptr - SLICE_BYTES * begin, self.packed.ptr + SLICE_BYTES * (end - begin)
+            each.views[shape.streamed, self.words] = _moved(self.streamed, packed, members)
             each.prepare(run)
             each.start(run)
             self._last = each
@@ -150,7 +157,8 @@ class SegmentCounter:
         """Copy a segment to the device."""
         run.clear(self.taken, 4)
         lists, slices = np.uint64(self.streamed.view["neighbours"]), np.uint64(self.streamed.view["slices"])
-        to = (np.uint64(each.ptr) for each in (self.packed, self.members, self.taken))
+        members = self.packed.ptr + SLICE_BYTES * (end - begin)
+        to = (np.uint64(each) for each in (self.packed.ptr, members, self.taken.ptr))
         blocks = -(-(end - begin) * _LANES // _THREADS)
         kernel = run.kernel("count_views", "pack_view")
         run.launch(kernel, blocks, _THREADS, (lists, slices, np.uint32(begin), np.uint32(end), *to))

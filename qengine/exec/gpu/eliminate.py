@@ -24,6 +24,7 @@ from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.search import run_search
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count, term_count
 from qengine.exec.view import ExecView, MaskProvider
@@ -79,7 +80,8 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         with ExitStack() as after:
             after.callback(let_go)  # when the kernels have ended
             on = after.enter_context(device_run(runtime.context))
-            on.memory.expect(known.lists_bytes(runtime.store), int(runtime.store.vertex_count))
+            lists_bytes = known.lists_bytes(runtime.store)
+            on.memory.expect(lists_bytes, int(runtime.store.vertex_count), use=Use.VECTORS)
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, counted)

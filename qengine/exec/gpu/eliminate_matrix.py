@@ -96,14 +96,13 @@ def uploaded(
     record["lo"], record["hi"], record["n_entries"] = found.lo, found.hi, len(found.ids)
     if found.owned:
         for name, array in (("offsets", found.offsets), ("ids", found.ids)):
-            by_vertex = name == "offsets"
-            record[name] = resident_array(known.store, array, run, held, by_vertex=by_vertex) if array.nbytes else 0
+            record[name] = resident_array(known.store, array, run, held) if array.nbytes else 0
         return DeviceMatrix(record, found.pairs, (), merged, found.offsets, found.repeats)
     arrays = {"offsets": found.offsets, "ids": found.ids}
     for factor in found.factors:
         values = factor.astype(np.uint64)
         arrays["values"] = np.stack((values, np.zeros_like(values)), axis=1) if wide else values
-    blocks = {name: _copied(np.ascontiguousarray(array), name, run) for name, array in arrays.items()}
+    blocks = {name: _copied(np.ascontiguousarray(array), run) for name, array in arrays.items()}
     for name, block in blocks.items():
         record[name] = block.ptr
     if any(relation.conditions for relation in step.relations):
@@ -118,5 +117,5 @@ def uploaded(
     return matrix
 
 
-def _copied(array: npt.NDArray[Any], name: str, run: DeviceRun) -> Any:
-    return run.copied(run.place(array.nbytes, "the pattern's relationships", by_vertex=name == "offsets"), array)
+def _copied(array: npt.NDArray[Any], run: DeviceRun) -> Any:
+    return run.copied(run.place(array.nbytes, "the pattern's relationships", by_vertex=False), array)

@@ -315,6 +315,7 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
         finally:
             if not lane.stream.done:
                 run._stop()
+            memory.end()
             with _lock:
                 _idle.append(lane)
 

@@ -20,7 +20,7 @@ from qengine.errors import OutOfMemory
 from qengine.exec.gpu.device import cupy, device
 from qengine.exec.gpu.idle import WhenIdle
 from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages, pages_of
-from qengine.exec.gpu.placement import STREAMED, WHOLE, page_runs, placement, scratch_bytes
+from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch_bytes
 from qengine.exec.view import ExecView
 
 __all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_bytes", "device_memory", "release"]
@@ -128,13 +128,13 @@ class DeviceMemory:
         """Give the device back what no block uses."""
         with self._lock:
             self._forget_gone()
-            self.pool.free_all_blocks()
+            self._free_all()
 
     def release(self, owner: Any) -> None:
         """Evict all residents of an owner, those in use as soon as their queries end, and give their memory back."""
         with self._lock:
             self._evict_all_of(id(owner))
-            self.pool.free_all_blocks()
+            self._free_all()
 
     # ------------------------------------------------------------ for accounts
 
@@ -147,7 +147,7 @@ class DeviceMemory:
                 if block is not None or not self._evict_one():
                     break
             if block is None:
-                self.pool.free_all_blocks()
+                self._free_all()
                 block = self._malloc(n_bytes)
             return block
 
@@ -166,7 +166,6 @@ class DeviceMemory:
                 except NoPages as error:
                     if not error.is_full or not self._evict_one():
                         return None
-                    self.pool.free_all_blocks()
             self._paged.append(block.device_bytes)
             return block.holding(_Charge(self._paged, -block.device_bytes))
 
@@ -219,8 +218,14 @@ class DeviceMemory:
         except NoPages as error:
             if not error.is_full:
                 raise
-            self.pool.free_all_blocks()
+            self._free_all()
             return self.pages.make(runs)
+
+    def _free_all(self) -> None:
+        """Give back what no block uses."""
+        self.pool.free_all_blocks()
+        if self.pages is not None:
+            self.pages.trim()
 
     def _malloc(self, n_bytes: int) -> Any | None:
         number, self.allocations = self.allocations, self.allocations + 1
@@ -299,6 +304,9 @@ class QueryMemory:
         self._expected = -1
         self._freed: deque[int] = deque()
         self._used = 0
+        self._kept: list[
+            Any
+        ] = []  # blocks of pages until the run ends: kernels may use what nothing refers to any more
         self._pinned: dict[int, tuple[int, int]] = {}  # of residents that others made, by id: pins, bytes
         self._lock = threading.Lock()
 
@@ -343,19 +351,21 @@ class QueryMemory:
             raise _out_of_memory("the device has", n_bytes, what, f"{self.memory.used_bytes():,} in use")
         return self.memory.hold(block, charge)
 
-    def expect(self, n_bytes: int, vertices: int, *, streams: bool = False) -> None:
+    def end(self) -> None:
+        """Let go of what kernels may have used, which have ended."""
+        self._kept.clear()
+
+    def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
         """Decide where arrays will lie: so many bytes of the graph's, which has so many vertices.
 
-        The first who tells decides, unless others need more. ``streams``: who reads them copies segments of what does
-        not fit.
+        The first who tells decides, unless others need more.
         """
         if self.memory.pages is None or n_bytes <= self._expected:
             return
         self._expected = n_bytes
         limits = [each for each in (self.limit, self.memory.capacity) if each is not None]
         if limits:
-            found = placement(min(limits), n_bytes, vertices)
-            self.placement = STREAMED if streams and not found.is_whole else found
+            self.placement = placement(min(limits), n_bytes, vertices, use)
 
     def place(self, n_bytes: int, what: str, *, by_vertex: bool) -> Any:
         """Return a block as ``allocate``, part of which may lie in the host's memory: by the query's placement.
@@ -381,7 +391,7 @@ class QueryMemory:
             charge = self._charge(sum(size for size, on_device in runs if on_device))
             block = None if charge is None else self.memory.malloc_paged(runs)
             if block is not None:
-                block.held = (block.held, charge)
+                self._kept.append(block.holding(charge))
                 return block
         raise _out_of_memory("the host has", n_bytes, what, f"{self.memory.used_bytes():,} on the device")
 
@@ -427,6 +437,8 @@ class QueryMemory:
 
     def unpin(self, resident: Resident) -> None:
         """End one use of a resident by the query."""
+        if isinstance(resident.block, PagedBlock):
+            self._kept.append(resident.block)
         with self._lock:
             pins, n_bytes = self._pinned.pop(id(resident), (0, 0))
             if pins > 1:

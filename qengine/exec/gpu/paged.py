@@ -10,8 +10,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from qengine.exec.gpu.device import cupy
@@ -25,6 +26,8 @@ OUT_OF_MEMORY = 2
 """``CUDA_ERROR_OUT_OF_MEMORY``."""
 
 _READ_WRITE = 3
+_Runs = tuple[tuple[int, "Location"], ...]
+_Free = deque[tuple[_Runs, Any]]
 _PIECE = 1 << 30
 """Of the host's memory that is pinned at once."""
 
@@ -75,7 +78,7 @@ class _Access(ctypes.Structure):
 class _Range:
     """A range of addresses with what is mapped there; unmapped and freed when nothing refers to it.
 
-    The driver waits for kernels that use it no more than an allocator does: who drops it has waited.
+    No kernel may use it then: they would end the process's use of the device.
     """
 
     def __init__(self, n_bytes: int) -> None:
@@ -161,8 +164,20 @@ class PagedBlock:
 
     def holding(self, other: Any) -> PagedBlock:
         """Keep another object alive as long as the block."""
-        self.held = other
+        self.held = (self.held, other)
         return self
+
+
+class _Return:
+    """Gives memory back, to be used again, when nothing refers to a block any more."""
+
+    __slots__ = ("memory", "runs", "to")
+
+    def __init__(self, to: _Free, runs: _Runs, memory: Any) -> None:
+        self.to, self.runs, self.memory = to, runs, memory
+
+    def __del__(self) -> None:
+        self.to.append((self.runs, self.memory))  # without a lock: the garbage collector may call at any moment
 
 
 @dataclass
@@ -173,47 +188,67 @@ class Pages:
     size: int = 2 << 20
     maps_host: bool = True
     """Whether the driver maps the host's pages, as far as is known."""
+    free: _Free = field(default_factory=deque, repr=False)
+    """What blocks of which runs have left: to pin a page takes longer than to read it over the link."""
 
     def make(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
         """Return a block of runs of whole pages: of how many bytes, and whether on the device.
+
+        It lies where one of the same runs did, if one is free.
 
         Raises
         ------
         NoPages
             Where there is no memory.
         """
-        here = all(on_device for _, on_device in runs)
-        if not here and not self.maps_host:
-            return self._pinned(runs)
-        try:
-            return self._mapped(runs)
-        except NoPages as error:
-            if error.is_full or here:
-                raise
-            self.maps_host = False
-            return self._pinned(runs)
-
-    def _mapped(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
-        cupy().cuda.runtime.free(0)  # the driver's calls want a context
         here, there = Location(DEVICE, self.number), Location(HOST)
         places = tuple((n_bytes, here if on_device else there) for n_bytes, on_device in runs)
-        made = _Range(sum(n_bytes for n_bytes, _ in runs))
+        if not self.maps_host and any(not on_device for _, on_device in runs):
+            places = ((sum(n_bytes for n_bytes, _ in runs), there),)
+        memory = self._again(places) or self._made(places)
+        address = int(memory.address if isinstance(memory, _Range) else memory.ptr)
+        return PagedBlock(address, places, memory, _Return(self.free, places, memory))
+
+    def trim(self) -> None:
+        """Give the device and the host back what no block uses."""
+        self.free.clear()
+
+    def _again(self, places: _Runs) -> Any:
+        """Return what is free of the same runs, None where nothing is."""
+        for _ in range(len(self.free)):
+            try:
+                found = self.free.popleft()
+            except IndexError:
+                return None
+            if found[0] == places:
+                return found[1]
+            self.free.append(found)
+        return None
+
+    def _made(self, places: _Runs) -> Any:
+        """Return new memory of such runs."""
+        cuda, here = cupy().cuda, Location(DEVICE, self.number)
+        size = sum(n_bytes for n_bytes, _ in places)
+        if not self.maps_host and places[0][1] != here:
+            return cuda.PinnedMemory(size)
+        cuda.runtime.free(0)  # the driver's calls want a context
+        made = _Range(size)
         for n_bytes, location in places:
-            readers = (here,) if location == here else (here, there)
+            readers = (here,) if location == here else (here, location)
             for at in range(0, n_bytes, _PIECE):
                 made.map(min(_PIECE, n_bytes - at), location, readers)
-        return PagedBlock(made.address, places, made)
-
-    def _pinned(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
-        size = sum(n_bytes for n_bytes, _ in runs)
-        memory = cupy().cuda.PinnedMemory(size)
-        return PagedBlock(int(memory.ptr), ((size, Location(HOST)),), memory)
+        return made
 
 
 @functools.cache
 def pages_of(number: int) -> Pages:
     """Return what makes paged blocks on a device."""
-    return Pages(number)
+    pages = Pages(number)
+    try:
+        pages.make([(pages.size, False)])
+    except NoPages:
+        pages.maps_host = False
+    return pages
 
 
 _live: weakref.WeakSet[PagedBlock] = weakref.WeakSet()

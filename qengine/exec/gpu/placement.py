@@ -9,8 +9,9 @@ by vertex are read one by one, where the link moves no less than 32 bytes, so up
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-__all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "page_runs", "placement", "scratch_bytes"]
+__all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "Use", "page_runs", "placement", "scratch_bytes"]
 
 VERTEX_BYTES = 48
 """What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
@@ -36,6 +37,16 @@ class Placement:
         return min(n_bytes, int(n_bytes * (self.vertices if by_vertex else self.lists)))
 
 
+class Use(Enum):
+    """How a query reads its arrays: lists at random (``SEARCH``); lists in order, and vectors at random (``VECTORS``);
+    or what is at random from segments that it copies (``SEGMENTS``).
+    """
+
+    SEARCH = 0
+    VECTORS = 1
+    SEGMENTS = 2
+
+
 WHOLE = Placement(1.0, 1.0)
 STREAMED = Placement(0.0, 0.0)
 """All is in the host's memory: who reads it copies what is read at random segment by segment."""
@@ -46,7 +57,7 @@ def scratch_bytes(limit: int) -> int:
     return max(limit // _SCRATCH_SHARE, min(limit // 2, _LEAST_SCRATCH))
 
 
-def placement(limit: int, n_bytes: int, vertices: int) -> Placement:
+def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> Placement:
     """Return where the arrays of a query lie.
 
     Parameters
@@ -62,6 +73,10 @@ def placement(limit: int, n_bytes: int, vertices: int) -> Placement:
     budget = limit - scratch_bytes(limit)
     if n_bytes + derived <= budget:
         return WHOLE
+    if use is Use.SEGMENTS:
+        return STREAMED
+    if use is Use.VECTORS:  # the first vectors that are made are those that are read at random
+        return Placement(max(0.0, min(1.0, (budget - derived // 2) / max(1, n_bytes))), 1.0)
     by_vertex = min(derived, max(budget // 2, budget - n_bytes))
     return Placement(min(1.0, (budget - by_vertex) / max(1, n_bytes)), by_vertex / max(1, derived))
 

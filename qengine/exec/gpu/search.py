@@ -14,6 +14,7 @@ from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
 from qengine.exec.view import ExecView, MaskProvider
@@ -44,7 +45,7 @@ def run_search(
     resolved = resolve(store, search, masks)
     if resolved is None:
         return
-    with device_run(context) as run, device_plan(store, resolved, run, streams=_streams(search)) as plan:
+    with device_run(context) as run, device_plan(store, resolved, run, _use(search)) as plan:
         if elsewhere := plan.host_bytes:
             context.note(search, f"{elsewhere / 1e6:,.1f} MB of its lists are in the host's memory")
         inputs = rows if search.seeds else 1
@@ -62,9 +63,10 @@ def run_search(
         yield from completed(chunks, resolved, search, seeds, rows, _most_rows(resolved, context))
 
 
-def _streams(search: Search) -> bool:
-    """Tell whether all that is counted is by kernels that copy segments of lists which the device has no room for."""
-    return bool(search.shapes) and all(is_segmented(each.shape) for each in search.shapes)
+def _use(search: Search) -> Use:
+    """Return how lists are read that the device has no room for."""
+    segmented = bool(search.shapes) and all(is_segmented(each.shape) for each in search.shapes)
+    return Use.SEGMENTS if segmented else Use.SEARCH
 
 
 def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:

@@ -19,6 +19,7 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.gpu.paged import PagedBlock
 from qengine.exec.gpu.pcsr_build import symmetric_lists
+from qengine.exec.gpu.placement import Use
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
@@ -77,11 +78,11 @@ class DevicePlan:
 
 @contextmanager
 def device_plan(
-    store: ExecView, resolved: ResolvedSearch, run: DeviceRun, *, streams: bool = False
+    store: ExecView, resolved: ResolvedSearch, run: DeviceRun, use: Use = Use.SEARCH
 ) -> Iterator[DevicePlan]:
     """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
 
-    ``streams``: as of ``QueryMemory.expect``.
+    ``use``: how lists are read that there is no room for.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def device_plan(
         If it doesn't fit.
     """
     memory = run.memory
-    run.memory.expect(_bytes_of(resolved), int(store.vertex_count), streams=streams)
+    run.memory.expect(_bytes_of(resolved), int(store.vertex_count), use)
     key = (id(store), "plan", id(resolved), run.memory.placement)
     held: list[Resident] = []
     try:

@@ -14,7 +14,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count_segments import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
-from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, page_runs, placement, scratch_bytes
+from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, Use, page_runs, placement, scratch_bytes
 from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 
 BYTES = st.integers(0, 1 << 40)
@@ -104,7 +104,7 @@ def test_residents_make_room_for_pages(memory: DeviceMemory) -> None:
 
 def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> None:
     query = memory.account(1_000)
-    query.expect(10_000, 0, streams=True)
+    query.expect(10_000, 0, Use.SEGMENTS)
     assert query.placement == STREAMED
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
 
