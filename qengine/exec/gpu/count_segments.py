@@ -92,11 +92,12 @@ class SegmentCounter:
         while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
-        slices = np.empty((self.roots.reach, SLICE_BYTES // 4), np.uint32)
         run.publish()
-        run.read(int(self.streamed.view["slices"]), slices)
-        (used,) = np.nonzero(slices[:, _BEGIN] < slices[:, _END])
-        begin, end = shape.outer.lo, min(shape.outer.hi, int(used[-1]) + 1 if len(used) else 0)
+        reach, slices = self._slices(run, self.marked)
+        if not self.roots.candidates:  # vertices without lists come last
+            self.roots = replace(self.roots, end=min(self.roots.end, reach), reach=max(1, reach))
+        end, slices = self._slices(run, self.streamed)
+        begin, end = shape.outer.lo, min(shape.outer.hi, end)
         lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
         free = run.free_bytes()
         found = segments(lengths, max(_LEAST_SEGMENT, free - min(_MARGIN, free // 8)))
@@ -105,12 +106,17 @@ class SegmentCounter:
         if size > 4 * _MOST_MEMBERS:
             return False
         self.segments = [(begin + a, begin + b) for a, b in found]
-        if not self.roots.candidates:  # vertices without lists come last
-            self.roots = replace(self.roots, end=min(self.roots.end, end), reach=max(1, end))
         self.packed, self.taken = run.allocate(size, _WHAT), run.allocate(4, _WHAT)
         self.outer = run.place(SLICE_BYTES * self.roots.reach, "counting")
         self.n_bytes = base.n_bytes + size
         return True
+
+    def _slices(self, run: DeviceRun, view: DeviceView) -> tuple[int, npt.NDArray[np.uint32]]:
+        """Return how many vertices there are up to the last whose slice has members, and all slices."""
+        slices = np.empty((self.base.roots.reach, SLICE_BYTES // 4), np.uint32)
+        run.read(int(view.view["slices"]), slices)
+        (used,) = np.nonzero(slices[:, _BEGIN] < slices[:, _END])
+        return (int(used[-1]) + 1 if len(used) else 0), slices
 
     def clear(self, run: DeviceRun) -> None:
         """Nothing must be clear when the count starts."""

@@ -304,9 +304,7 @@ class QueryMemory:
         self._expected = -1
         self._freed: deque[int] = deque()
         self._used = 0
-        self._kept: list[
-            Any
-        ] = []  # blocks of pages until the run ends: kernels may use what nothing refers to any more
+        self._kept: list[Any] = []  # blocks of pages, until the run ends: kernels may use them as long
         self._pinned: dict[int, tuple[int, int]] = {}  # of residents that others made, by id: pins, bytes
         self._lock = threading.Lock()
 

@@ -81,6 +81,7 @@ def test_accounts_are_charged_for_the_devices_pages_alone(memory: DeviceMemory) 
     other = query.place(10_000, "more lists", by_vertex=False)  # there is room for scratch alone
     assert other.device_bytes == 0 and query.used_bytes <= 1_000 - scratch_bytes(1_000)
     del block, other, count
+    query.end()
     assert query.used_bytes == memory.used_bytes() == 0
 
 
