@@ -19,7 +19,7 @@ from typing import Any
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu.device import cupy, device
 from qengine.exec.gpu.idle import WhenIdle
-from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages, pages_of
+from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages
 from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch_bytes
 from qengine.exec.view import ExecView
 
@@ -469,13 +469,13 @@ def device_memory() -> DeviceMemory:
     on = device()
     cuda = cupy().cuda
     pool = cuda.MemoryPool()
-    pool.set_limit(size=min(pool.get_limit() or on.memory_bytes, on.memory_bytes))
+    capacity = min(pool.get_limit() or on.memory_bytes, on.memory_bytes)
+    pool.set_limit(size=capacity)
 
     def hold(block: Any, other: Any) -> Any:
         return cuda.MemoryPointer(cuda.UnownedMemory(block.ptr, block.mem.size, (block, other), on.number), 0)
 
-    capacity = int(pool.get_limit())
-    return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold, pages=pages_of(on.number), capacity=capacity)
+    return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold, pages=Pages(on.number), capacity=capacity)
 
 
 @functools.cache

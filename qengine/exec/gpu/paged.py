@@ -17,7 +17,7 @@ from typing import Any
 
 from qengine.exec.gpu.device import cupy
 
-__all__ = ["DEVICE", "HOST", "OUT_OF_MEMORY", "Location", "NoPages", "PagedBlock", "Pages", "pages_of", "parts_at"]
+__all__ = ["DEVICE", "HOST", "OUT_OF_MEMORY", "Location", "NoPages", "PagedBlock", "Pages", "parts_at"]
 
 DEVICE, HOST = 1, 3
 """``CU_MEM_LOCATION_TYPE_DEVICE`` and ``…_HOST_NUMA``."""
@@ -186,8 +186,8 @@ class Pages:
 
     number: int
     size: int = 2 << 20
-    maps_host: bool = True
-    """Whether the driver maps the host's pages, as far as is known."""
+    maps_host: bool | None = None
+    """Whether the driver maps the host's pages; None: nobody has tried."""
     free: _Free = field(default_factory=deque, repr=False)
     """What blocks of which runs have left: to pin a page takes longer than to read it over the link."""
 
@@ -203,7 +203,7 @@ class Pages:
         """
         here, there = Location(DEVICE, self.number), Location(HOST)
         places = tuple((n_bytes, here if on_device else there) for n_bytes, on_device in runs)
-        if not self.maps_host and any(not on_device for _, on_device in runs):
+        if any(not on_device for _, on_device in runs) and not self._maps_host():
             places = ((sum(n_bytes for n_bytes, _ in runs), there),)
         memory = self._again(places) or self._made(places)
         address = int(memory.address if isinstance(memory, _Range) else memory.ptr)
@@ -225,6 +225,16 @@ class Pages:
             self.free.append(found)
         return None
 
+    def _maps_host(self) -> bool:
+        if self.maps_host is None:
+            try:
+                cupy().cuda.runtime.free(0)  # the driver's calls want a context
+                _Range(self.size).map(self.size, Location(HOST), (Location(DEVICE, self.number), Location(HOST)))
+                self.maps_host = True
+            except NoPages:
+                self.maps_host = False
+        return self.maps_host
+
     def _made(self, places: _Runs) -> Any:
         """Return new memory of such runs."""
         cuda, here = cupy().cuda, Location(DEVICE, self.number)
@@ -238,17 +248,6 @@ class Pages:
             for at in range(0, n_bytes, _PIECE):
                 made.map(min(_PIECE, n_bytes - at), location, readers)
         return made
-
-
-@functools.cache
-def pages_of(number: int) -> Pages:
-    """Return what makes paged blocks on a device."""
-    pages = Pages(number)
-    try:
-        pages.make([(pages.size, False)])
-    except NoPages:
-        pages.maps_host = False
-    return pages
 
 
 _live: weakref.WeakSet[PagedBlock] = weakref.WeakSet()

@@ -234,7 +234,8 @@ def test_the_pool_takes_no_more_than_the_device_is_said_to_have(
     pool = SimpleNamespace(get_limit=lambda: own, set_limit=lambda *, size: given.append(size))
     cuda = SimpleNamespace(MemoryPool=lambda: pool, memory=SimpleNamespace(OutOfMemoryError=MemoryError))
     monkeypatch.setattr(module, "cupy", lambda: SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(module, "device", lambda: RTX_2070)
+    on = SimpleNamespace(memory_bytes=RTX_2070.memory_bytes, number=0)
+    monkeypatch.setattr(module, "device", lambda: on)
     assert module.device_memory.__wrapped__().pool is pool
     assert given == [limit]
 
