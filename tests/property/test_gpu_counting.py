@@ -75,13 +75,11 @@ def test_segments_add_up(
     cut: list[int] = []
 
     def segments(lengths: Any, most: int) -> list[tuple[int, int]]:
-        found = count_segments_of(lengths, most)
+        found = count_segments_of(lengths, 200)
         cut.append(len(found))
         return found
 
     monkeypatch.setattr(count_segments, "segments", segments)
-    monkeypatch.setattr(count_segments, "_MARGIN", 1 << 30)
-    monkeypatch.setattr(count_segments, "_LEAST_SEGMENT", 200)
     monkeypatch.setattr(count_policy, "_HUBS", hubs)
     check(graphs["small"], PATTERNS[name], 10 * hubs, counted)
     assert cut and cut[0] > 3
