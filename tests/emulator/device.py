@@ -117,7 +117,7 @@ class HalfPlaced(QueryMemory):
     """The account of a query whose arrays lie half in the host's memory."""
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
-        self.placement = STREAMED if use is Use.SEGMENTS else Placement(0.5, 0.5)
+        self.placement = STREAMED if use is Use.COPIES else Placement(0.5, 0.5)
 
 
 class HalfMemory(DeviceMemory):

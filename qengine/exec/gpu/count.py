@@ -130,6 +130,9 @@ def _prepared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
             return made
         counters.append(counter)
     made.counters = counters
+    segmented = [each for each in counters if isinstance(each, SegmentCounter)]
+    if segmented:
+        plan.made["segments"] = sum(len(each.segments) for each in segmented), sum(each.crossing for each in segmented)
     return made
 
 

@@ -24,14 +24,16 @@ from qengine.exec.gpu.count_policy import (
 )
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import device_bytes
+from qengine.exec.gpu.placement import STREAMED
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
-__all__ = ["SLICE_BYTES", "VIEW", "DeviceView", "Roots", "ShapeCounter", "ViewSpec"]
+__all__ = ["SLICE_BYTES", "VIEW", "DeviceView", "Roots", "ShapeCounter", "ViewSpec", "pack_view"]
 
 SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
 
 _WARP = 32
+_PACK_THREADS = 256
 _NEXT = 32
 _COUNTERS = 128
 """Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
@@ -232,6 +234,8 @@ class ShapeCounter:
         span = shape.outer.hi - shape.outer.lo
         outer = self.view(shape.outer)
         streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
+        if self.run.memory.placement == STREAMED:
+            streamed = self.copied(streamed)
         classes, counts, numbers, largest = self.sort_roots(outer, outer, CLIQUE_LIMITS, shape.depth)
         if largest > CLIQUE_LIMITS[-1]:
             return False
@@ -345,6 +349,32 @@ class ShapeCounter:
         made = self.views[spec, words] = DeviceView(view, words)
         return made
 
+    def copied(self, view: DeviceView) -> DeviceView:
+        """Return a view whose slices and what is read of its lists have the room that there is on the device.
+
+        Half of a list, or less, is in a slice of lesser ids.
+        """
+        _, slices = self.read_slices(view)
+        end = len(slices)
+        members = int((slices[:, 2] - slices[:, 1]).sum(dtype=np.int64))
+        packed = self._kept(self.run.place(SLICE_BYTES * max(1, end), "counting", first=True), SLICE_BYTES * end)
+        lists = self._kept(self.run.place(4 * max(1, members), "counting", by_vertex=False, first=True), 4 * members)
+        pack_view(self.run, view, (0, end), packed.ptr, lists.ptr)
+        record = view.view.copy()
+        record["slices"], record["neighbours"] = packed.ptr, lists.ptr
+        return DeviceView(record, view.hub_words)
+
+    def read_slices(self, view: DeviceView) -> tuple[int, npt.NDArray[np.uint32]]:
+        """Return how many vertices there are up to the last whose slice has members, and all slices: uint32[n, 4].
+
+        Columns: where a slice begins, where what is in no row of bits begins, where it ends.
+        """
+        slices = np.empty((self.roots.reach, SLICE_BYTES // 4), np.uint32)
+        self.run.publish()
+        self.run.read(int(view.view["slices"]), slices)
+        (used,) = np.nonzero(slices[:, 0] < slices[:, 2])
+        return (int(used[-1]) + 1 if len(used) else 0), slices
+
     def slice(self, spec: ViewSpec, slices: int, words: int = 0, base: int = 0) -> None:
         """Find the slices of a view, which get to an address."""
         reach = self.roots.reach
@@ -435,3 +465,18 @@ class ShapeCounter:
         if not after_last:
             self.branches.append([])
         self.branches[-1].append((kernel, launch, task))
+
+
+def pack_view(run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int) -> None:
+    """Copy the members of a range of vertices that are in no row of bits to an address, and slices of them to another.
+
+    There must be less than 2**32 of them.
+    """
+    begin, end = vertices
+    taken = run.zeroed(4, "counting")
+    given = np.uint64(view.view["neighbours"]), np.uint64(view.view["slices"]), np.uint32(begin), np.uint32(end)
+    to = tuple(map(np.uint64, (slices, members, taken.ptr)))
+    blocks = -(-(end - begin) * _WARP // _PACK_THREADS)
+    if blocks:
+        run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
+        run.wait()

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec
+from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
 from qengine.exec.gpu.count_policy import hub_words
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.plan.count_shapes import CountShape, EdgeShape
+from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape
 
-__all__ = ["SegmentCounter", "is_segmented", "segments"]
+__all__ = ["SegmentCounter", "is_segmented", "reads_copies", "segments"]
 
-_THREADS, _LANES = 256, 32
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
 
@@ -38,6 +37,11 @@ _WHAT = "a segment of lists"
 def is_segmented(shape: CountShape[Any]) -> bool:
     """Tell whether counts of a shape's roots are sums over their members, so that these may be counted in parts."""
     return isinstance(shape, EdgeShape) and shape.taken_outer is None
+
+
+def reads_copies(shape: CountShape[Any]) -> bool:
+    """Tell whether kernels for a shape read copies of lists that the device has no room for, whole or in segments."""
+    return isinstance(shape, CliqueShape) or is_segmented(shape)
 
 
 def segments(lengths: npt.NDArray[np.uint32], most: int) -> list[tuple[int, int]]:
@@ -80,6 +84,8 @@ class SegmentCounter:
         self.rooms: dict[int, Any] = {}
         self.segments: list[tuple[int, int]] = []
         self.n_bytes = 0
+        self.crossing = 0
+        """Bytes that a count reads over the link, at most."""
         self._last: _Pass | None = None
         self._total = 0
 
@@ -92,11 +98,13 @@ class SegmentCounter:
         while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
-        run.publish()
-        reach, slices = self._slices(run, self.marked)
+        reach, slices = base.read_slices(self.marked)
+        read = np.concatenate(
+            ([0], np.cumsum(4 * (slices[:, _END] - slices[:, _BEGIN]) + 2 * SLICE_BYTES, dtype=np.int64))
+        )
         if not self.roots.candidates:  # vertices without lists come last
             self.roots = replace(self.roots, end=min(self.roots.end, reach), reach=max(1, reach))
-        end, slices = self._slices(run, self.streamed)
+        end, slices = base.read_slices(self.streamed)
         begin, end = shape.outer.lo, min(shape.outer.hi, end)
         lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
         free = run.free_bytes()
@@ -106,17 +114,11 @@ class SegmentCounter:
         if size > 4 * _MOST_MEMBERS:
             return False
         self.segments = [(begin + a, begin + b) for a, b in found]
-        self.packed, self.taken = run.allocate(size, _WHAT), run.allocate(4, _WHAT)
+        self.packed = run.allocate(size, _WHAT)
+        self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
         self.outer = run.place(SLICE_BYTES * self.roots.reach, "counting")
         self.n_bytes = base.n_bytes + size
         return True
-
-    def _slices(self, run: DeviceRun, view: DeviceView) -> tuple[int, npt.NDArray[np.uint32]]:
-        """Return how many vertices there are up to the last whose slice has members, and all slices."""
-        slices = np.empty((self.base.roots.reach, SLICE_BYTES // 4), np.uint32)
-        run.read(int(view.view["slices"]), slices)
-        (used,) = np.nonzero(slices[:, _BEGIN] < slices[:, _END])
-        return (int(used[-1]) + 1 if len(used) else 0), slices
 
     def clear(self, run: DeviceRun) -> None:
         """Nothing must be clear when the count starts."""
@@ -132,7 +134,8 @@ class SegmentCounter:
         self._total, self._last = 0, None
         for begin, end in self.segments:
             self._finish(run)
-            self._pack(run, begin, end)
+            members = self.packed.ptr + SLICE_BYTES * (end - begin)
+            pack_view(run, self.streamed, (begin, end), self.packed.ptr, members)
             shape = replace(self.shape, outer=replace(self.shape.outer, lo=begin, hi=end))
             each = _Pass(self.lists, shape, self.roots)
             each.rooms = self.rooms
@@ -141,7 +144,7 @@ class SegmentCounter:
             outer = int(self.lists[shape.outer.list]["neighbours"])
             each.views[shape.outer, 0] = _moved(self.marked, self.outer.ptr, outer)
             each.views[shape.marked, 0] = self.marked
-            packed, members = self.packed.ptr - SLICE_BYTES * begin, self.packed.ptr + SLICE_BYTES * (end - begin)
+            packed = self.packed.ptr - SLICE_BYTES * begin
             each.views[shape.streamed, self.words] = _moved(self.streamed, packed, members)
             each.prepare(run)
             each.start(run)
@@ -159,15 +162,11 @@ class SegmentCounter:
             self._total += found
             self._last = None
 
-    def _pack(self, run: DeviceRun, begin: int, end: int) -> None:
-        """Copy a segment to the device."""
-        run.clear(self.taken, 4)
-        lists, slices = np.uint64(self.streamed.view["neighbours"]), np.uint64(self.streamed.view["slices"])
-        members = self.packed.ptr + SLICE_BYTES * (end - begin)
-        to = (np.uint64(each) for each in (self.packed.ptr, members, self.taken.ptr))
-        blocks = -(-(end - begin) * _LANES // _THREADS)
-        kernel = run.kernel("count_views", "pack_view")
-        run.launch(kernel, blocks, _THREADS, (lists, slices, np.uint32(begin), np.uint32(end), *to))
+    def _of_roots(self, read: npt.NDArray[np.int64], begin: int, end: int) -> int:
+        """Return the most bytes that are read of roots for a segment. ``read``: of all roots before each."""
+        outer, last = self.shape.outer, len(read) - 1
+        first = begin if outer.below else 0
+        return int(read[min(end, last) if outer.above else last] - read[min(first, last)])
 
 
 def _moved(view: DeviceView, slices: int, neighbours: int) -> DeviceView:

@@ -119,12 +119,12 @@ class DeviceRun:
         finally:
             lock.release()
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool = True) -> Any:
+    def place(self, n_bytes: int, what: str, *, by_vertex: bool = True, first: bool = False) -> Any:
         """Return a block that may lie in the host's memory in part, where the device's is short.
 
-        Not for what kernels write with atomics. ``by_vertex``: it has numbers by vertex; else it is of lists.
+        Not for what kernels write with atomics. Parameters and errors as of ``QueryMemory.place``.
         """
-        return self.memory.place(n_bytes, what, by_vertex=by_vertex)
+        return self.memory.place(n_bytes, what, by_vertex=by_vertex, first=first)
 
     def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
         """Return a block of zeros; ``placed``: as of ``place``."""

@@ -365,10 +365,10 @@ class QueryMemory:
         if limits:
             self.placement = placement(min(limits), n_bytes, vertices, use)
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool) -> Any:
+    def place(self, n_bytes: int, what: str, *, by_vertex: bool, first: bool = False) -> Any:
         """Return a block as ``allocate``, part of which may lie in the host's memory: by the query's placement.
 
-        ``by_vertex``: it has numbers by vertex; else it is of lists.
+        ``by_vertex``: it has numbers by vertex; else it is of lists. ``first``: it gets what room there is.
 
         Raises
         ------
@@ -383,7 +383,7 @@ class QueryMemory:
                 return self.allocate(n_bytes, what)
             except OutOfMemory:
                 pass
-        wanted = self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
+        wanted = n_bytes if first else self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
         for device_bytes in (min(wanted, self._room()), 0):
             runs = page_runs(n_bytes, device_bytes, pages.size)
             charge = self._charge(sum(size for size, on_device in runs if on_device))

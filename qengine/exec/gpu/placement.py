@@ -39,12 +39,12 @@ class Placement:
 
 class Use(Enum):
     """How a query reads its arrays: lists at random (``SEARCH``); lists in order, and vectors at random (``VECTORS``);
-    or what is at random from segments that it copies (``SEGMENTS``).
+    or what is at random from copies of parts (``COPIES``).
     """
 
     SEARCH = 0
     VECTORS = 1
-    SEGMENTS = 2
+    COPIES = 2
 
 
 WHOLE = Placement(1.0, 1.0)
@@ -73,7 +73,7 @@ def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) ->
     budget = limit - scratch_bytes(limit)
     if n_bytes + derived <= budget:
         return WHOLE
-    if use is Use.SEGMENTS:
+    if use is Use.COPIES:
         return STREAMED
     if use is Use.VECTORS:  # the first vectors that are made are those that are read at random
         return Placement(max(0.0, min(1.0, (budget - derived // 2) / max(1, n_bytes))), 1.0)

@@ -9,7 +9,7 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count import try_count
 from qengine.exec.gpu.count_bfs import try_total
-from qengine.exec.gpu.count_segments import is_segmented
+from qengine.exec.gpu.count_segments import reads_copies
 from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
@@ -50,6 +50,9 @@ def run_search(
             context.note(search, f"{elsewhere / 1e6:,.1f} MB of its lists are in the host's memory")
         inputs = rows if search.seeds else 1
         total = _total(store, search, plan, run)
+        if "segments" in plan.made:
+            n, crossing = plan.made["segments"]
+            context.note(search, f"counted in {n} segments; up to {crossing / 1e6:,.1f} MB cross the link")
         if total is not None:
             chunks = one_total(total, search)
         elif (
@@ -65,8 +68,8 @@ def run_search(
 
 def _use(search: Search) -> Use:
     """Return how lists are read that the device has no room for."""
-    segmented = bool(search.shapes) and all(is_segmented(each.shape) for each in search.shapes)
-    return Use.SEGMENTS if segmented else Use.SEARCH
+    copied = bool(search.shapes) and all(reads_copies(each.shape) for each in search.shapes)
+    return Use.COPIES if copied else Use.SEARCH
 
 
 def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:

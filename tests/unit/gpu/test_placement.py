@@ -105,7 +105,7 @@ def test_residents_make_room_for_pages(memory: DeviceMemory) -> None:
 
 def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> None:
     query = memory.account(1_000)
-    query.expect(10_000, 0, Use.SEGMENTS)
+    query.expect(10_000, 0, Use.COPIES)
     assert query.placement == STREAMED
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
 
