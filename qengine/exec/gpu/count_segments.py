@@ -16,12 +16,16 @@ import numpy.typing as npt
 from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
 from qengine.exec.gpu.count_policy import hub_words
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import device_bytes
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape
 
 __all__ = ["SegmentCounter", "is_segmented", "reads_copies", "segments"]
 
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
+
+_CLASSES = 3
+"""Of roots, by the size of the slice that is marked."""
 
 _MARGIN = 16 << 20
 """Bytes that are left for what else a query allocates."""
@@ -99,14 +103,16 @@ class SegmentCounter:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
         reach, slices = base.read_slices(self.marked)
-        read = np.concatenate(
-            ([0], np.cumsum(4 * (slices[:, _END] - slices[:, _BEGIN]) + 2 * SLICE_BYTES, dtype=np.int64))
-        )
+        of_root = 4 * (slices[:, _END] - slices[:, _BEGIN]).astype(np.int64) + 2 * SLICE_BYTES
+        read = np.concatenate(([0], np.cumsum(of_root)))
         if not self.roots.candidates:  # vertices without lists come last
             self.roots = replace(self.roots, end=min(self.roots.end, reach), reach=max(1, reach))
         end, slices = base.read_slices(self.streamed)
         begin, end = shape.outer.lo, min(shape.outer.hi, end)
         lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
+        kept = SLICE_BYTES * self.roots.reach, 4 * _CLASSES * self.roots.count
+        self.outer, classes = (run.place(n_bytes, "counting") for n_bytes in kept)
+        self.rooms = {kept[1]: classes}
         free = run.free_bytes()
         found = segments(lengths, max(_LEAST_SEGMENT, free - min(_MARGIN, free // 8)))
         sizes = [SLICE_BYTES * (b - a) + 4 * int(lengths[a:b].sum(dtype=np.int64)) for a, b in found]
@@ -116,8 +122,7 @@ class SegmentCounter:
         self.segments = [(begin + a, begin + b) for a, b in found]
         self.packed = run.allocate(size, _WHAT)
         self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
-        self.outer = run.place(SLICE_BYTES * self.roots.reach, "counting")
-        self.n_bytes = base.n_bytes + size
+        self.n_bytes = base.n_bytes + size + device_bytes(self.outer, kept[0]) + device_bytes(classes, kept[1])
         return True
 
     def clear(self, run: DeviceRun) -> None:

@@ -376,9 +376,9 @@ class QueryMemory:
             If even the host has no more memory.
         """
         pages = self.memory.pages
-        if pages is None or n_bytes < pages.size:
+        if pages is None:
             return self.allocate(n_bytes, what)
-        if self.placement.is_whole:
+        if self.placement.is_whole or n_bytes < pages.size:
             try:
                 return self.allocate(n_bytes, what)
             except OutOfMemory:

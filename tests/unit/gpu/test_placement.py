@@ -93,6 +93,14 @@ def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
     assert held and query.used_bytes == 0
 
 
+def test_what_is_less_than_a_page_lies_on_the_device_while_there_is_room(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0)
+    assert isinstance(query.place(60, "roots", by_vertex=True), Block)
+    held = query.allocate(970, "tables")
+    assert query.place(60, "roots", by_vertex=True).device_bytes == 0 and held
+
+
 def test_residents_make_room_for_pages(memory: DeviceMemory) -> None:
     owner: Any = type("Owner", (), {"nbytes": 0})()
     first = memory.account(None)
