@@ -30,7 +30,7 @@ QUERIES = {
     "rows": "MATCH (a)--(b)--(c) WHERE id(a) < 100 RETURN id(a) AS a, id(b) AS b, id(c) AS c LIMIT 10000000",
 }
 SHARES = (0.5, 0.25, 0.1)
-_SECONDS = 10
+_SECONDS = 60
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit, blocks_of, integer
 from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import IN_HOST_MEMORY, Resident, host_bytes
 from qengine.exec.gpu.neighbourhoods import run_among
 from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.search import run_search
@@ -85,7 +85,10 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             host = after.enter_context(runtime.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, runtime.context, host.add)
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, counted)
-            return steps.counts(known.calls, searched)
+            found = steps.counts(known.calls, searched)
+            if elsewhere := host_bytes(held):
+                runtime.context.note(operator, IN_HOST_MEMORY.format(elsewhere / 1e6))
+            return found
 
     while True:
         wide = known.wide  # executions beside this one may find out, too

@@ -12,7 +12,7 @@ import functools
 import threading
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,20 @@ from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages
 from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch_bytes
 from qengine.exec.view import ExecView
 
-__all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_bytes", "device_memory", "release"]
+__all__ = [
+    "IN_HOST_MEMORY",
+    "DeviceMemory",
+    "QueryMemory",
+    "Resident",
+    "bound_of",
+    "device_bytes",
+    "device_memory",
+    "host_bytes",
+    "release",
+]
+
+IN_HOST_MEMORY = "{:,.1f} MB of its lists are in the host's memory"
+"""What a profile tells."""
 
 _LEAST_BOUND = 256 << 20
 _BOUND_OF_GRAPH = 4
@@ -453,6 +466,11 @@ class QueryMemory:
 def device_bytes(block: Any, n_bytes: int) -> int:
     """Return how much of the device's memory a block of so many bytes takes."""
     return block.device_bytes if isinstance(block, PagedBlock) else n_bytes
+
+
+def host_bytes(residents: Iterable[Resident]) -> int:
+    """Return how much of residents lies in the host's memory."""
+    return sum(each.block.host_bytes for each in residents if isinstance(each.block, PagedBlock))
 
 
 def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemory:

@@ -14,6 +14,7 @@ from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
+from qengine.exec.gpu.memory import IN_HOST_MEMORY
 from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
@@ -47,7 +48,7 @@ def run_search(
         return
     with device_run(context) as run, device_plan(store, resolved, run, _use(search)) as plan:
         if elsewhere := plan.host_bytes:
-            context.note(search, f"{elsewhere / 1e6:,.1f} MB of its lists are in the host's memory")
+            context.note(search, IN_HOST_MEMORY.format(elsewhere / 1e6))
         inputs = rows if search.seeds else 1
         total = _total(store, search, plan, run)
         if "segments" in plan.made:

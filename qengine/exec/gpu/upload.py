@@ -16,8 +16,7 @@ from qengine.exec.common.match_plan import PLAN
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident, device_bytes
-from qengine.exec.gpu.paged import PagedBlock
+from qengine.exec.gpu.memory import Resident, device_bytes, host_bytes
 from qengine.exec.gpu.pcsr_build import symmetric_lists
 from qengine.exec.gpu.placement import Use
 from qengine.exec.view import ExecView
@@ -73,7 +72,7 @@ class DevicePlan:
     @property
     def host_bytes(self) -> int:
         """Bytes of the graph's arrays that lie in the host's memory."""
-        return sum(part.block.host_bytes for part in self.parts if isinstance(part.block, PagedBlock))
+        return host_bytes(self.parts)
 
 
 @contextmanager
