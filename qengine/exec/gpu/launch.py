@@ -122,7 +122,7 @@ class DeviceRun:
     def place(self, n_bytes: int, what: str, *, by_vertex: bool = True, first: bool = False) -> Any:
         """Return a block that may lie in the host's memory in part, where the device's is short.
 
-        Not for what kernels write with atomics. Parameters and errors as of ``QueryMemory.place``.
+        What kernels write there with atomics is right, and slow. Parameters and errors as of ``QueryMemory.place``.
         """
         return self.memory.place(n_bytes, what, by_vertex=by_vertex, first=first)
 
