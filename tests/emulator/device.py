@@ -11,7 +11,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +24,9 @@ from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, rea
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import DeviceMemory
+from qengine.exec.gpu.memory import DeviceMemory, QueryMemory
+from qengine.exec.gpu.paged import DEVICE, HOST, OUT_OF_MEMORY, Location, NoPages, PagedBlock, Pages
+from qengine.exec.gpu.placement import STREAMED, Placement, Use
 from qengine.exec.gpu.properties import DeviceProperties
 from tests.devices import RTX_2070
 from tests.emulator.arrays import DeviceArray, Stream, cupy, current_device
@@ -79,9 +81,57 @@ class Pool:
         self.trimmed += 1
 
 
+class Paged(PagedBlock):
+    """A block of pages of the emulated device and of the host: all are the host's."""
+
+    def memset_async(self, value: int, n_bytes: int, stream: object) -> None:
+        ctypes.memset(self.ptr, value, n_bytes)
+
+
+@dataclass
+class EmulatedPages(Pages):
+    """Stands in for ``Pages``, with small pages, of which the pool has the device's."""
+
+    number: int = 0
+    size: int = 64
+    pool: Pool = field(default_factory=Pool)
+    made: list[tuple[int, int]] = field(default_factory=list)
+    """Of each block the bytes on the device and in the host's memory."""
+
+    def make(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
+        assert all(n_bytes and n_bytes % self.size == 0 for n_bytes, _ in runs)
+        here = sum(n_bytes for n_bytes, on_device in runs if on_device)
+        if self.pool.size is not None and self.pool.used + here > self.pool.size:
+            raise NoPages("The pool", OUT_OF_MEMORY)
+        memory = Block(Pool(), sum(n_bytes for n_bytes, _ in runs))
+        self.made.append((here, len(memory.bytes) - here))
+        places = tuple((n_bytes, Location(DEVICE if on_device else HOST)) for n_bytes, on_device in runs)
+        return Paged(memory.ptr, places, memory)
+
+    def trim(self) -> None:
+        pass
+
+
+class HalfPlaced(QueryMemory):
+    """The account of a query whose arrays lie half in the host's memory."""
+
+    def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
+        self.placement = STREAMED if use is Use.COPIES else Placement(0.5, 0.5)
+
+
+class HalfMemory(DeviceMemory):
+    """An allocator whose queries' arrays lie half in the host's memory, so that tests of kernels test that, too."""
+
+    def account(self, limit: int | None) -> QueryMemory:
+        return HalfPlaced(self, limit)
+
+
 def device_memory(pool: Pool | None = None) -> DeviceMemory:
-    """Return an allocator of the emulated device."""
-    return DeviceMemory(pool or Pool(SMALL.memory_bytes), Full, Block.hold)
+    """Return an allocator of the emulated device; without a given pool arrays lie half in the host's memory."""
+    if pool is not None:
+        return DeviceMemory(pool, Full, Block.hold)
+    pool = Pool(SMALL.memory_bytes)
+    return HalfMemory(pool, Full, Block.hold, pages=EmulatedPages(pool=pool), capacity=pool.size)
 
 
 KERNELS = {
@@ -89,7 +139,7 @@ KERNELS = {
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
     "count_stars": ("count_stars",),
-    "count_views": ("slice_view", "hub_rows", "sort_roots", "weigh_roots"),
+    "count_views": ("slice_view", "pack_view", "hub_rows", "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "dfs": ("dfs_slices", "dfs"),
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
@@ -112,7 +162,7 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "slice_view", "sort_roots",
+    "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_view", "slice_view", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
@@ -258,12 +308,14 @@ class EmulatedRun:
 
     alone = DeviceRun.alone
 
-    def zeroed(self, n_bytes: int, what: str) -> Block:
-        block = self.allocate(n_bytes, what)
+    place, copied = DeviceRun.place, DeviceRun.copied
+
+    def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
+        block = self.place(n_bytes, what) if placed else self.allocate(n_bytes, what)
         self.clear(block, n_bytes)
         return block
 
-    def clear(self, block: Block, n_bytes: int) -> None:
+    def clear(self, block: Any, n_bytes: int) -> None:
         block.memset_async(0, n_bytes, None)
 
     def upload(self, host: Any, what: str) -> Block:
@@ -271,8 +323,8 @@ class EmulatedRun:
         self.write(block, host)
         return block
 
-    def write(self, block: Block, host: Any) -> None:
-        assert host.nbytes <= len(block.bytes)
+    def write(self, block: Any, host: Any) -> None:
+        assert host.nbytes <= (block.n_bytes if isinstance(block, PagedBlock) else len(block.bytes))
         ctypes.memmove(block.ptr, host.ctypes.data, host.nbytes)
 
     def publish(self) -> None:
@@ -291,7 +343,8 @@ class EmulatedRun:
         return host
 
     def free_bytes(self) -> int:
-        return self.free
+        left = self.memory.left_bytes()
+        return self.free if left is None else min(left, self.free)
 
     def launch(
         self,

@@ -11,7 +11,8 @@ import pytest
 
 from qengine import Graph
 from qengine.exec import choice
-from qengine.exec.gpu import count_policy, search
+from qengine.exec.gpu import count_policy, count_segments, search
+from qengine.exec.gpu.count_segments import segments as count_segments_of
 from tests.devices import H200
 from tests.emulator.device import device_memory, emulated
 from tests.gpu.test_counting import PATTERNS, graph_of
@@ -63,6 +64,25 @@ def check(graph: Graph, pattern: str, hubs: int, counted: list[int | None]) -> N
 @pytest.mark.parametrize("name", ["triangle", "4-clique", "square"])
 def test_counts_are_the_cpus(graphs: dict[str, Graph], name: str, counted: list[int | None]) -> None:
     check(graphs["small"], PATTERNS[name], 0, counted)
+
+
+@pytest.mark.parametrize("name", ["triangle", "diamond"])
+@pytest.mark.parametrize("hubs", [count_policy._HUBS, 32])
+def test_segments_add_up(
+    graphs: dict[str, Graph], name: str, hubs: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists that the device has no room for are counted in parts, and from hubs' rows of bits in one of them."""
+    cut: list[int] = []
+
+    def segments(lengths: Any, most: int) -> list[tuple[int, int]]:
+        found = count_segments_of(lengths, 200)
+        cut.append(len(found))
+        return found
+
+    monkeypatch.setattr(count_segments, "segments", segments)
+    monkeypatch.setattr(count_policy, "_HUBS", hubs)
+    check(graphs["small"], PATTERNS[name], 10 * hubs, counted)
+    assert cut and cut[0] > 3
 
 
 @pytest.mark.parametrize("name", ["4-clique", "square"])

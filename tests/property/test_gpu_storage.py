@@ -19,11 +19,11 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.pcsr_build import build_type
 from tests.emulator.arrays import cupy
-from tests.emulator.device import EmulatedRun, device_memory, emulated
+from tests.emulator.device import EmulatedRun, Pool, device_memory, emulated
 from tests.property.search_cases import graphs
 from tests.property.test_pcsr import EDGES, arrays
 
-memory = device_memory()
+memory = device_memory(Pool())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -52,6 +52,26 @@ extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds,
   slices[v] = made;
 }
 
+// What is read by id of the slices [first, end): a copy of their members past the words of a row, in no given order of lists, and
+// slices of that. `taken` is how many members there are so far. A warp a vertex. Bytes moved: these members, twice.
+extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice* slices, uint32_t first, uint32_t end,
+                                     ViewSlice* packed, uint32_t* members, uint32_t* taken) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t v = first + (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
+  if (v >= end) return;
+  ViewSlice slice = slices[v];
+  const uint32_t n = slice.end - slice.tail;
+  uint32_t place = 0;
+  if (lane == 0 && n > 0) place = atomicAdd(taken, n);
+  place = __shfl_sync(kFull, place, 0);
+  for (uint32_t k = lane; k < n; k += kWarp) members[place + k] = neighbours[slice.tail + k];
+  if (lane != 0) return;
+  slice.begin = slice.begin == slice.tail ? place : place + 1;  // only whether there are words is asked
+  slice.tail = place;
+  slice.end = place + n;
+  packed[v - first] = slice;
+}
+
 // Rows of the hubs [base, base + 32 * hub_words), a warp a hub; shared memory: hub_words words a warp.
 extern "C" __global__ void hub_rows(const uint32_t* neighbours, const ViewSlice* slices, uint32_t base, uint32_t n_hubs,
                                     uint32_t hub_words, uint32_t* rows) {

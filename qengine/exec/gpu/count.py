@@ -16,7 +16,9 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
+from qengine.exec.gpu.count_segments import SegmentCounter, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.placement import STREAMED
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View, with_views
@@ -35,7 +37,7 @@ class CountedPlan:
     ``counters``: of each component, or of each share of its only one's roots; None where it has no such shape.
     """
 
-    counters: Sequence[ShapeCounter] | None
+    counters: Sequence[ShapeCounter | SegmentCounter] | None
     uploaded: list[Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: bool = False
@@ -153,15 +155,20 @@ def _prepared(
     parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
-    counters = []
+    counters: list[ShapeCounter | SegmentCounter] = []
     for part in parts:
         roots, shared = _roots(plan, part, run, made.uploaded), SharedBlocks()
+        in_segments = run.memory.placement == STREAMED and is_segmented(part.shape)
         for share in shares:
-            counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)
+            given = plan.lists, part.shape, replace(roots, share=share)
+            counter = SegmentCounter(*given) if in_segments else ShapeCounter(*given, shared)
             if not counter.prepare(run):
                 return made
             counters.append(counter)
     made.counters = counters
+    segmented = [each for each in counters if isinstance(each, SegmentCounter)]
+    if segmented:
+        plan.made["segments"] = sum(len(each.segments) for each in segmented), sum(each.crossing for each in segmented)
     return made
 
 

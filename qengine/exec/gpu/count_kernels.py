@@ -23,14 +23,29 @@ from qengine.exec.gpu.count_policy import (
     wedge_launches,
 )
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import device_bytes
+from qengine.exec.gpu.placement import STREAMED
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
-__all__ = ["WHOLE", "DeviceView", "Roots", "ShapeCounter", "Share", "SharedBlocks", "ViewSpec", "total_of"]
+__all__ = [
+    "SLICE_BYTES",
+    "VIEW",
+    "WHOLE",
+    "DeviceView",
+    "Roots",
+    "ShapeCounter",
+    "Share",
+    "SharedBlocks",
+    "ViewSpec",
+    "pack_view",
+    "total_of",
+]
 
-_SLICE = 16
+SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
 
 _WARP = 32
+_PACK_THREADS = 256
 _NEXT = 32
 _COUNTERS = 128
 """Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
@@ -176,7 +191,7 @@ class ShapeCounter:
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
-        self._shared = shared or SharedBlocks()
+        self.shared = shared or SharedBlocks()
         self._given = 0
         self._recorded: dict[int, Any] = {}
 
@@ -259,6 +274,8 @@ class ShapeCounter:
         span = shape.outer.hi - shape.outer.lo
         outer = self.view(shape.outer)
         streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
+        if self.run.memory.placement == STREAMED:
+            streamed = self.copied(streamed)
         classes, counts, numbers, largest = self.sort_roots(outer, outer, CLIQUE_LIMITS, shape.depth)
         if largest > CLIQUE_LIMITS[-1]:
             return False
@@ -324,7 +341,7 @@ class ShapeCounter:
             if words := launch.values.get("scratch"):
                 n_bytes = 4 * launch.blocks * words
                 task["scratch"] = self._once(f"counters {k}", n_bytes)[0]
-                self.clean.append((self._shared.blocks[f"counters {k}", n_bytes], n_bytes))
+                self.clean.append((self.shared.blocks[f"counters {k}", n_bytes], n_bytes))
             name = f"count_houses_{'hashed' if k < 2 else 'array'}"
             self._add("count_houses", name, launch, task, after_last=k < 2)
         self.clear(self.run)
@@ -333,7 +350,7 @@ class ShapeCounter:
     def _add_filter(self, task: npt.NDArray[Any], n_roots: int) -> None:
         """Let only roots with triangles through to a task."""
         launch = filter_launch(self.device)
-        kept, n_kept = self.allocate(4 * n_roots).ptr, self._next()
+        kept, n_kept = self.place(4 * n_roots).ptr, self._next()
         first = task.copy()
         first["table"], first["kept"], first["n_kept"] = launch.values["table"], kept, n_kept
         self._add("count_houses", "keep_triangular", launch, first)
@@ -355,16 +372,13 @@ class ShapeCounter:
 
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
-        known = self._shared.views.get((spec, words))
+        known = self.shared.views.get((spec, words))
         if known is not None:
             return known
         reach, u32 = self.roots.reach, np.uint32
-        slices = self.allocate(reach * _SLICE).ptr
+        slices = self.place(reach * SLICE_BYTES).ptr
+        self.slice(spec, slices, words, base)
         record = self.lists[spec.list]
-        kernel = self.run.kernel("count_views", "slice_view")
-        bounds = np.array((0, reach, spec.lo, spec.hi, spec.below, spec.above, base, words), SLICE_BOUNDS)
-        arguments = (np.array(record), bounds, np.uint64(slices))
-        self.run.launch(kernel, -(-reach // 256), 256, arguments)
         view = np.zeros((), VIEW)
         view["slices"], view["neighbours"] = slices, record["neighbours"]
         if words:
@@ -374,8 +388,41 @@ class ShapeCounter:
             sizes = (u32(base), u32(hubs), u32(words))
             hub_arguments = (np.uint64(record["neighbours"]), np.uint64(slices), *sizes, np.uint64(rows))
             self.run.launch(kernel, -(-hubs // 8), 256, hub_arguments, shared)
-        made = self._shared.views[spec, words] = DeviceView(view, words)
+        made = self.shared.views[spec, words] = DeviceView(view, words)
         return made
+
+    def copied(self, view: DeviceView) -> DeviceView:
+        """Return a view whose slices and what is read of its lists have the room that there is on the device.
+
+        Half of a list, or less, is in a slice of lesser ids.
+        """
+        _, slices = self.read_slices(view)
+        end = len(slices)
+        members = int((slices[:, 2] - slices[:, 1]).sum(dtype=np.int64))
+        packed = self._kept(self.run.place(SLICE_BYTES * max(1, end), "counting", first=True), SLICE_BYTES * end)
+        lists = self._kept(self.run.place(4 * max(1, members), "counting", by_vertex=False, first=True), 4 * members)
+        pack_view(self.run, view, (0, end), packed.ptr, lists.ptr)
+        record = view.view.copy()
+        record["slices"], record["neighbours"] = packed.ptr, lists.ptr
+        return DeviceView(record, view.hub_words)
+
+    def read_slices(self, view: DeviceView) -> tuple[int, npt.NDArray[np.uint32]]:
+        """Return how many vertices there are up to the last whose slice has members, and all slices: uint32[n, 4].
+
+        Columns: where a slice begins, where what is in no row of bits begins, where it ends.
+        """
+        slices = np.empty((self.roots.reach, SLICE_BYTES // 4), np.uint32)
+        self.run.publish()
+        self.run.read(int(view.view["slices"]), slices)
+        (used,) = np.nonzero(slices[:, 0] < slices[:, 2])
+        return (int(used[-1]) + 1 if len(used) else 0), slices
+
+    def slice(self, spec: ViewSpec, slices: int, words: int = 0, base: int = 0) -> None:
+        """Find the slices of a view, which get to an address."""
+        reach = self.roots.reach
+        kernel = self.run.kernel("count_views", "slice_view")
+        bounds = np.array((0, reach, spec.lo, spec.hi, spec.below, spec.above, base, words), SLICE_BOUNDS)
+        self.run.launch(kernel, -(-reach // 256), 256, (np.array(self.lists[spec.list]), bounds, np.uint64(slices)))
 
     def sort_roots(
         self, sized: DeviceView, needed: DeviceView, limits: Sequence[int], least: int
@@ -413,7 +460,7 @@ class ShapeCounter:
         threads_a_root: int,
         *flag: np.uint64,
     ) -> tuple[int, int, npt.NDArray[Any]]:
-        classes = self.allocate(4 * n_classes * self.roots.count).ptr
+        classes = self.place(4 * n_classes * self.roots.count).ptr
         counts = self.allocate(4 * 5)
         self.run.clear(counts, 4 * 5)
         to = np.array((classes, counts.ptr, self.roots.count, 0), ROOT_CLASSES)
@@ -427,16 +474,23 @@ class ShapeCounter:
 
     def _once(self, name: str, n_bytes: int) -> tuple[int, bool]:
         """Return the address of a block that all who share have, and whether another has made it."""
-        known = (name, n_bytes) in self._shared.blocks
+        known = (name, n_bytes) in self.shared.blocks
         if not known:
-            self._shared.blocks[name, n_bytes] = self.allocate(n_bytes)
-        return int(self._shared.blocks[name, n_bytes].ptr), known
+            self.shared.blocks[name, n_bytes] = self.allocate(n_bytes)
+        return int(self.shared.blocks[name, n_bytes].ptr), known
 
     def allocate(self, n_bytes: int) -> Any:
         """Return a block that lives as long as the counter."""
         block = self.run.allocate(n_bytes, "counting")
+        return self._kept(block, n_bytes)
+
+    def place(self, n_bytes: int) -> Any:
+        """Return a block as ``allocate``, of numbers by vertex, which may lie in the host's memory in part."""
+        return self._kept(self.run.place(n_bytes, "counting"), n_bytes)
+
+    def _kept(self, block: Any, n_bytes: int) -> Any:
         self.blocks.append(block)
-        self.n_bytes += n_bytes
+        self.n_bytes += device_bytes(block, n_bytes)
         return block
 
     def _task(self, dtype: np.dtype[Any], roots: int, count: int) -> npt.NDArray[Any]:
@@ -469,3 +523,16 @@ def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
     if isinstance(shape, EdgeShape) and shape.twice:
         return 2 * first
     return None if isinstance(shape, StarShape) and second else first
+def pack_view(run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int) -> None:
+    """Copy the members of a range of vertices that are in no row of bits to an address, and slices of them to another.
+
+    There must be less than 2**32 of them.
+    """
+    begin, end = vertices
+    taken = run.zeroed(4, "counting")
+    given = np.uint64(view.view["neighbours"]), np.uint64(view.view["slices"]), np.uint32(begin), np.uint32(end)
+    to = tuple(map(np.uint64, (slices, members, taken.ptr)))
+    blocks = -(-(end - begin) * _WARP // _PACK_THREADS)
+    if blocks:
+        run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
+        run.wait()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qengine.exec.view import ExecView
+from qengine.plan.elimination import Matrix
+from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Call, KernelCall, Schedule
 
@@ -35,7 +38,27 @@ class OperatorFacts:
         schedule = self.schedule
         return schedule.otherwise if self.general and schedule.otherwise else schedule.calls
 
+    def lists_bytes(self, store: ExecView) -> int:
+        """Return the bytes of the graph's lists that the operator's matrices are made of."""
+        lists = {
+            (index, direction): store.adjacency(index, direction)
+            for step in self.operator.steps
+            if isinstance(step, Matrix)
+            for relation in step.relations
+            for name in relation.types
+            if (index := store.type_index(name)) is not None
+            for direction in _stored(store, index, relation.direction)
+        }
+        return sum(each.nbytes - (0 if each.edge_ids is None else each.edge_ids.nbytes) for each in lists.values())
+
     def totals(self) -> int:
         """Return how many sums of products are found over vertices."""
         dots = (call for call in self.calls if isinstance(call, KernelCall) and call.kernel == "dot")
         return sum(len(call.places) for call in dots)
+
+
+def _stored(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
+    """Return the directions in which a type's lists are stored that one in ``direction`` is made of."""
+    if store.types[index].undirected:
+        return (Direction.BOTH,)
+    return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)

@@ -28,7 +28,7 @@ from qengine.exec.gpu.dfs_plan import (
 )
 from qengine.exec.gpu.extend_search import as_emitted
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.host.search import Ids, SearchChunk, one_total, scaled
 from qengine.exec.view import ExecView
@@ -184,7 +184,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
     for view in tree.views:
         slices.append(at)
         at += _rounded((int(view["hi"]) - int(view["lo"])) * SLICE.itemsize)
-    block = run.allocate(at, "the slices of lists")
+    block = run.place(at, "the slices of lists")
     views = tree.views
     views["slices"] = [block.ptr + start for start in slices]
     views["neighbours"] = [int(plan.lists[index]["neighbours"]) for index in views["list"].tolist()]
@@ -203,7 +203,7 @@ def _place(tree: Tree, plan: DevicePlan, run: DeviceRun) -> _Part:
         cut = run.kernel("dfs", "dfs_slices", macros)
         most = max(int(view["hi"]) - int(view["lo"]) for view in views)
         run.launch(cut, -(-most // _SLICE_THREADS), _SLICE_THREADS, (np.uint64(address),))
-    return _Part(tree, block, at, address, macros, threads, shared_bytes)
+    return _Part(tree, block, device_bytes(block, at), address, macros, threads, shared_bytes)
 
 
 def _variant(tree: Tree, levels: int, run: DeviceRun) -> tuple[dict[str, int | str], int, int]:

@@ -27,8 +27,9 @@ from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit,
 from qengine.exec.gpu.exchange import Exchange, is_shared, is_worth_sharing
 from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import IN_HOST_MEMORY, Resident, host_bytes
 from qengine.exec.gpu.neighbourhoods import run_among
+from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.search import run_search
 from qengine.exec.host.eliminate import Counts, NumberOverflow, of_vertices, only_count, term_count
 from qengine.exec.view import ExecView, MaskProvider
@@ -85,13 +86,17 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         with ExitStack() as after:
             after.callback(let_go)  # when the kernels have ended
             on = after.enter_context(device_run(context))
+            on.memory.expect(known.lists_bytes(runtime.store), int(runtime.store.vertex_count), use=Use.VECTORS)
             host = after.enter_context(context.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, context, host.add)
             own = counted.setdefault(on.device.number, {})
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, own)
             if exchange is not None:
                 steps.number, steps.exchange = runtime.context.gpus.index(on.device.number), exchange
-            return steps.counts(known.calls, searched)
+            found = steps.counts(known.calls, searched)
+            if elsewhere := host_bytes(held):
+                runtime.context.note(operator, IN_HOST_MEMORY.format(elsewhere / 1e6))
+            return found
 
     while True:
         wide = known.wide  # executions beside this one may find out, too

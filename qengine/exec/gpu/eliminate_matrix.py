@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qengine.exec.common.relations import Relations
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Matrix
 
@@ -93,7 +93,7 @@ def uploaded(
     OutOfMemory
         If it doesn't fit.
     """
-    merged = (id(known.store), "relations", step)
+    merged = (id(known.store), "relations", step, run.memory.placement)
     key = (*merged, wide)
     if (resident := run.memory.pin(key)) is not None:
         held.append(resident)
@@ -110,14 +110,20 @@ def uploaded(
     for factor in found.factors:
         values = factor.astype(np.uint64)
         arrays["values"] = np.stack((values, np.zeros_like(values)), axis=1) if wide else values
-    blocks = {
-        name: run.upload(np.ascontiguousarray(array), "the pattern's relationships") for name, array in arrays.items()
-    }
+    blocks = {name: _copied(np.ascontiguousarray(array), run) for name, array in arrays.items()}
     for name, block in blocks.items():
         record[name] = block.ptr
     if any(relation.conditions for relation in step.relations):
         return DeviceMatrix(record, found.pairs, tuple(blocks.values()), None, found.offsets, found.repeats)
     matrix = DeviceMatrix(record, found.pairs, (), merged, found.offsets, found.repeats)
-    held.append(run.memory.add(key, blocks, sum(array.nbytes for array in arrays.values()), matrix))
+    held.append(
+        run.memory.add(
+            key, blocks, sum(device_bytes(blocks[name], array.nbytes) for name, array in arrays.items()), matrix
+        )
+    )
     run.memory.follow(known.store)
     return matrix
+
+
+def _copied(array: npt.NDArray[Any], run: DeviceRun) -> Any:
+    return run.copied(run.place(array.nbytes, "the pattern's relationships", by_vertex=False), array)

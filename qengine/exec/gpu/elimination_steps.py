@@ -322,7 +322,8 @@ class DeviceSteps:
         each = max(256, -(-reached * slots * (self.width + 4) // 256) * 256)
         resident = self.run.device.resident_blocks(kernel, _AROUND_THREADS, shared)
         blocks = max(1, min(resident, self.run.free_bytes() // 2 // each))
-        scratch = self.allocate(blocks * each, "what roots reach")
+        scratch = self.run.allocate(blocks * each, "what roots reach")
+        self.blocks.append(scratch)
         sizes = len(tables[0]), len(tables[2]), slots, reached, roots, words
         plan = np.array((*places, self.address(vector), scratch.ptr, each, *sizes), FOREST_PLAN)
         self.run.launch(kernel, blocks, _AROUND_THREADS, (plan, *given), shared)
@@ -441,8 +442,11 @@ class DeviceSteps:
         return np.uint64(0 if block is None else block.ptr)
 
     def allocate(self, n_bytes: int, what: str, *, clear: bool = False) -> Any:
-        """Return a block that lives as long as the run: kernels may use it until they are waited for."""
-        self.blocks.append(self.run.zeroed(n_bytes, what) if clear else self.run.allocate(n_bytes, what))
+        """Return a block that lives as long as the run: kernels may use it until they are waited for.
+
+        A large one may lie in the host's memory in part.
+        """
+        self.blocks.append(self.run.zeroed(n_bytes, what, placed=True) if clear else self.run.place(n_bytes, what))
         return self.blocks[-1]
 
     def upload(self, host: npt.NDArray[Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import threading
 import time
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import Device, cupy, device
 from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
+from qengine.exec.gpu.paged import parts_at
 
 __all__ = ["DeviceRun", "device_run"]
 
@@ -119,9 +121,16 @@ class DeviceRun:
         finally:
             lock.release()
 
-    def zeroed(self, n_bytes: int, what: str) -> Any:
-        """Return a block of zeros."""
-        block = self.allocate(n_bytes, what)
+    def place(self, n_bytes: int, what: str, *, by_vertex: bool = True, first: bool = False) -> Any:
+        """Return a block that may lie in the host's memory in part, where the device's is short.
+
+        What kernels write there with atomics is right, and slow. Parameters and errors as of ``QueryMemory.place``.
+        """
+        return self.memory.place(n_bytes, what, by_vertex=by_vertex, first=first)
+
+    def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
+        """Return a block of zeros; ``placed``: as of ``place``."""
+        block = self.place(n_bytes, what) if placed else self.allocate(n_bytes, what)
         self.clear(block, n_bytes)
         return block
 
@@ -131,24 +140,34 @@ class DeviceRun:
 
     def upload(self, host: npt.NDArray[Any], what: str) -> Any:
         """Return a block with an array's bytes, there for other runs too; the array may change once this returns."""
-        block = self.allocate(host.nbytes, what)
+        return self.copied(self.allocate(host.nbytes, what), host)
+
+    def copied(self, block: Any, host: npt.NDArray[Any]) -> Any:
+        """Copy an array to a new block, which is returned, there for other runs too; the array may change then."""
         self.write(block, host)
         self.publish()
         return block
 
     def write(self, block: Any, host: npt.NDArray[Any]) -> None:
-        """Copy an array's bytes into a block, before what this run launches next; the array may change."""
-        # in the stream's order: a copy of its own may still be under way when the next kernel starts
-        for at, n_bytes in self._pieces(host.nbytes):
-            start = host.ctypes.data + at
-            cupy().cuda.runtime.memcpyAsync(block.ptr + at, start, n_bytes, _TO_DEVICE, self.stream.ptr)
+        """Copy an array's bytes into a block, before what this run launches next; the array may change.
 
-    def _pieces(self, n_bytes: int) -> Iterator[tuple[int, int]]:
-        """Yield the parts of a long copy, and look at the limits between them."""
-        for at in range(0, n_bytes, _COPY_BYTES):
-            if at:
-                self.context.check()
-            yield at, min(_COPY_BYTES, n_bytes - at)
+        A paged block must be new: what is the host's of it is not copied in the stream's order.
+        """
+        # in the stream's order: a copy of its own may still be under way when the next kernel starts
+        for at, n_bytes, on_host in self._parts(block.ptr, host.nbytes):
+            start = host.ctypes.data + at
+            if on_host:
+                ctypes.memmove(block.ptr + at, start, n_bytes)
+            else:
+                cupy().cuda.runtime.memcpyAsync(block.ptr + at, start, n_bytes, _TO_DEVICE, self.stream.ptr)
+
+    def _parts(self, address: int, n_bytes: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the parts of a long copy and whether each is in the host's memory; look at the limits between them."""
+        for begin, end, on_host in parts_at(address, n_bytes):
+            for at in range(begin, end, _COPY_BYTES):
+                if at:
+                    self.context.check()
+                yield at, min(_COPY_BYTES, end - at), on_host
 
     def publish(self) -> None:
         """Wait until what was copied and launched is there for other runs, too. Errors as of ``wait``."""
@@ -156,8 +175,11 @@ class DeviceRun:
 
     def read(self, address: int, host: npt.NDArray[Any]) -> None:
         """Fill an array with what is at a device's address. The kernels must be done."""
-        for at, n_bytes in self._pieces(host.nbytes):
-            cupy().cuda.runtime.memcpy(host.ctypes.data + at, address + at, n_bytes, _TO_HOST)
+        for at, n_bytes, on_host in self._parts(address, host.nbytes):
+            if on_host:
+                ctypes.memmove(host.ctypes.data + at, address + at, n_bytes)
+            else:
+                cupy().cuda.runtime.memcpy(host.ctypes.data + at, address + at, n_bytes, _TO_HOST)
 
     def fetched(self, address: int, n: int, kind: type[np.generic]) -> npt.NDArray[Any]:
         """Return n numbers from a device's address, in pinned memory of the host. Waits for what was launched before.
@@ -166,9 +188,13 @@ class DeviceRun:
         """
         n_bytes = n * np.dtype(kind).itemsize
         buffer = cupy().cuda.alloc_pinned_memory(max(1, n_bytes))
-        for at, size in self._pieces(n_bytes):
-            cupy().cuda.runtime.memcpyAsync(buffer.ptr + at, address + at, size, _TO_HOST, self.stream.ptr)
-            self.wait()
+        for at, size, on_host in self._parts(address, n_bytes):
+            if on_host:
+                self.wait()
+                ctypes.memmove(buffer.ptr + at, address + at, size)
+            else:
+                cupy().cuda.runtime.memcpyAsync(buffer.ptr + at, address + at, size, _TO_HOST, self.stream.ptr)
+                self.wait()
         return np.frombuffer(buffer, kind, n)
 
     def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
@@ -313,6 +339,7 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
         finally:
             if not lane.stream.done:
                 run._stop()
+            memory.end()
             with _lock:
                 idle.append(lane)
 

@@ -2,7 +2,8 @@
 
 A query's ``gpu_memory_limit`` bounds its account: what it allocates, and the residents that it uses. What others hold
 counts for nobody but them. Residents that no query uses leave, the least recently used first, when the device is full,
-and when a graph's residents exceed ``bound_of`` its size.
+and when a graph's residents exceed ``bound_of`` its size. Arrays for which there is no room lie in the host's memory in
+part (``placement``), which no account is charged for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,9 +19,25 @@ from typing import Any
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu.device import Device, cupy, device, using
 from qengine.exec.gpu.idle import WhenIdle
+from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages
+from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch_bytes
 from qengine.exec.view import ExecView
 
-__all__ = ["DeviceMemory", "QueryMemory", "Resident", "bound_of", "device_memory", "release", "trimmer"]
+__all__ = [
+    "IN_HOST_MEMORY",
+    "DeviceMemory",
+    "QueryMemory",
+    "Resident",
+    "bound_of",
+    "device_bytes",
+    "device_memory",
+    "host_bytes",
+    "release",
+    "trimmer",
+]
+
+IN_HOST_MEMORY = "{:,.1f} MB of its lists are in the host's memory"
+"""What a profile tells."""
 
 _LEAST_BOUND = 256 << 20
 _BOUND_OF_GRAPH = 4
@@ -61,7 +78,7 @@ class Resident:
 
 
 class _Charge:
-    """Lives as long as a block, and then takes it off the account."""
+    """Lives as long as a block, and then takes its bytes off the account."""
 
     __slots__ = ("freed", "n_bytes")
 
@@ -93,6 +110,12 @@ class DeviceMemory:
     allocations: int = 0
     fail_from: int | None = None
     """For tests: allocations with this number (from 0) and later ones fail, as if the device were full."""
+    pages: Pages | None = None
+    """Makes blocks of pages of the device and of the host; None where there are none."""
+    capacity: int | None = None
+    """Bytes of the device's memory that may be used."""
+    _paged: deque[int] = field(default_factory=deque)
+    _paged_bytes: int = 0
     _residents: OrderedDict[Any, Resident] = field(default_factory=OrderedDict)
     _bounds: dict[int, int] = field(default_factory=dict)  # of the owners that are followed
     _held: dict[int, int] = field(default_factory=dict)  # bytes of residents by owner
@@ -105,7 +128,9 @@ class DeviceMemory:
 
     def used_bytes(self) -> int:
         """Return the bytes in use, by queries and by residents."""
-        return int(self.pool.used_bytes())
+        while self._paged:
+            self._paged_bytes += self._paged.popleft()
+        return int(self.pool.used_bytes()) + self._paged_bytes
 
     def resident_bytes(self) -> int:
         """Return the bytes of all residents."""
@@ -117,13 +142,13 @@ class DeviceMemory:
         """Give the device back what no block uses."""
         with self._lock:
             self._forget_gone()
-            self.pool.free_all_blocks()
+            self._free_all()
 
     def release(self, owner: Any) -> None:
         """Evict all residents of an owner, those in use as soon as their queries end, and give their memory back."""
         with self._lock:
             self._evict_all_of(id(owner))
-            self.pool.free_all_blocks()
+            self._free_all()
 
     # ------------------------------------------------------------ for accounts
 
@@ -136,9 +161,27 @@ class DeviceMemory:
                 if block is not None or not self._evict_one():
                     break
             if block is None:
-                self.pool.free_all_blocks()
+                self._free_all()
                 block = self._malloc(n_bytes)
             return block
+
+    def malloc_paged(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock | None:
+        """Return a block of runs of pages: of how many bytes, and whether on the device; None where there is no room.
+
+        Residents that no query uses make room, the least recently used first.
+        """
+        assert self.pages is not None
+        with self._lock:
+            self._forget_gone()
+            while True:
+                try:
+                    block = self._made_of_pages(runs)
+                    break
+                except NoPages as error:
+                    if not error.is_full or not self._evict_one():
+                        return None
+            self._paged.append(block.device_bytes)
+            return block.holding(_Charge(self._paged, -block.device_bytes))
 
     def pin(self, key: Any) -> Resident | None:
         """Return the resident of this name for use by one query, None if there is none."""
@@ -177,6 +220,26 @@ class DeviceMemory:
                 weakref.finalize(owner, self._owner_is_gone, name)
 
     # ------------------------------------------------------------ inside; the lock is held
+
+    def _made_of_pages(self, runs: Sequence[tuple[int, bool]]) -> PagedBlock:
+        """Return a paged block; what is free in the pool makes room."""
+        assert self.pages is not None
+        number, self.allocations = self.allocations, self.allocations + 1
+        if self.fail_from is not None and number >= self.fail_from:
+            raise NoPages("The test", OUT_OF_MEMORY)
+        try:
+            return self.pages.make(runs)
+        except NoPages as error:
+            if not error.is_full:
+                raise
+            self._free_all()
+            return self.pages.make(runs)
+
+    def _free_all(self) -> None:
+        """Give back what no block uses."""
+        self.pool.free_all_blocks()
+        if self.pages is not None:
+            self.pages.trim()
 
     def _malloc(self, n_bytes: int) -> Any | None:
         number, self.allocations = self.allocations, self.allocations + 1
@@ -250,8 +313,12 @@ class QueryMemory:
     def __init__(self, memory: DeviceMemory, limit: int | None) -> None:
         self.memory = memory
         self.limit = limit
+        self.placement = WHOLE
+        """Which shares of arrays lie on the device: decided by ``expect``."""
+        self._expected = -1
         self._freed: deque[int] = deque()
         self._used = 0
+        self._kept: list[Any] = []  # blocks of pages, until the run ends: kernels may use them as long
         self._pinned: dict[int, tuple[int, int]] = {}  # of residents that others made, by id: pins, bytes
         self._lock = threading.Lock()
 
@@ -296,6 +363,58 @@ class QueryMemory:
             raise _out_of_memory("the device has", n_bytes, what, f"{self.memory.used_bytes():,} in use")
         return self.memory.hold(block, charge)
 
+    def end(self) -> None:
+        """Let go of what kernels may have used, which have ended."""
+        self._kept.clear()
+
+    def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
+        """Decide where arrays will lie: so many bytes of the graph's, which has so many vertices.
+
+        The first who tells decides, unless others need more.
+        """
+        if self.memory.pages is None or n_bytes <= self._expected:
+            return
+        self._expected = n_bytes
+        limits = [each for each in (self.limit, self.memory.capacity) if each is not None]
+        if limits:
+            self.placement = placement(min(limits), n_bytes, vertices, use)
+
+    def place(self, n_bytes: int, what: str, *, by_vertex: bool, first: bool = False) -> Any:
+        """Return a block as ``allocate``, part of which may lie in the host's memory: by the query's placement.
+
+        ``by_vertex``: it has numbers by vertex; else it is of lists. ``first``: it gets what room there is.
+
+        Raises
+        ------
+        OutOfMemory
+            If even the host has no more memory.
+        """
+        pages = self.memory.pages
+        if pages is None:
+            return self.allocate(n_bytes, what)
+        if self.placement.is_whole or n_bytes < pages.size:
+            try:
+                return self.allocate(n_bytes, what)
+            except OutOfMemory:
+                pass
+        wanted = n_bytes if first else self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
+        for device_bytes in (min(wanted, self._room()), 0):
+            runs = page_runs(n_bytes, device_bytes, pages.size)
+            charge = self._charge(sum(size for size, on_device in runs if on_device))
+            block = None if charge is None else self.memory.malloc_paged(runs)
+            if block is not None:
+                self._kept.append(block.holding(charge))
+                return block
+        raise _out_of_memory("the host has", n_bytes, what, f"{self.memory.used_bytes():,} on the device")
+
+    def _room(self) -> int:
+        """Return how much of the device's memory pages may take now."""
+        limit = self.memory.capacity if self.limit is None else self.limit
+        if limit is None:
+            return 0
+        left = limit - (self.memory.used_bytes() if self.limit is None else self.used_bytes)
+        return max(0, left - scratch_bytes(limit))
+
     def _charge(self, n_bytes: int) -> _Charge | None:
         """Charge bytes to the account until what is returned is freed; None where that exceeds the limit."""
         with self._lock:
@@ -323,13 +442,15 @@ class QueryMemory:
         return None
 
     def add(self, key: Any, block: Any, n_bytes: int, keep: Any) -> Resident:
-        """Make a block of the query resident, pinned once."""
+        """Make a block of the query resident, pinned once; ``n_bytes``: of the device's memory."""
         resident = Resident(key, block, n_bytes, keep, pins=1, maker=self)
         self.memory.add(resident)
         return resident
 
     def unpin(self, resident: Resident) -> None:
         """End one use of a resident by the query."""
+        if isinstance(resident.block, PagedBlock):
+            self._kept.append(resident.block)
         with self._lock:
             pins, n_bytes = self._pinned.pop(id(resident), (0, 0))
             if pins > 1:
@@ -341,6 +462,16 @@ class QueryMemory:
     def follow(self, store: ExecView) -> None:
         """Bound the residents with keys ``(id(store), …)`` by the graph's size, and evict them when it is freed."""
         self.memory.follow(store, int(store.nbytes))
+
+
+def device_bytes(block: Any, n_bytes: int) -> int:
+    """Return how much of the device's memory a block of so many bytes takes."""
+    return block.device_bytes if isinstance(block, PagedBlock) else n_bytes
+
+
+def host_bytes(residents: Iterable[Resident]) -> int:
+    """Return how much of residents lies in the host's memory."""
+    return sum(each.block.host_bytes for each in residents if isinstance(each.block, PagedBlock))
 
 
 def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemory:
@@ -384,12 +515,13 @@ def _trim(number: int, memory: DeviceMemory) -> None:
 def _new_memory(on: Device) -> DeviceMemory:
     cuda = cupy().cuda
     pool = cuda.MemoryPool()
-    pool.set_limit(size=min(pool.get_limit() or on.memory_bytes, on.memory_bytes))
+    capacity = min(pool.get_limit() or on.memory_bytes, on.memory_bytes)
+    pool.set_limit(size=capacity)
 
     def hold(block: Any, other: Any) -> Any:
         return cuda.MemoryPointer(cuda.UnownedMemory(block.ptr, block.mem.size, (block, other), on.number), 0)
 
-    return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold)
+    return DeviceMemory(pool, cuda.memory.OutOfMemoryError, hold, pages=Pages(on.number), capacity=capacity)
 
 
 def release(store: ExecView) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.view import ExecView
 
 __all__ = [
@@ -130,7 +130,7 @@ class TriangleCounter:
             self.launch(of, task, _heavy_bytes(task), light)
         if key is not None:
             self.run.wait()  # kernels that were stopped have not counted all
-            self.held.append(self.run.memory.add(key, out, 8 * matrix.rows, out))
+            self.held.append(self.run.memory.add(key, out, device_bytes(out, 8 * matrix.rows), out))
             self.run.memory.follow(self.store)
         return out
 
@@ -208,7 +208,7 @@ class TriangleCounter:
         }
         index = _Index(
             self.run.zeroed(sizes["rows"], _WHAT),
-            self.run.zeroed(sizes["places"], _WHAT),
+            self.run.zeroed(sizes["places"], _WHAT, placed=True),
             self.run.allocate(sizes["ranks"], _WHAT) if of == "pairs" else None,
         )
         task = self.filled(matrix, index, share)
@@ -220,7 +220,8 @@ class TriangleCounter:
             self.blocks.append(index)
         else:
             self.run.publish()
-            self.held.append(self.run.memory.add(key, index, sum(sizes.values()), index))
+            of_places = device_bytes(index.places, sizes["places"])
+            self.held.append(self.run.memory.add(key, index, sizes["rows"] + of_places + sizes["ranks"], index))
             self.run.memory.follow(self.store)
         return task
 
@@ -240,7 +241,7 @@ class TriangleCounter:
 
     def zeroed(self, n_bytes: int) -> Any:
         """Return a block of zeros that lives as long as the run."""
-        self.blocks.append(self.run.zeroed(n_bytes, _WHAT))
+        self.blocks.append(self.run.zeroed(n_bytes, _WHAT, placed=True))
         return self.blocks[-1]
 
     def launch(self, of: str, task: Any, many_bytes: int, few_bytes: int) -> None:

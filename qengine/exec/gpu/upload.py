@@ -16,8 +16,9 @@ from qengine.exec.common.match_plan import PLAN
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import derive
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.memory import Resident, device_bytes, host_bytes
 from qengine.exec.gpu.pcsr_build import symmetric_lists
+from qengine.exec.gpu.placement import Use
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
@@ -68,10 +69,19 @@ class DevicePlan:
     parts: tuple[Resident, ...]
     made: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def host_bytes(self) -> int:
+        """Bytes of the graph's arrays that lie in the host's memory."""
+        return host_bytes(self.parts)
+
 
 @contextmanager
-def device_plan(store: ExecView, resolved: ResolvedSearch, run: DeviceRun) -> Iterator[DevicePlan]:
+def device_plan(
+    store: ExecView, resolved: ResolvedSearch, run: DeviceRun, use: Use = Use.SEARCH
+) -> Iterator[DevicePlan]:
     """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
+
+    ``use``: how lists are read that there is no room for.
 
     Raises
     ------
@@ -79,7 +89,8 @@ def device_plan(store: ExecView, resolved: ResolvedSearch, run: DeviceRun) -> It
         If it doesn't fit.
     """
     memory = run.memory
-    key = (id(store), "plan", id(resolved))
+    run.memory.expect(_bytes_of(resolved), int(store.vertex_count), use)
+    key = (id(store), "plan", id(resolved), run.memory.placement)
     held: list[Resident] = []
     try:
         plan = _known(memory.pin(key), held, run) if resolved.reusable else None
@@ -164,14 +175,19 @@ class _Upload:
         for each in self.resolved.keep:
             if isinstance(each, PcsrStruct):
                 self.build(each.arrays[_NEIGHBOURS])
-                for array in each.arrays[:-1]:
+                for k, array in enumerate(each.arrays[:-1]):
                     if array is not None and array.nbytes and array.ctypes.data not in places:
-                        places[array.ctypes.data] = resident_array(self.store, array, self.run, self.held)
+                        by_vertex = k != _NEIGHBOURS
+                        places[array.ctypes.data] = resident_array(
+                            self.store, array, self.run, self.held, by_vertex=by_vertex
+                        )
         return places
 
     def build(self, neighbours: npt.NDArray[np.uint32] | None) -> None:
         """Build large lists in both directions on the device, of those in one: that is half as much to copy."""
         if neighbours is None or neighbours.nbytes < _BUILT_BYTES or _is_there(self.store, neighbours, self.run):
+            return
+        if not self.run.memory.placement.is_whole:
             return
         found = _both_ways(self.store, neighbours)
         if found is None:
@@ -196,7 +212,9 @@ class _Upload:
                 if validity is not None:
                     found.append(np.frombuffer(validity, np.uint8))
                 places |= {
-                    part.ctypes.data: resident_array(self.store, part, self.run, self.held, "properties")
+                    part.ctypes.data: resident_array(
+                        self.store, part, self.run, self.held, "properties", by_vertex=True
+                    )
                     for part in found
                 }
         return places
@@ -208,13 +226,23 @@ def resident_array(
     run: DeviceRun,
     held: list[Resident],
     what: str = "the graph's relationships",
+    *,
+    by_vertex: bool = False,
 ) -> int:
-    """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned."""
-    key = _name_of(store, array)
+    """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned.
+
+    Where the query's placement says so part of it lies in the host's memory. ``by_vertex``: as of ``DeviceRun.place``.
+    """
+    if run.memory.placement.is_whole:
+        run.memory.expect(array.nbytes, int(store.vertex_count))
+    placed = run.memory.placement
+    key: Any = _name_of(store, array)
+    if not placed.is_whole:
+        key = (*key, placed)
     resident = run.memory.pin(key)
     if resident is None:
-        block = run.upload(array, what)
-        resident = run.memory.add(key, block, array.nbytes, array)
+        block = run.copied(run.place(array.nbytes, what, by_vertex=by_vertex), array)
+        resident = run.memory.add(key, block, device_bytes(block, array.nbytes), array)
         run.memory.follow(store)
     held.append(resident)
     assert resident.address is not None
@@ -229,13 +257,29 @@ def resident_lists(
     ``ids``: whether the relationships' ids are wanted; else ``edge_ids`` is null. ``held`` gets the arrays, pinned.
     """
 
-    def address(array: npt.NDArray[Any] | None) -> int:
-        return resident_array(store, array, run, held) if array is not None and array.nbytes else 0
+    def address(array: npt.NDArray[Any] | None, *, by_vertex: bool = False) -> int:
+        if array is None or not array.nbytes:
+            return 0
+        return resident_array(store, array, run, held, by_vertex=by_vertex)
 
+    run.memory.expect(lists.nbytes, int(store.vertex_count))
     struct = lists.as_struct()
     *index, neighbours, edge_ids = struct.arrays
-    addresses = (*map(address, index), address(neighbours), address(edge_ids) if ids else 0)
+    begins = (address(each, by_vertex=True) for each in index)
+    addresses = (*begins, address(neighbours), address(edge_ids) if ids else 0)
     return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
+
+
+def _bytes_of(resolved: ResolvedSearch) -> int:
+    """Return the bytes of the graph's arrays that a plan reads."""
+    arrays: dict[int, int] = {
+        array.ctypes.data: int(array.nbytes)
+        for each in resolved.keep
+        if isinstance(each, PcsrStruct)
+        for array in each.arrays[:-1]
+        if array is not None
+    }
+    return sum(arrays.values()) + sum(int(each.nbytes) for each in resolved.keep if isinstance(each, pa.Array))
 
 
 def _name_of(store: ExecView, array: npt.NDArray[Any]) -> tuple[int, int, int]:

@@ -41,7 +41,7 @@ def test_plans_share_a_property_on_the_device(graph: Graph) -> None:
         column = next(each for each in plan.keep if hasattr(each, "buffers"))
         address = column.buffers()[1].address + 8 * column.offset
         with device_plan(graph._store, plan, run) as on_device:
-            shared.append({part.key: part for part in on_device.parts}[id(graph._store), address, 8 * len(column)])
+            shared.append({part.key[:3]: part for part in on_device.parts}[id(graph._store), address, 8 * len(column)])
     assert shared[0] is shared[1]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qengine.errors import ResourceError
+from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
@@ -18,7 +18,7 @@ from qengine.plan import logical, physical
 
 if TYPE_CHECKING:
     from qengine.exec.common.row_sinks import SinkRequest
-    from qengine.exec.common.runtime import Runtime
+    from qengine.exec.common.runtime import Matchers, Runtime
     from qengine.exec.host.eliminate import Counts
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import SearchChunk
@@ -101,6 +101,19 @@ def _reach_kernels(runtime: Runtime) -> ReachKernels:
     return HOST if runtime.matchers is None else runtime.matchers.reach
 
 
+def _eliminated(operator: physical.Eliminate, build: Build, matchers: Matchers) -> Iterator[Counts]:
+    """Yield the counts of a pattern from a device, or from the host where the device has too little memory for them."""
+    from qengine.exec.host.eliminate import run_eliminate
+
+    try:
+        yield matchers.eliminate(operator, build.runtime, build.masks)
+    except OutOfMemory as error:
+        if error.code != "OutOfDeviceMemory" or operator.schedule("cpu") is None:
+            raise
+        build.runtime.context.note(operator, "run on the CPU, since the GPU has too little memory for it")
+        yield from run_eliminate(operator, build.runtime, build.masks)
+
+
 def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> Stage:
     """Emit the count of a pattern for each input row, in all or by a node.
 
@@ -120,7 +133,7 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
             if matchers is None:
                 yield from run_eliminate(operator, runtime, build.masks)
             else:
-                yield matchers.eliminate(operator, runtime, build.masks)
+                yield from _eliminated(operator, build, matchers)
         except ResourceError as error:
             if not (operator.search.exists or operator.searches) or error.code != "CountOverflow":
                 raise

@@ -1,0 +1,180 @@
+"""Counts what two linked vertices have in common where the device has no room for the lists (SGSI §6).
+
+Vertices are cut into segments. For each, what is read at random, the lists of its vertices and where these begin, is
+copied to the device; then the same kernel counts as elsewhere, for all roots, but only their members in the segment.
+What is read of a root is read in order, from the host's memory: its list once a segment that it has members in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
+from qengine.exec.gpu.count_policy import hub_words
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.memory import device_bytes
+from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape
+
+__all__ = ["SegmentCounter", "is_segmented", "reads_copies", "segments"]
+
+_BEGIN, _TAIL, _END = range(3)
+"""Of a ``ViewSlice``."""
+
+_CLASSES = 3
+"""Of roots, by the size of the slice that is marked."""
+
+_MARGIN = 16 << 20
+"""Bytes that are left for what else a query allocates."""
+
+_ROWS_SHARE, _LEAST_WORDS = 4, 32
+"""Rows of hubs take at most one part in so many of the memory, unless they are so short."""
+
+_LEAST_SEGMENT = 1 << 12
+_MOST_MEMBERS = 2**32 - 1
+_WHAT = "a segment of lists"
+
+
+def is_segmented(shape: CountShape[Any]) -> bool:
+    """Tell whether counts of a shape's roots are sums over their members, so that these may be counted in parts."""
+    return isinstance(shape, EdgeShape) and shape.taken_outer is None
+
+
+def reads_copies(shape: CountShape[Any]) -> bool:
+    """Tell whether kernels for a shape read copies of lists that the device has no room for, whole or in segments."""
+    return isinstance(shape, CliqueShape) or is_segmented(shape)
+
+
+def segments(lengths: npt.NDArray[np.uint32], most: int) -> list[tuple[int, int]]:
+    """Return ranges of vertices that cover all, with lists and slices of at most ``most`` bytes each, or one vertex.
+
+    Parameters
+    ----------
+    lengths
+        uint32[n]: members of each list.
+    """
+    sizes = np.cumsum(4 * lengths.astype(np.int64) + SLICE_BYTES)
+    found, begin, before = [], 0, 0
+    while begin < len(sizes):
+        end = max(begin + 1, int(np.searchsorted(sizes, before + most, side="right")))
+        found.append((begin, end))
+        begin, before = end, int(sizes[end - 1])
+    return found
+
+
+class _Pass(ShapeCounter):
+    """Counts the members of one segment. ``rooms``: blocks by size, which one pass uses after the other."""
+
+    rooms: dict[int, Any]
+
+    def place(self, n_bytes: int) -> Any:
+        """Return a block, which another pass has used."""
+        if n_bytes not in self.rooms:
+            self.rooms[n_bytes] = self.run.place(n_bytes, "counting")
+        return self.rooms[n_bytes]
+
+
+class SegmentCounter:
+    """Counts an ``EdgeShape`` as ``ShapeCounter`` does, segment by segment. Parameters as there."""
+
+    def __init__(self, lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots) -> None:
+        assert isinstance(shape, EdgeShape)
+        self.lists, self.shape, self.roots = lists, shape, roots
+        self.base = ShapeCounter(lists, shape, roots)
+        self.words = hub_words(shape.marked.hi - shape.marked.lo)  # by which the kernels look a view up
+        self.rooms: dict[int, Any] = {}
+        self.segments: list[tuple[int, int]] = []
+        self.n_bytes = 0
+        self.crossing = 0
+        """Bytes that a count reads over the link, at most."""
+        self._last: _Pass | None = None
+        self._total = 0, 0
+
+    def prepare(self, run: DeviceRun) -> bool:
+        """Find slices, make rows of hubs, cut the vertices into segments; return whether the kernels can count."""
+        base, shape = self.base, self.shape
+        base.run, base.device = run, run.device
+        self.marked = base.view(shape.marked)
+        words = self.words
+        while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
+            words = words // 8 * 4
+        self.streamed = base.view(shape.streamed, words, shape.marked.lo)
+        reach, slices = base.read_slices(self.marked)
+        of_root = 4 * (slices[:, _END] - slices[:, _BEGIN]).astype(np.int64) + 2 * SLICE_BYTES
+        read = np.concatenate(([0], np.cumsum(of_root)))
+        if not self.roots.candidates:  # vertices without lists come last
+            self.roots = replace(self.roots, end=min(self.roots.end, reach), reach=max(1, reach))
+        end, slices = base.read_slices(self.streamed)
+        begin, end = shape.outer.lo, min(shape.outer.hi, end)
+        lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
+        kept = SLICE_BYTES * self.roots.reach, 4 * _CLASSES * self.roots.count
+        self.outer, classes = (run.place(n_bytes, "counting") for n_bytes in kept)
+        self.rooms = {kept[1]: classes}
+        free = run.free_bytes()
+        found = segments(lengths, max(_LEAST_SEGMENT, free - min(_MARGIN, free // 8)))
+        sizes = [SLICE_BYTES * (b - a) + 4 * int(lengths[a:b].sum(dtype=np.int64)) for a, b in found]
+        size = max(sizes, default=0)
+        if size > 4 * _MOST_MEMBERS:
+            return False
+        self.segments = [(begin + a, begin + b) for a, b in found]
+        self.packed = run.allocate(size, _WHAT)
+        self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
+        self.n_bytes = base.n_bytes + size + device_bytes(self.outer, kept[0]) + device_bytes(classes, kept[1])
+        return True
+
+    def clear(self, run: DeviceRun) -> None:
+        """Nothing must be clear when the count starts."""
+
+    def start(self, run: DeviceRun) -> None:
+        """Count the segments one after the other, and start the last.
+
+        Raises
+        ------
+        OutOfMemory, QueryTimeout, QueryInterrupted
+            By the run's limits.
+        """
+        self._total, self._last = (0, 0), None
+        for begin, end in self.segments:
+            self._finish(run)
+            members = self.packed.ptr + SLICE_BYTES * (end - begin)
+            pack_view(run, self.streamed, (begin, end), self.packed.ptr, members)
+            shape = replace(self.shape, outer=replace(self.shape.outer, lo=begin, hi=end))
+            each = _Pass(self.lists, shape, self.roots)
+            each.rooms = self.rooms
+            each.run, each.device = run, run.device
+            each.slice(shape.outer, self.outer.ptr)
+            outer = int(self.lists[shape.outer.list]["neighbours"])
+            each.shared.views[shape.outer, 0] = _moved(self.marked, self.outer.ptr, outer)
+            each.shared.views[shape.marked, 0] = self.marked
+            packed = self.packed.ptr - SLICE_BYTES * begin
+            each.shared.views[shape.streamed, self.words] = _moved(self.streamed, packed, members)
+            each.prepare(run)
+            each.start(run)
+            self._last = each
+
+    def sums(self, run: DeviceRun) -> tuple[int, int]:
+        """Wait, and return the sums of all segments, of which ``total_of`` makes the count."""
+        self._finish(run)
+        return self._total
+
+    def _finish(self, run: DeviceRun) -> None:
+        if self._last is not None:
+            first, second = self._last.sums(run)
+            self._total = self._total[0] + first, self._total[1] + second
+            self._last = None
+
+    def _of_roots(self, read: npt.NDArray[np.int64], begin: int, end: int) -> int:
+        """Return the most bytes that are read of roots for a segment. ``read``: of all roots before each."""
+        outer, last = self.shape.outer, len(read) - 1
+        first = begin if outer.below else 0
+        return int(read[min(end, last) if outer.above else last] - read[min(first, last)])
+
+
+def _moved(view: DeviceView, slices: int, neighbours: int) -> DeviceView:
+    """Return a view whose slices and lists are elsewhere."""
+    record = view.view.copy()
+    record["slices"], record["neighbours"] = slices, neighbours
+    return DeviceView(record, view.hub_words)

@@ -1,0 +1,90 @@
+"""Which share of a query's arrays lies in the device's memory, and which in the host's: a function of sizes alone.
+
+Ids go by descending degree, so that what is read most of any array, of neighbours or by vertex, is at its front: the
+first pages are the device's, the others the host's, which kernels read over the link. A list is read as often as its
+vertex is met, about as often as it has neighbours, and the same goes for what else there is of a vertex; but numbers
+by vertex are read one by one, where the link moves no less than 32 bytes, so up to half of the budget is theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "Use", "page_runs", "placement", "scratch_bytes"]
+
+VERTEX_BYTES = 48
+"""What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
+
+_LEAST_SCRATCH = 96 << 20
+_SCRATCH_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Shares, from 0 to 1, of the bytes of each array that lie on the device: of lists, and of arrays by vertex."""
+
+    lists: float
+    vertices: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is on the device."""
+        return self.lists >= 1 and self.vertices >= 1
+
+    def bytes_of(self, n_bytes: int, *, by_vertex: bool) -> int:
+        """Return how many bytes at the front of an array are on the device."""
+        return min(n_bytes, int(n_bytes * (self.vertices if by_vertex else self.lists)))
+
+
+class Use(Enum):
+    """How a query reads its arrays: lists at random (``SEARCH``); lists in order, and vectors at random (``VECTORS``);
+    or what is at random from copies of parts (``COPIES``).
+    """
+
+    SEARCH = 0
+    VECTORS = 1
+    COPIES = 2
+
+
+WHOLE = Placement(1.0, 1.0)
+STREAMED = Placement(0.0, 0.0)
+"""All is in the host's memory: who reads it copies what is read at random segment by segment."""
+
+
+def scratch_bytes(limit: int) -> int:
+    """Return how much of a limit no array that may be elsewhere takes: tables, counters, frontiers need it."""
+    return max(limit // _SCRATCH_SHARE, min(limit // 2, _LEAST_SCRATCH))
+
+
+def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> Placement:
+    """Return where the arrays of a query lie.
+
+    Parameters
+    ----------
+    limit
+        Bytes of the device's memory that the query may use.
+    n_bytes
+        Of the graph's arrays that it reads.
+    vertices
+        How many the graph has.
+    """
+    derived = VERTEX_BYTES * vertices
+    budget = limit - scratch_bytes(limit)
+    if n_bytes + derived <= budget:
+        return WHOLE
+    if use is Use.COPIES:
+        return STREAMED
+    if use is Use.VECTORS:  # the first vectors that are made are those that are read at random
+        return Placement(max(0.0, min(1.0, (budget - derived // 2) / max(1, n_bytes))), 1.0)
+    by_vertex = min(derived, max(budget // 2, budget - n_bytes))
+    return Placement(min(1.0, (budget - by_vertex) / max(1, n_bytes)), by_vertex / max(1, derived))
+
+
+def page_runs(n_bytes: int, device_bytes: int, page: int) -> list[tuple[int, bool]]:
+    """Return the runs of pages of an array: of how many bytes, and whether on the device, no more than so many."""
+    size = -(-n_bytes // page) * page
+    if size <= device_bytes:
+        return [(size, True)]
+    here = device_bytes // page * page
+    return [(here, True), (size - here, False)] if here else [(size, False)]

@@ -1,0 +1,138 @@
+"""Arrays for which the device has no room: which share lies where, and what accounts are charged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qengine.errors import OutOfMemory
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.count_segments import segments
+from qengine.exec.gpu.memory import DeviceMemory
+from qengine.exec.gpu.paged import parts_at
+from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, Use, page_runs, placement, scratch_bytes
+from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
+
+BYTES = st.integers(0, 1 << 40)
+
+
+@given(BYTES, BYTES, st.integers(0, 1 << 32))
+def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int) -> None:
+    found = placement(limit, n_bytes, vertices)
+    derived = VERTEX_BYTES * vertices
+    lists, by_vertex = found.bytes_of(n_bytes, by_vertex=False), found.bytes_of(derived, by_vertex=True)
+    if found.is_whole:
+        assert (lists, by_vertex) == (n_bytes, derived)
+    assert lists + by_vertex + scratch_bytes(limit) <= limit * (1 + 1e-9) + 2
+    assert 0 <= found.lists <= 1 and 0 <= found.vertices <= 1
+
+
+@given(BYTES, BYTES, BYTES, st.integers(1, 1 << 32))
+def test_more_memory_holds_no_less(one: int, other: int, n_bytes: int, vertices: int) -> None:
+    less, more = (placement(limit, n_bytes, vertices) for limit in sorted((one, other)))
+    total = [each.lists * n_bytes + each.vertices * VERTEX_BYTES * vertices for each in (less, more)]
+    assert total[0] <= total[1] * (1 + 1e-9) + 2
+
+
+@given(st.integers(1, 1 << 20), st.integers(0, 1 << 20), st.sampled_from([64, 4096]))
+def test_runs_of_pages_hold_the_array_and_no_more_on_the_device(n_bytes: int, device_bytes: int, page: int) -> None:
+    runs = page_runs(n_bytes, device_bytes, page)
+    size = sum(each for each, _ in runs)
+    assert n_bytes <= size < n_bytes + page and all(each > 0 and each % page == 0 for each, _ in runs)
+    here = sum(each for each, on_device in runs if on_device)
+    assert here <= device_bytes and min(size, device_bytes) - here < page
+    assert [on_device for _, on_device in runs] in ([True], [False], [True, False])
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 900))
+def test_segments_cover_all_vertices_and_fit(lengths: list[int], most: int) -> None:
+    found = segments(np.array(lengths, np.uint32), most)
+    assert [v for begin, end in found for v in range(begin, end)] == list(range(len(lengths)))
+    for begin, end in found:
+        assert end == begin + 1 or sum(4 * each + 16 for each in lengths[begin:end]) <= most
+
+
+@pytest.fixture
+def memory() -> DeviceMemory:
+    pool = Pool(2_000)
+    return DeviceMemory(pool, Full, Block.hold, pages=EmulatedPages(pool=pool), capacity=pool.size)
+
+
+def test_an_array_that_fits_is_one_block(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(400, 0)
+    assert query.placement == WHOLE
+    block = query.place(500, "lists", by_vertex=False)
+    assert isinstance(block, Block) and query.used_bytes == 500
+
+
+def test_accounts_are_charged_for_the_devices_pages_alone(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0)
+    block = query.place(10_000, "lists", by_vertex=False)
+    share = query.placement.bytes_of(10_000, by_vertex=False)
+    assert query.used_bytes == block.device_bytes == share // 64 * 64 > 0
+    assert memory.used_bytes() == block.device_bytes
+    count = query.allocate(50, "the count")
+    other = query.place(10_000, "more lists", by_vertex=False)  # there is room for scratch alone
+    assert other.device_bytes == 0 and query.used_bytes <= 1_000 - scratch_bytes(1_000)
+    del block, other, count
+    query.end()
+    assert query.used_bytes == memory.used_bytes() == 0
+
+
+def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
+    held = memory.account(None).allocate(1_990, "others")
+    query = memory.account(1_000)
+    query.expect(10_000, 0)
+    assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+    assert held and query.used_bytes == 0
+
+
+def test_what_is_less_than_a_page_lies_on_the_device_while_there_is_room(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0)
+    assert isinstance(query.place(60, "roots", by_vertex=True), Block)
+    held = query.allocate(970, "tables")
+    assert query.place(60, "roots", by_vertex=True).device_bytes == 0 and held
+
+
+def test_residents_make_room_for_pages(memory: DeviceMemory) -> None:
+    owner: Any = type("Owner", (), {"nbytes": 0})()
+    first = memory.account(None)
+    first.unpin(first.add((id(owner), "a"), first.allocate(1_900, "a"), 1_900, None))
+    query = memory.account(1_000)
+    query.expect(10_000, 0)
+    assert query.place(10_000, "lists", by_vertex=False).device_bytes > 0
+    assert memory.resident_bytes() == 0
+
+
+def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0, Use.COPIES)
+    assert query.placement == STREAMED
+    assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+
+
+def test_without_pages_there_is_an_error() -> None:
+    query = DeviceMemory(Pool(2_000), Full, Block.hold).account(1_000)
+    query.expect(10_000, 0)
+    with pytest.raises(OutOfMemory, match="gpu_memory_limit"):
+        query.place(10_000, "lists", by_vertex=False)
+
+
+def test_copies_are_cut_where_pages_change_place(memory: DeviceMemory) -> None:
+    run = EmulatedRun(ExecutionContext(gpu_memory_limit=1_000), memory)
+    run.memory.expect(10_000, 0)
+    array = np.arange(10_000 // 4, dtype=np.uint32)
+    block: Any = run.copied(run.place(array.nbytes, "lists", by_vertex=False), array)
+    here = block.device_bytes
+    assert list(parts_at(block.ptr, 10_000)) == [(0, here, False), (here, 10_000, True)]
+    assert list(parts_at(block.ptr + here - 8, 16)) == [(0, 8, False), (8, 16, True)]
+    assert list(parts_at(block.ptr + here + 8, 16)) == [(0, 16, True)]
+    assert list(parts_at(array.ctypes.data, 16)) == [(0, 16, False)]
+    np.testing.assert_array_equal(run.fetched(block.ptr, len(array), np.uint32), array)
