@@ -152,7 +152,7 @@ def arrow_table(source: Any, place: str, hint: str | None = None) -> Any:
 
 
 def own_columns(schema: Any) -> list[int]:
-    """Return the places of a table's columns, but for those of a pandas index without a name, as filtering leaves one."""
+    """Return the places of a table's columns, less those of a pandas index without a name, as filtering leaves one."""
     from_pandas = b"pandas" in (schema.metadata or {})
     return [place for place, name in enumerate(schema.names) if not (from_pandas and _PANDAS_INDEX.fullmatch(name))]
 
