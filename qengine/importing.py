@@ -130,8 +130,8 @@ class Importing:
         Warns
         -----
         LoadingWarning
-            Of columns that stay strings because of the digits of fractions, and of CSV files in the folder that are not
-            loaded, by their names.
+            Of columns that look like numbers or dates but stay strings, with the field that is the reason, of columns
+            without a name, and of CSV files in the folder that are not loaded, by their names.
         """
         from qengine.formats import tables_in
 

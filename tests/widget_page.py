@@ -37,6 +37,7 @@ const begin = performance.now();
 const told = document.getElementById("told");
 const tell = (found) => { told.textContent = JSON.stringify({ ...found, milliseconds: performance.now() - begin }); };
 document.getElementById("place").addEventListener("qengine:drawn", ({ detail: cy }) => {
+  window.cy = cy;
   cy.nodes()[0].emit("tap");
   const faded = cy.elements(".faded").length;
   tell({ drawn: "walkable", nodes: cy.nodes().length, edges: cy.edges().length, faded });

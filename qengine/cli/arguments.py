@@ -66,7 +66,7 @@ def add_estimate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inheritance", action="store_true", help="on the GPU, let ended walks go on from others'")
     parser.add_argument(
         "-P", "--param", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
-        help="a parameter; the value is read as JSON, else as text (repeatable)",
+        help="a parameter; the value is read as JSON or a literal of Cypher, else as text (repeatable)",
     )  # fmt: skip
     add_limits(parser)
 
@@ -96,14 +96,24 @@ def leading_estimate_options(text: str, defaults: Mapping[str, Any]) -> tuple[di
 
 
 def parameter(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE: the value as JSON, else as text; ValueError if there is no ``=`` or no name."""
+    """Read NAME=VALUE: the value as JSON or as a literal of Cypher, else as text.
+
+    ``NAME => VALUE`` is the same. ValueError if there is no ``=`` or no name.
+    """
     name, equals, value = (part.strip() for part in text.partition("="))
+    value = value.removeprefix(">").lstrip()
     name = name.removeprefix("$")
     if not equals or not name.replace("_", "a").isalnum():
         raise ValueError(f"{text}: expected NAME=VALUE")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
+        pass
+    from qengine.formats.literals import parse_literal
+
+    try:
+        return name, parse_literal(value)
+    except QengineError:
         return name, value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from qengine._nearest import nearest
 from qengine.cli.arguments import leading_estimate_options, parameters_by_name
@@ -40,31 +41,51 @@ def run_command(session: Session, line: str, out: Sink) -> None:
 
 
 def _help(session: Session, argument: str, out: Sink) -> None:
-    """Show this help, or what a function does."""
+    """Show this help, or what a function, procedure or command does."""
     if argument:
-        _function(session, argument, out)
+        _explained(session, argument, out)
         return
     out.write("Type a query and end it with ; or an empty line (it may take several lines), or a command:\n\n")
     shown = {command: name for name, command in reversed(COMMANDS.items())}
-    for command, name in reversed(shown.items()):
-        out.write(f"  {name + ' ' + USAGE.get(name, ''):27}{command.__doc__}\n")
+    for name in reversed(shown.values()):
+        out.write(_told(name))
     out.write(
         "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query as it stands,\n"
         "Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
     )
 
 
-def _function(session: Session, name: str, out: Sink) -> None:
-    from qengine.catalog.functions import lookup, nearest
+def _told(name: str) -> str:
+    """Return what a command does, as a line."""
+    return f"  {name + ' ' + USAGE.get(name, ''):27}{COMMANDS[name].__doc__}\n"
+
+
+def _explained(session: Session, name: str, out: Sink) -> None:
+    from qengine.catalog import functions as catalog
 
     name = name.removesuffix("()")
-    function = lookup(name)
+    function = catalog.lookup(name)
     if function is None:
         function = next((each.about for each in session.graph.user_functions if each.name == name), None)
-    if function is None or not function.available:
-        near = nearest(name)
-        hint = f"Did you mean {near}?" if near else "Type :functions for their names."
-        raise QengineError(f"There is no function {name}.", hint=hint)
+    if function is not None and function.available:
+        _function(function, out)
+    elif name in (procedures := _procedures(session)):
+        out.write(procedures[name])
+    elif (command := f":{name.lower().removeprefix(':')}") in COMMANDS:
+        out.write(_told(command))
+    else:
+        near = catalog.nearest(name) or nearest(name, procedures)
+        hint = f"Did you mean {near}?" if near else "Type :functions for functions' names, :help for the commands."
+        raise QengineError(f"There is no function, procedure or command {name}.", hint=hint)
+
+
+def _procedures(session: Session) -> dict[str, str]:
+    """Return how procedures are called and what they do, by their names."""
+    rows = session.graph.query("SHOW PROCEDURES YIELD name, signature, description")
+    return {row.name: f"  CALL {row.signature}\n{row.description}\n" for row in rows}
+
+
+def _function(function: Any, out: Sink) -> None:
     for signature in function.signatures:
         shown = f"{function.name}{signature}" if function.kind != "operator" else f"{function.name}  {signature}"
         out.write(f"  {shown}\n")
@@ -306,6 +327,7 @@ COMMANDS: dict[str, Command] = {
     ":quit": _quit,
     ":exit": _quit,
     ":q": _quit,
+    ":h": _help,
 }
 
 OF_QUERIES = (":explain", ":profile", ":estimate")
@@ -314,7 +336,7 @@ CHOICES = {":format": tuple(FORMATS), ":device": ("auto", "cpu", "gpu"), ":timin
 """What the commands take that complete otherwise than queries do."""
 
 USAGE = {
-    ":help": "[FUNCTION]",
+    ":help": "[NAME]",
     ":functions": "[WORD]",
     ":output": "[FILE]",
     ":run": "FILE",

@@ -68,7 +68,7 @@ def parser() -> Parser:
     found.add_argument("--format", choices=_FORMATS, default="table", help="how results are written (default: table)")
     found.add_argument(
         "-P", "--param", action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter; the value is read as JSON, else as text (repeatable)",
+        help="a parameter; the value is read as JSON or a literal of Cypher, else as text (repeatable)",
     )  # fmt: skip
     add_limits(found)
     found.add_argument("--spill-directory", metavar="DIR", help="where rows beyond the memory limit go meanwhile")

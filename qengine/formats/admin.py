@@ -139,7 +139,7 @@ def _add_nodes(builder: Builder, given: AdminTable) -> None:
     for names, rows in _groups(given, label):
         own = given.names + (names if isinstance(names, tuple) else labels_of(names))
         count = given.table.num_rows if rows is None else len(rows)
-        builder.nodes(own, _taken(columns, rows), _taken_one(column, rows), count, space)
+        builder.nodes(own, _taken(columns, rows), _taken_one(column, rows), count, space, given.place)
 
 
 def _add_relationships(builder: Builder, given: AdminTable, start: int, end: int) -> None:

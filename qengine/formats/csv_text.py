@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from qengine.errors import LoadingWarning, StorageError
 from qengine.formats.options import TextFileOptions
-from qengine.storage.csvfile import CsvForm, no_text, read_csv, unreadable
+from qengine.storage.csv_mistakes import no_text, unreadable
+from qengine.storage.csvfile import CsvForm, read_csv
 
 __all__ = ["check_form", "first_record", "read_inferred", "read_texts"]
 
@@ -66,7 +67,7 @@ def read_texts(path: Path, options: TextFileOptions, columns: int, *, skip: bool
     except UnicodeDecodeError:
         raise no_text(path) from None
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable(path, error, options.delimiter) from None
 
 
 def read_inferred(path: Path, options: TextFileOptions, told: list[LoadingWarning]) -> Any:

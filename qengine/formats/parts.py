@@ -103,15 +103,25 @@ class Builder:
         self._blocks: list[NodeBlock] = []
         self._rows = 0
         self._keys: dict[str, list[tuple[Any, Array]]] = {}
+        self._places: dict[str, set[str]] = {}
         self._relationships: list[tuple[str, tuple[_Ends, _Ends], Mapping[str, Any]]] = []
         self.undirected: set[str] = set()
 
-    def nodes(self, labels: Iterable[str], columns: Mapping[str, Any], keys: Any, rows: int, space: str = "") -> None:
-        """Add nodes with the same labels; ``keys`` is None where they have none."""
+    def nodes(
+        self,
+        labels: Iterable[str],
+        columns: Mapping[str, Any],
+        keys: Any,
+        rows: int,
+        space: str = "",
+        place: str = "nodes",
+    ) -> None:
+        """Add nodes with the same labels; ``keys`` is None where they have none; ``place``: what errors call them."""
         block = NodeBlock(tuple(dict.fromkeys(labels)), rows, columns)
         if keys is not None:
             ordinals = np.arange(self._rows, self._rows + rows, dtype=np.uint32)
             self._keys.setdefault(space, []).append((keys, ordinals))
+            self._places.setdefault(space, set()).add(place)
         self._blocks.append(block)
         self._rows += rows
 
@@ -129,7 +139,7 @@ class Builder:
         StorageError
             For a key that two nodes have, or that none has.
         """
-        indexes = {space: _index(space, parts) for space, parts in self._keys.items()}
+        indexes = {space: _index(parts, self._place(space, parts)) for space, parts in self._keys.items()}
         blocks = []
         for type, ends, columns in self._relationships:
             start, end = (each.found(indexes) for each in ends)
@@ -138,6 +148,12 @@ class Builder:
         if unknown := sorted(both_ways - {block.type for block in blocks}):
             raise StorageError(f"there is no relationship type {unknown[0]} to be undirected")
         return assemble(self._blocks, blocks, both_ways)
+
+    def _place(self, space: str, parts: list[tuple[Any, Array]]) -> str:
+        """Return what errors call a space: its table, where that is one with nodes of the same labels."""
+        if len(parts) == 1:
+            return next(iter(self._places[space]))
+        return f"nodes of the space {space}" if space else "nodes"
 
 
 @frozen
@@ -159,9 +175,9 @@ class _Ends:
         return index.find(keys, self.place)
 
 
-def _index(space: str, parts: list[tuple[Any, Array]]) -> KeyIndex:
+def _index(parts: list[tuple[Any, Array]], place: str) -> KeyIndex:
     arrays = [keys for keys, _ in parts]
     if len({array.type for array in arrays}) > 1:
         arrays = [array.cast(pa.large_string()) for array in arrays]
     ordinals = np.concatenate([own for _, own in parts])
-    return KeyIndex(pa.concat_arrays(arrays), ordinals, f"nodes of the space {space}" if space else "nodes")
+    return KeyIndex(pa.concat_arrays(arrays), ordinals, place)

@@ -49,6 +49,7 @@ _NAMES = {
 }
 _POINT_TEXT, _POINT_CELL = r"^point\((\{.*), crs: '(.*)'\}\)$", r"\1, crs: \2}"
 _FIELD = re.compile(r"""\s*"?(\w+)"?\s*:\s*(?:'([^']*)'|"([^"]*)"|([^,'"{}]*))\s*(?:,|$)""")
+_ISO = "Dates and times are read in ISO form, as 2026-01-31; leave the type out to load them as texts."
 _TRUTHS = pa.array(["true", "false"])
 
 
@@ -181,7 +182,8 @@ def _parsed(texts: Any, parse: Callable[[str], Any], place: str) -> Any:
         except (StorageError, ExecutionError, ValueError) as error:
             row = pc.index(encoded.indices, pa.scalar(number, encoded.indices.type)).as_py()
             message = error.message if isinstance(error, StorageError | ExecutionError) else str(error)
-            raise StorageError(f"{place}: row {row} has {text!r:.100}: {message}") from None
+            hint = _ISO if isinstance(error, ExecutionError) else None
+            raise StorageError(f"{place}: row {row} has {text!r:.100}: {message}", hint=hint) from None
     return from_python(values, place).take(encoded.indices)
 
 

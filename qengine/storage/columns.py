@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine.storage.arrays import Array
 from qengine.storage.normal import language_type
-from qengine.storage.variant import concatenate, is_variant
+from qengine.storage.variant import concatenate, is_present, is_variant
 from qengine.temporal.arrow import to_values
 from qengine.types import Type
 
@@ -112,7 +111,7 @@ class PropertyColumn:
     def occurs(self, begin: int, end: int) -> bool:
         """Tell whether an id in ``[begin, end)`` has a value."""
         low, high = max(begin, self.begin), min(end, self.end)
-        return low < high and not pc.all(pc.is_null(self.array.slice(low - self.begin, high - low))).as_py()
+        return low < high and bool(is_present(self.array.slice(low - self.begin, high - low)).any())
 
     def _nulls(self, length: int) -> Any:
         return concatenate([self.array.slice(0, 0), pa.nulls(length)])

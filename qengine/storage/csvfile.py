@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.errors import LoadingWarning, StorageError
+from qengine.storage.csv_mistakes import check_separator, lines, no_text, tell_nameless, tell_texts, unreadable
 from qengine.storage.csvtypes import as_written, doubtful_columns
-from qengine.storage.given import first_line
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 _TAIL = 1 << 16
 _BLOCK, _LARGEST_BLOCK = 1 << 20, 2**31 - 1  # bytes that Arrow reads at a time: by itself, and at most
@@ -56,21 +54,24 @@ def read_csv(path: Path, told: list[LoadingWarning], form: CsvForm = _USUAL) -> 
     names = table.column_names
     if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what is no text is read as bytes
         raise no_text(path)
-    check_separator(path, names, form)
+    check_separator(path, names, form.delimiter)
     check_end(path, table, form.quote)
-    if len(set(names)) < len(names) or not (doubtful := _doubtful(path, table, form)):
-        return table
-    texts = _table(path, form, doubtful)
-    return as_written(path, table, {name: texts[name] for name in doubtful}, told)
+    if "" in names:
+        table = _named(path, table, told)
+        names = table.column_names
+    if len(set(names)) == len(names) and (doubtful := _doubtful(path, table, form)):
+        texts = _table(path, form, doubtful)
+        table = as_written(path, table, {name: texts[name] for name in doubtful}, told)
+    tell_texts(path, table, told)
+    return table
 
 
-def check_separator(path: Path, names: Sequence[str], form: CsvForm) -> None:
-    """Raise a ``StorageError`` where something else than commas seems to separate a file's columns."""
-    if form == _USUAL and len(names) == 1 and (found := next((each for each in _SEPARATORS if each in names[0]), None)):
-        raise StorageError(
-            f"{path}: {_SEPARATORS[found]} separate its columns, not commas",
-            hint="Name the separator: Graph.from_csv(…, delimiter=…).",
-        )
+def _named(path: Path, table: Any, told: list[LoadingWarning]) -> Any:
+    """Return a table without the columns that have no name; of such that hold something there is a warning."""
+    nameless = [place for place, name in enumerate(table.column_names) if not name]
+    if any(table.column(place).null_count < table.num_rows for place in nameless):
+        tell_nameless(path, table.column_names, told)
+    return table.select([place for place in range(table.num_columns) if place not in nameless])
 
 
 def _doubtful(path: Path, table: Any, form: CsvForm) -> list[str]:
@@ -90,7 +91,7 @@ def _table(path: Path, form: CsvForm, as_text: Sequence[str] = ()) -> Any:
     except UnicodeDecodeError:
         raise no_text(path) from None
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable(path, error, form.delimiter) from None
     return table
 
 
@@ -124,39 +125,9 @@ def _arrow_table(path: Path, form: CsvForm, as_text: Sequence[str]) -> Any:
 
 def block_size(path: Path) -> int:
     """Return how many bytes to read at a time: enough for many rows that are as long as the first two lines."""
-    lines = _lines(path)
-    longest = max(len(next(lines, b"")), len(next(lines, b"")))
+    first = lines(path)
+    longest = max(len(next(first, b"")), len(next(first, b"")))
     return min(max(_BLOCK, _LEAST_ROWS * longest), _LARGEST_BLOCK)
-
-
-def unreadable(path: Path, error: Exception) -> StorageError:
-    """Return what to raise for a file that Arrow can't read."""
-    if isinstance(error, pa.ArrowInvalid) and _first_bad_line(path) is not None:
-        return no_text(path)
-    return StorageError(
-        f"{path}: it is no readable CSV file: {first_line(error)}",
-        hint="The first line names the columns; every line needs as many fields.",
-    )
-
-
-def no_text(path: Path) -> StorageError:
-    """Return what to raise for a file that isn't UTF-8, with the first such line."""
-    line = _first_bad_line(path)
-    place = "it" if line is None else f"line {line}"
-    return StorageError(
-        f"{path}: {place} is no UTF-8 text",
-        hint="Save the file as UTF-8; from Latin-1, for example: iconv -f latin1 -t utf-8 OLD > NEW.",
-    )
-
-
-def _first_bad_line(path: Path) -> int | None:
-    """Return the number of the first line that isn't UTF-8, from 1; None if there is none."""
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            return number
-    return None
 
 
 def check_end(path: Path, table: Any, quote: str) -> None:
@@ -168,7 +139,7 @@ def check_end(path: Path, table: Any, quote: str) -> None:
     if value is None or "\n" not in value:
         return
     count, tail = 0, b""
-    for line in _lines(path):
+    for line in lines(path):
         count += line.count(b"\n")
         tail = (tail + line)[-_TAIL:]
     if not tail.rstrip().endswith(quote.encode()):
@@ -176,8 +147,3 @@ def check_end(path: Path, table: Any, quote: str) -> None:
             f"{path}: the quotes that begin in line {count - value.count(chr(10)) + 1} are never closed",
             hint='Close them; a quote inside quotes is written "".',
         )
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with pa.input_stream(str(path)) as file:
-        yield from io.BufferedReader(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
@@ -16,7 +17,7 @@ from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import check_array, normal_array
 
 __all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of",
-           "node_tables", "relationship_tables", "type_names"]  # fmt: skip
+           "node_tables", "own_columns", "relationship_tables", "type_names"]  # fmt: skip
 
 _NODES = 'Give {"Person": table}, a list of (labels, table), or one table, perhaps with label_column.'
 _RELATIONSHIPS = (
@@ -28,6 +29,7 @@ _END = ("end", "dst", "target", "to")
 END_NAMES = " or ".join("/".join(pair) for pair in zip(_START, _END, strict=True))
 """What the columns with the keys of the ends may be called."""
 
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
 
 
@@ -140,12 +142,19 @@ def arrow_table(source: Any, place: str, hint: str | None = None) -> Any:
         If it is none, can't be made one, is malformed, or has two columns of one name.
     """
     table = _arrow_table(source, place, hint)
+    table = table.select(own_columns(table.schema))
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
     if twice:
         raise StorageError(f"{place}: several columns are called {twice[0]}", hint="Rename all but one of them.")
     for name in table.column_names:
         check_array(table[name], f"{place}, column {name}")
     return table
+
+
+def own_columns(schema: Any) -> list[int]:
+    """Return the places of a table's columns, less those of a pandas index without a name, as filtering leaves one."""
+    from_pandas = b"pandas" in (schema.metadata or {})
+    return [place for place, name in enumerate(schema.names) if not (from_pandas and _PANDAS_INDEX.fullmatch(name))]
 
 
 def key_column(table: Any, key: str | None, place: str) -> str:

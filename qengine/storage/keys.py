@@ -112,7 +112,8 @@ class KeyIndex:
             For a key that no vertex has.
         """
         found = self.seek(keys, place)
-        check_found(found != _UNKNOWN, keys, place, rows)
+        like = f" The nodes' keys are texts, as {self._keys[0].as_py()!r:.40}." if self.has_strings else ""
+        check_found(found != _UNKNOWN, keys, place, rows, like)
         return found
 
     def seek(self, keys: Any, place: str) -> Array:
@@ -162,17 +163,18 @@ class KeyIndex:
         )
 
 
-def check_found(found: Array, keys: Any, place: str, rows: Array | None = None) -> None:
+def check_found(found: Array, keys: Any, place: str, rows: Array | None = None, like: str = "") -> None:
     """Raise a ``StorageError`` where a key isn't found; ``found``: bool, whether each of ``keys`` is.
 
-    ``rows``: what the error calls their rows; None where these are their places.
+    ``rows``: what the error calls their rows; None where these are their places. ``like``: what the hint adds.
     """
     if not found.all():
         row = int(found.argmin())
         shown = row if rows is None else int(rows[row])
         raise StorageError(
             f"{place}: row {shown} has the key {keys[row].as_py()!r}, which is no node's",
-            hint=f"{_rows(int((~found).sum()))} such a key, counted from 0. Add the missing nodes, or drop these rows.",
+            hint=f"{_rows(int((~found).sum()))} such a key, counted from 0. Add the missing nodes, or drop these rows."
+            + like,
         )
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import NOTHING, Edit, Order, Pieces, among, ascending, taken
 from qengine.storage.normal import language_type
-from qengine.storage.variant import concatenate, from_python, is_variant
+from qengine.storage.variant import concatenate, from_python, is_present, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
 __all__ = ["PatchedColumn", "patched", "same_value"]
@@ -82,7 +81,7 @@ def patched(
     old = pa.nulls(0) if column is None else column.array
     parts = _aligned(old, new) if len(fresh) else (old, new)
     array = _plain(taken(made, *parts))
-    if pa.types.is_null(array.type) or pc.all(pc.is_null(array)).as_py():
+    if pa.types.is_null(array.type) or not is_present(array).any():
         return None
     return PropertyColumn(begin, array)
 

@@ -17,6 +17,7 @@ from qengine.catalog.values import ValueSummary
 from qengine.storage.arrays import Array
 from qengine.storage.columns import is_ordered
 from qengine.storage.kernels import distinct_sketch, text_ends
+from qengine.storage.variant import is_present
 from qengine.temporal.arrow import to_values
 
 __all__ = ["summarize"]
@@ -67,7 +68,7 @@ def _counted(array: Any) -> tuple[Any, Array]:
 
 def _nulls(array: Any) -> int:
     if pa.types.is_union(array.type):  # has no nulls of its own, but its children have
-        return int(pc.sum(pc.is_null(array)).as_py() or 0)
+        return int(np.count_nonzero(~is_present(array)))
     return int(array.null_count)
 
 

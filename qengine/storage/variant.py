@@ -93,6 +93,22 @@ def is_variant(arrow: Any) -> bool:
     return bool(pa.types.is_union(arrow))
 
 
+def is_present(array: Any) -> np.ndarray:
+    """Return which values of a normal array aren't null, as bool.
+
+    A union has no nulls of its own, and whether ``is_valid`` sees those of its children depends on Arrow's version.
+    """
+    if not is_variant(array.type):
+        found: np.ndarray = array.is_valid().to_numpy(zero_copy_only=False)
+        return found
+    codes, offsets = union_parts(array)
+    found = np.zeros(len(array), np.bool_)
+    for i in range(array.type.num_fields):
+        rows = np.flatnonzero(codes == i)
+        found[rows] = array.field(i).is_valid().to_numpy(zero_copy_only=False)[offsets[rows]]
+    return found
+
+
 def _union(arrays: Sequence[Any]) -> Any:
     """Return one union over plain arrays and unions: children are concatenated type by type."""
     if sum(map(len, arrays)) > _OFFSET_LIMIT:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import pyarrow.compute as pc
-
 from qengine._gc import gc_paused
 from qengine.catalog.rules import Rule
 from qengine.errors import StorageError
@@ -20,6 +18,7 @@ from qengine.storage.progress import Progress
 from qengine.storage.states import Commit, NodeBlock, RelationshipBlock
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import successor
+from qengine.storage.variant import is_present
 from qengine.temporal.arrow import to_values
 from qengine.write.given_tables import Extension, Options, Tables, resolved
 from qengine.write.known_nodes import LiveNodes, StoredNodes
@@ -193,15 +192,15 @@ def _counted(extension: Extension, store: GraphStore) -> Changes:
     for block in extension.nodes:
         found.nodes_created += block.rows
         found.labels_added += block.rows * len(block.labels)
-        found.properties_set += sum(int(pc.sum(pc.is_valid(array)).as_py() or 0) for array in block.columns.values())
+        found.properties_set += sum(int(is_present(array).sum()) for array in block.columns.values())
     for each in extension.replaced:
         ids = store.node_numbers.places(each.numbers)
         for key, array in each.columns.items():
             column = store.node_property(key)
-            given = pc.is_valid(array)
-            set_here = given if column is None else pc.or_(given, pc.is_valid(column.take(ids)))
-            found.properties_set += int(pc.sum(set_here).as_py() or 0)
+            given = is_present(array)
+            set_here = given if column is None else given | is_present(column.take(ids))
+            found.properties_set += int(set_here.sum())
     for links in extension.relationships:
         found.relationships_created += len(links.start)
-        found.properties_set += sum(int(pc.sum(pc.is_valid(array)).as_py() or 0) for array in links.columns.values())
+        found.properties_set += sum(int(is_present(array).sum()) for array in links.columns.values())
     return found

@@ -7,6 +7,7 @@ import numpy as np
 from qengine.storage.arrays import Array
 from qengine.storage.spliced_type import relationships_of
 from qengine.storage.store import GraphStore
+from qengine.storage.variant import is_present
 from qengine.write.overlay import Overlay
 
 __all__ = ["are_gone", "has_label", "has_value", "incident"]
@@ -44,8 +45,7 @@ def _node_has(store: GraphStore, numbers: Array, key: str) -> Array:
     column = store.node_property(key)
     if column is None:
         return np.zeros(len(numbers), np.bool_)
-    found: Array = column.take(store.node_numbers.places(numbers)).is_valid().to_numpy(zero_copy_only=False)
-    return found
+    return is_present(column.take(store.node_numbers.places(numbers)))
 
 
 def _relationship_has(store: GraphStore, numbers: Array, key: str) -> Array:
@@ -56,7 +56,7 @@ def _relationship_has(store: GraphStore, numbers: Array, key: str) -> Array:
         column = store.relationship_property(kind.index, key)
         if column is not None:
             rows = np.flatnonzero((types == kind.index) & (places >= 0))
-            found[rows] = column.take(places[rows] - kind.base).is_valid().to_numpy(zero_copy_only=False)
+            found[rows] = is_present(column.take(places[rows] - kind.base))
     return found
 
 

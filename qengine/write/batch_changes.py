@@ -17,7 +17,7 @@ from qengine.errors import Span, StorageError
 from qengine.exec.scalar.values import NodeHandle
 from qengine.storage.arrays import Array
 from qengine.storage.states import Patch
-from qengine.storage.variant import from_python, is_variant
+from qengine.storage.variant import from_python, is_present, is_variant
 from qengine.write.base_columns import are_gone, has_label, has_value, incident
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveGraph
@@ -114,7 +114,7 @@ class BatchChanges:
                 return False
             count += len(found.patched)
             if array.null_count or is_variant(array.type):  # of which Arrow doesn't count them
-                missing = array.take(pa.array(found.patched)).is_null().to_numpy(zero_copy_only=False)
+                missing = ~is_present(array.take(pa.array(found.patched)))
                 if missing.any() and not once:
                     return False
                 gone = found.numbers[found.which[missing]]

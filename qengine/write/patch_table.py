@@ -12,7 +12,7 @@ from qengine.plan.pattern import LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.edits import among, ascending
 from qengine.storage.states import NodeState, Patch, RelationshipState
-from qengine.storage.variant import concatenate
+from qengine.storage.variant import concatenate, is_present
 from qengine.temporal.arrow import to_values
 
 __all__ = ["PatchTable", "apply_patches", "names_in", "picked", "row_in"]
@@ -109,7 +109,7 @@ class PatchTable:
         for each in self._patches:
             if key in each.columns:
                 rows, hits = _rows(each, numbers)
-                found[hits] = each.columns[key].take(pa.array(rows)).is_valid().to_numpy(zero_copy_only=False)
+                found[hits] = is_present(each.columns[key].take(pa.array(rows)))
         return found
 
     def join(self) -> None:

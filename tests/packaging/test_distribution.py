@@ -140,6 +140,55 @@ def test_a_strangers_first_minutes_are_those_of_the_quick_start(installed: Path,
     assert (tmp_path / "people.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+_OWN_FILES = """
+import warnings
+from pathlib import Path
+import qengine
+
+Path("kunden.csv").write_bytes(
+    '\\ufeffNr.;Name (voll);Umsatz;seit;\\r\\n'.encode()
+    + '1;"Müller; Anna";"1.234,50";2020-01-31;\\r\\n2;"O""Brien";;n/a;\\r\\n'.encode()
+)
+Path("kauf.csv").write_text("wer;was\\n1;2\\n1;9\\n")
+try:
+    qengine.Graph.from_csv(nodes={"Kunde": "kunden.csv"}, id="Nr.")
+except qengine.StorageError as error:
+    print(error)
+how = {"nodes": {"Kunde": "kunden.csv"}, "relationships": {"KENNT": "kauf.csv"}, "delimiter": ";", "id": "Nr."}
+try:
+    qengine.Graph.from_csv(**how, start="wer", end="was")
+except qengine.StorageError as error:
+    print(error)
+Path("kauf.csv").write_text("wer;was\\n1;2\\n")
+with warnings.catch_warnings(record=True, action="always") as told:
+    graph = qengine.Graph.from_csv(**how, start="wer", end="was", null="n/a")
+print(*(each.message for each in told), sep="\\n")
+print(graph.schema)
+print(graph.query("MATCH (k:Kunde) RETURN k.`Name (voll)` AS name, k.seit AS since ORDER BY name").fetchall())
+print(graph.query("MATCH (k:Kunde) RETURN toFloat(replace(replace(k.Umsatz, '.', ''), ',', '.')) AS x").fetchall())
+print(graph.query("MATCH (a)-[:KENNT]->(b) RETURN a.`Nr.`, b.`Nr.`").fetchall())
+Path("bild.svg").write_text(graph.query("MATCH p = ()-[:KENNT]->() RETURN p").to_svg(), encoding="utf-8")
+"""
+
+
+def test_a_stranger_loads_an_export_of_her_own(installed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "own.py"
+    script.write_text(_OWN_FILES, encoding="utf-8")
+    out = run(installed / "python", "-X", "utf8", script, cwd=tmp_path)
+    for told in (
+        "kunden.csv: semicolons separate its columns, not commas",
+        "delimiter=';'",
+        "kauf.csv, column was: row 1 has the key 9, which is no node's",
+        "column Umsatz: it stays text, because '1.234,50' has a decimal comma",
+        "(:Kunde {Nr.: INTEGER, Name (voll): STRING, Umsatz: STRING, seit: DATE})  2",
+        "[Row(name='Müller; Anna', since=Date('2020-01-31')), Row(name='O\"Brien', since=None)]",
+        "[Row(x=1234.5), Row(x=None)]",
+        "[Row(a.`Nr.`=1, b.`Nr.`=2)]",
+    ):
+        assert told in out
+    assert (tmp_path / "bild.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
 def test_few_packages_come_with_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]

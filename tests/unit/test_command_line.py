@@ -80,12 +80,17 @@ def test_arrow_is_not_for_a_terminal(capsys: pytest.CaptureFixture[str], monkeyp
     assert "hint: Send it to a file" in err
 
 
-def test_parameters_are_json_or_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_are_json_or_literals_or_text(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(
         capsys, "-c", "RETURN $n + 1 AS n, $s AS s, $l AS l", "-P", "n=41", "-P", "s=free text", "-P", "l=[1, null]",
         "--format", "jsonl",
     )  # fmt: skip
     assert json.loads(out) == {"n": 42, "s": "free text", "l": [1, None]}
+    _, out, _ = run(
+        capsys, "-c", "RETURN $q AS q, $m AS m, $d.year AS y, $o AS o, $e AS e", "-P", "q='a b'", "-P", "m={a: [1]}",
+        "-P", "d => date('2020-01-31')", "-P", "o=O'Brien", "-P", "e=", "--format", "jsonl",
+    )  # fmt: skip
+    assert json.loads(out) == {"q": "a b", "m": {"a": [1]}, "y": 2020, "o": "O'Brien", "e": ""}
 
 
 def test_several_statements_and_commands(capsys: pytest.CaptureFixture[str]) -> None:

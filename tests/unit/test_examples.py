@@ -91,7 +91,7 @@ def test_the_notebook_shows_what_it_says(monkeypatch: pytest.MonkeyPatch, capsys
             else:
                 exec(compile(ast.Module([last], []), "notebook", "exec"), names)
     schema, table, rivers, plan, profile, estimate = shown
-    assert "(:Country)-[:borders" in schema and "<td>China</td>" in table and "Nile" in rivers
+    assert "(:Country)-[:borders" in schema and '<td style="text-align:left">China</td>' in table and "Nile" in rivers
     assert "<svg" in plan and "<svg" in profile and estimate == "None"
     assert "hint: Write = to compare." in capsys.readouterr().out
 

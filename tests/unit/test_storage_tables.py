@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from qengine import Graph
 from qengine.errors import StorageError
 from qengine.storage import from_arrow
 from qengine.types import FLOAT, INTEGER, STRING, Kind, Type, list_of
@@ -153,3 +154,19 @@ def test_bad_tables_are_refused_with_their_place(nodes, relationships, message):
 def test_a_frame_that_arrow_has_no_types_for_is_refused_with_its_column():
     with pytest.raises(StorageError, match=r"^Storage error: nodes A: it can't be made an Arrow table: .* column x "):
         from_arrow({"A": pd.DataFrame({"id": [1, 2], "x": [1, "y"]})})
+
+
+@pytest.mark.parametrize("limit", [None, "1G"])
+def test_a_pandas_index_without_a_name_is_no_property(tmp_path, limit):
+    people = pd.DataFrame({"id": [1, 2, 2], "name": ["Ann", "Bob", "Bob"]}).drop_duplicates("id")
+    knows = pd.DataFrame({"start": [9, 1], "end": [1, 2]}).iloc[1:]
+    people.to_parquet(tmp_path / "nodes_P.parquet")
+    knows.to_parquet(tmp_path / "rels_P_K_P.parquet")
+    for graph in (
+        Graph.from_arrow({"P": people}, [("K", "P", "P", knows)]),
+        Graph.from_parquet(tmp_path, memory_limit=limit),
+    ):
+        assert [set(each.properties) for each in graph.schema.nodes] == [{"id", "name"}]
+        assert [set(each.properties) for each in graph.schema.relationships] == [set()]
+    named = Graph.from_arrow({"P": people.set_index("name")})
+    assert set(named.schema.nodes[0].properties) == {"id", "name"}, "an index with a name is a column"

@@ -120,6 +120,11 @@ def test_a_browser_draws_it(browser: Browser, world: Graph, tmp_path: Path) -> N
 def test_two_thousand_elements_are_drawn(browser: Browser, tmp_path: Path) -> None:
     found = told(browser, page(two_thousand()), tmp_path, "document.title === 'drawn'")
     assert (found["nodes"], found["edges"]) == (800, 1200) and found["faded"] > 1900
+    named = "window.cy.nodes('.named').length"
+    assert browser.evaluate(named) == 0, "no name could be read"
+    browser.evaluate("void window.cy.zoom({ level: 1.5, position: window.cy.nodes()[0].position() })")
+    browser.wait(f"{named} > 0")
+    assert browser.evaluate(named) < 400, "only what is seen"
 
 
 def test_without_a_kernel_the_picture_stands_still(browser: Browser, world: Graph, tmp_path: Path) -> None:

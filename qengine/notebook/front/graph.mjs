@@ -8,7 +8,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const LIBRARY = Symbol.for("qengine.cytoscape");
 const NO_LABEL = "#9aa4b2", LINE = "#7d8794", TEXT = "#1f2430", DIM = "#5b6472";
-const MANY_EDGES = 1000;
+const MANY_EDGES = 1000, MANY_NODES = 300;
 
 function library(model) {
   globalThis[LIBRARY] ??= new Promise((resolve, reject) => {
@@ -55,26 +55,32 @@ function still(picture, place) {
 }
 
 function elements({ nodes, edges, kinds }) {
-  const colours = new Map(kinds);
+  const order = new Map(kinds.map(([kind], place) => [kind, place]));
   return [
     ...nodes.map(([caption, kind, told, x, y], place) => ({
-      data: { id: `${place}`, caption, kind, told, colour: colours.get(kind) ?? NO_LABEL },
+      data: { id: `${place}`, caption, kind, told },
+      classes: `kind${order.get(kind)}`,
       position: { x, y },
     })),
     ...edges.map(([source, target, caption, told, directed]) => ({
-      data: { source: `${source}`, target: `${target}`, caption, told, arrow: directed ? "triangle" : "none" },
+      data: { source: `${source}`, target: `${target}`, caption, told },
+      classes: directed ? "directed" : "",
     })),
   ];
 }
 
-function style({ nodes, edges, radius }) {
+function style({ nodes, edges, kinds, radius }) {
   const label = { "font-size": 11, color: TEXT, "text-outline-color": "#fff", "text-outline-width": 2,
     "min-zoomed-font-size": 8, label: "data(caption)" };
+  const named = nodes.length > MANY_NODES ? ".named" : "node";
   return [
-    { selector: "node", style: { ...label, width: 2 * radius, height: 2 * radius, "background-color": "data(colour)",
-      "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 110, "text-wrap": "ellipsis" } },
+    { selector: "node", style: { width: 2 * radius, height: 2 * radius, "background-color": NO_LABEL } },
+    ...kinds.map(([, colour], place) => ({ selector: `.kind${place}`, style: { "background-color": colour } })),
+    { selector: named, style: { ...label, "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 110,
+      "text-wrap": "ellipsis" } },
     { selector: "edge", style: { width: 1.2, "line-color": LINE, "target-arrow-color": LINE, "arrow-scale": 0.8,
-      "target-arrow-shape": "data(arrow)", "curve-style": edges.length > MANY_EDGES ? "straight" : "bezier" } },
+      "curve-style": edges.length > MANY_EDGES ? "straight" : "bezier" } },
+    { selector: ".directed", style: { "target-arrow-shape": "triangle" } },
     ...(edges.length > 300 ? [] : [{ selector: "edge", style: { ...label, "font-size": 9, color: DIM } }]),
     { selector: ".faded", style: { opacity: 0.12, "text-opacity": 0 } },
     { selector: ".hidden", style: { display: "none" } },
@@ -82,12 +88,33 @@ function style({ nodes, edges, radius }) {
   ];
 }
 
+// Where all is seen, without asking for the size of each element with its label.
+function everything({ nodes, radius }, place) {
+  const [xs, ys] = [3, 4].map((axis) => nodes.map((node) => node[axis]));
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const [width, height] = [place.clientWidth, place.clientHeight];
+  const margin = 2 * radius + 20;
+  const zoom = Math.min(2, width / (right - left + 2 * margin), height / (bottom - top + 2 * margin));
+  return { zoom, pan: { x: (width - zoom * (left + right)) / 2, y: (height - zoom * (top + bottom)) / 2 } };
+}
+
+// Many nodes have names only where they are near enough to be read, and only those that are seen.
+function name(cy) {
+  const near = cy.zoom() * 11 >= 8 ? cy.extent() : null;
+  const seen = cy.nodes().filter((node) => {
+    const { x, y } = node.position();
+    return near && x >= near.x1 && x <= near.x2 && y >= near.y1 && y <= near.y2;
+  });
+  cy.batch(() => { cy.nodes(".named").difference(seen).removeClass("named"); seen.addClass("named"); });
+}
+
 function walkable(cytoscape, picture, place, told) {
   const cy = cytoscape({
     container: place,
     elements: elements(picture),
     style: style(picture),
-    layout: { name: "preset", fit: true, padding: 20 },
+    layout: { name: "preset", fit: false },
+    ...everything(picture, place),
     minZoom: 0.05,
     maxZoom: 8,
     userZoomingEnabled: false, // until the picture is clicked, so that the wheel scrolls the page
@@ -103,6 +130,10 @@ function walkable(cytoscape, picture, place, told) {
     near.removeClass("faded");
     told.textContent = at.nonempty() ? at.data("told") : "";
   });
+  if (picture.nodes.length > MANY_NODES) {
+    let waiting = 0;
+    cy.on("viewport", () => { clearTimeout(waiting); waiting = setTimeout(() => cy.destroyed() || name(cy), 100); });
+  }
   cy.on("mouseover", "node, edge", (event) => {
     if (cy.elements(".faded").empty()) told.textContent = event.target.data("told");
   });

@@ -14,15 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import LoadingWarning
-from qengine.storage.csvfile import (
-    CsvForm,
-    block_size,
-    check_end,
-    check_separator,
-    convert_options,
-    no_text,
-    unreadable,
-)
+from qengine.storage.csv_mistakes import check_separator, no_text, tell_nameless, tell_texts, unreadable
+from qengine.storage.csvfile import CsvForm, block_size, check_end, convert_options
 from qengine.storage.csvtypes import as_written, doubtful_columns
 from qengine.storage.external.scratch import Scratch, mapped
 from qengine.storage.external.sources import Source
@@ -47,8 +40,9 @@ def csv_source(path: Path, told: list[LoadingWarning], scratch: Scratch) -> Sour
     scratch
         Where the table stands.
     """
-    kinds = _kinds(path)
-    check_separator(path, list(kinds), _USUAL)
+    names = _names(path, told)
+    kinds = _kinds(path, names)
+    check_separator(path, list(kinds), _USUAL.delimiter)
     file = scratch.file()
     rows, last = 0, None
     doubtful = set(_doubtful(path, kinds))
@@ -58,7 +52,7 @@ def csv_source(path: Path, told: list[LoadingWarning], scratch: Scratch) -> Sour
     sizes = dict.fromkeys(kinds, 0)
     try:
         with pa.ipc.new_file(file, schema) as writer:
-            for batch in _batches(path, kinds):
+            for batch in _batches(path, kinds, names):
                 batch = _in_zones(batch, schema)
                 writer.write_batch(batch)
                 rows += batch.num_rows
@@ -73,6 +67,8 @@ def csv_source(path: Path, told: list[LoadingWarning], scratch: Scratch) -> Sour
         check_end(path, pa.Table.from_batches([last]), _USUAL.quote)
     with file:
         data = mapped(file)
+    with pa.ipc.open_file(data) as reader:
+        tell_texts(path, reader.read_all(), told)
 
     def read(names: Sequence[str], most: int) -> Iterator[Any]:
         with pa.ipc.open_file(data) as reader:
@@ -84,12 +80,22 @@ def csv_source(path: Path, told: list[LoadingWarning], scratch: Scratch) -> Sour
     return Source(str(path), schema, rows, read, {name: max(size / max(rows, 1), 8.0) for name, size in sizes.items()})
 
 
-def _kinds(path: Path) -> dict[str, Any]:
+def _names(path: Path, told: list[LoadingWarning]) -> list[str]:
+    """Return the names of the columns that have one; none where all have, which are all that are read."""
+    header = next(_batches(path, {})).schema.names
+    if "" not in header:
+        return []
+    if any(batch.column(0).null_count < batch.num_rows for batch in _batches(path, {"": pa.string()}, [""])):
+        tell_nameless(path, header, told)
+    return [name for name in header if name]
+
+
+def _kinds(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Return the type of each column: the first that holds all of its fields."""
     kinds: dict[str, Any] = {}
     while True:
         try:
-            for batch in _batches(path, kinds):
+            for batch in _batches(path, kinds, names):
                 kinds = kinds or dict(zip(batch.schema.names, batch.schema.types, strict=True))
         except _Unfit as unfit:
             kinds = unfit.kinds | {unfit.name: _next(path, unfit.kinds[unfit.name])}

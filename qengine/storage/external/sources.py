@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import StorageError
-from qengine.storage.given import arrow_table, first_line
+from qengine.storage.given import arrow_table, first_line, own_columns
 from qengine.storage.normal import check_array, normal_array
 
 __all__ = ["Source", "parquet_source"]
@@ -103,6 +103,7 @@ def parquet_source(path: Path) -> Source:
         with opened() as file:
             schema, rows, metadata = file.schema_arrow, file.metadata.num_rows, file.metadata
             widths = _widths(metadata, schema)
+            schema = pa.schema([schema.field(place) for place in own_columns(schema)], schema.metadata)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

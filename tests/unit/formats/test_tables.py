@@ -119,7 +119,7 @@ def test_parquet_may_have_the_columns_of_the_import(tmp_path: Path) -> None:
         (":ID,n:boolean\n1,maybe\n", "neither true nor false"),
         (":ID,n:integer\n1,1\n", "has the type integer, which is none"),
         (":ID,n:point\n1,5\n", "points are written like"),
-        (":ID,n\n1,1,2\n", "it is no readable CSV file"),
+        (":ID,n\n1,1,2\n", "a row has 3 fields, not 2: 1,1,2"),
         (":ID\n1\n1\n", "row 1 has the key '1' that row 0 has"),
         (":ID,n:date,n:int\n1,2020-01-01,1\n", "several columns are called n"),
     ],

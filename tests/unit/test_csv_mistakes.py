@@ -1,0 +1,96 @@
+"""CSV files as people have them: what is wrong is told with what to do, and what stays text with the reason."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from qengine import Graph, LoadingWarning, StorageError
+
+
+def load(folder: Path, text: str | bytes, **options: object) -> tuple[Graph, list[str]]:
+    """Return the graph of one file of nodes, and the warnings."""
+    (folder / "nodes_A.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        graph = Graph.from_csv(folder, **options)  # type: ignore[arg-type]
+    assert all(each.category is LoadingWarning for each in told)
+    return graph, [str(each.message) for each in told]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ('id;name\n1;"Ann; Bo"\n', {}, r"semicolons separate .*\n.*delimiter=';'"),
+        ("id\tname\n1\tAnn\n", {}, r"tabs separate .*\n.*delimiter='\\t'"),
+        ("id,name\n1,Ann\n", {"delimiter": ";"}, r"commas separate its columns, not semicolons"),
+        ("id,a\n1,x\n2\n", {}, r"row 3, counted with the header as row 1, has 1 field, not 2: 2\n.*Every row needs"),
+        ('id, a\n1, "x, y"\n', {}, r"row 2, .* has 3 fields, not 2: .*\n.*A quote is one only right behind ','"),
+        ("id,a\n1,Müller\n".encode("utf-16"), {}, r"UTF-16 text\n.*iconv -f utf-16"),
+        (b"PK\x03\x04\x14\x00\x06\x00", {}, r"Excel file .*\n.*pandas.read_excel"),
+        ("id,a\n1,Müller\n".encode("latin-1"), {}, r"line 2 is no UTF-8 text"),
+        ("id,born\n1,12.03.1980\n", {"types": {"born": "date"}}, r"is no date.*\n.*ISO form"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_what_to_do(
+    tmp_path: Path, text: str | bytes, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(StorageError, match=message):
+        load(tmp_path, text, **options)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (["5", "NA"], r"column x: it stays text, because row 1 holds 'NA'\n.*null='NA'"),
+        (["5"] * 19 + ["five"], r"row 19 holds 'five'\n.*Correct it"),
+        (['"1.234,50"', '"0,5"', "17"], r"'1.234,50' has a decimal comma\n.*replace"),
+        (["12.03.1980", "", "1/2/2020"], r"'12.03.1980' is no date in ISO form"),
+        (["2024-12-03", "2024-13-03"], r"row 1 holds '2024-13-03'"),
+    ],
+)
+@pytest.mark.parametrize("limit", [None, "1G"])
+def test_why_a_column_stays_text_is_told(tmp_path: Path, fields: list[str], message: str, limit: str | None) -> None:
+    rows = "".join(f"{number},{field}\n" for number, field in enumerate(fields))
+    graph, told = load(tmp_path, f"id,x\n{rows}", memory_limit=limit)
+    assert str(graph.schema.nodes[0].properties["x"]) == "STRING" and len(told) == 1
+    assert re.search(message, told[0])
+
+
+@pytest.mark.parametrize(
+    "fields", [["007", "7"], ["+46", "46"], ["12345678901234567890", "5"], ["a", "1"], ["A1", "7", "8"], ["", ""]]
+)
+def test_texts_that_are_meant_as_such_are_not_told(tmp_path: Path, fields: list[str]) -> None:
+    rows = "".join(f"{number},{field}\n" for number, field in enumerate(fields))
+    assert load(tmp_path, f"id,x\n{rows}")[1] == []
+
+
+@pytest.mark.parametrize("limit", [None, "1G"])
+def test_a_column_without_a_name_is_left_out(tmp_path: Path, limit: str | None) -> None:
+    graph, told = load(tmp_path, ",id,a\n0,5,x\n1,6,y\n", memory_limit=limit)
+    assert graph.query("MATCH (n) RETURN keys(n) AS k, n.id AS i ORDER BY i").fetchall() == [
+        (["id", "a"], 5),
+        (["id", "a"], 6),
+    ]
+    assert len(told) == 1 and "column 1 has no name" in told[0]
+
+
+@pytest.mark.parametrize("limit", [None, "1G"])
+def test_separators_at_the_ends_of_lines_make_no_column(tmp_path: Path, limit: str | None) -> None:
+    graph, told = load(tmp_path, "id,a,\n1,x,\n", memory_limit=limit)
+    assert set(graph.schema.nodes[0].properties) == {"id", "a"} and told == []
+
+
+def test_a_key_that_is_not_found_says_what_keys_are_like(tmp_path: Path) -> None:
+    (tmp_path / "rels_A_R_A.csv").write_text("start,end\n1,2\n")
+    with pytest.raises(StorageError, match=r"no node's\n.*The nodes' keys are texts, as '01'\."):
+        load(tmp_path, "id,a\n01,x\n02,y\n")
+
+
+def test_files_that_are_given_by_keyword_are_named(tmp_path: Path) -> None:
+    (tmp_path / "customers.csv").write_text("number,a\n1,x\n1,y\n")
+    with pytest.raises(StorageError, match=r"customers\.csv: row 1 has the key 1 that row 0 has"):
+        Graph.from_csv(nodes={"Customer": tmp_path / "customers.csv"}, id="number")
