@@ -90,7 +90,7 @@ def _sums(
 ) -> Sums | None:
     """Return the sums of some of a plan's counters."""
     resolved = plan.resolved
-    key = (id(store), "count", id(resolved), len(shares))
+    key = (id(store), "count", id(resolved), len(shares), run.memory.placement)
     resident = run.memory.pin(key) if resolved.reusable else None
     if resident is not None:
         try:

@@ -523,6 +523,8 @@ def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
     if isinstance(shape, EdgeShape) and shape.twice:
         return 2 * first
     return None if isinstance(shape, StarShape) and second else first
+
+
 def pack_view(run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int) -> None:
     """Copy the members of a range of vertices that are in no row of bits to an address, and slices of them to another.
 

@@ -145,7 +145,7 @@ def _product(parts: Sequence[_Part], plan: DevicePlan, run: DeviceRun) -> int:
 @contextmanager
 def _prepared(store: ExecView, plan: DevicePlan, run: DeviceRun) -> Iterator[_DeviceTrees]:
     """Lend the plan's trees, made now or by an earlier query."""
-    key = (id(store), "tree", id(plan.resolved))
+    key = (id(store), "tree", id(plan.resolved), run.memory.placement)
     resident: Resident | None = run.memory.pin(key) if plan.resolved.reusable else None
     if resident is None or resident.keep[1] is not plan:
         if resident is not None:

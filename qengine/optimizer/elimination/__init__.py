@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from math import inf
 
 from qengine._frozen import frozen, replace
@@ -244,7 +245,11 @@ class _TermSums:
         more = 0.0 if self.searches is None else sum(self.searches.cost(search) for search, _ in searches)
         whole = (replace(each, cost=each.cost + more) for each in made)
         paying = Schedules(each for each in whole if each.cost < self.limits[each.device])
-        return Eliminated(steps, terms, tuple(search for search, _ in searches), paying) if paying else None
+        if not paying:
+            return None
+        if tuple(self.limits) == ("gpu",) and not searches:  # what a GPU has too little memory for is left to the host
+            paying = Schedules(chain(paying, scheduled(self.catalog, steps, terms, ("cpu",))))
+        return Eliminated(steps, terms, tuple(search for search, _ in searches), paying)
 
 
 def _first(limits: Mapping[str, float]) -> str:
