@@ -44,7 +44,7 @@ def test_a_gpu_eliminates_what_the_host_joins(graph: Graph) -> None:
 
 def test_explain_shows_the_plan_of_the_device(graph: Graph) -> None:
     assert "HashJoin" in str(graph.explain(TEXT, device="cpu"))
-    with patch.object(device, "device", lambda: None):
+    with patch.object(device, "usable", lambda asked: (0,)):
         assert "HashJoin" not in str(graph.explain(TEXT, device="gpu"))
 
 
@@ -52,3 +52,12 @@ def test_plans_without_joins_are_the_same_on_both(graph: Graph) -> None:
     statements = graph._statements
     planned, _ = statements.plan("MATCH (a:A)-[:E]-(b:B) RETURN count(*)", False, statements.accept())
     assert statements.on_gpu(planned, statements.accept())[0] is planned
+
+
+def test_the_host_can_do_what_a_gpu_has_no_memory_for(graph: Graph) -> None:
+    statements = graph._statements
+    text = "/*+ eliminate */ MATCH (a)-[:E]-(b:A)-[:E]-(c)-[:E]-(a) RETURN count(*)"
+    planned, _ = statements.plan(text, False, statements.accept(), gpu=True)
+    assert planned.physical is not None
+    found = [each for each in operators(planned.physical.root) if isinstance(each, Eliminate)]
+    assert [[schedule.device for schedule in each.schedules] for each in found] == [["gpu", "cpu"]]

@@ -247,7 +247,7 @@ class _TermSums:
         paying = Schedules(each for each in whole if each.cost < self.limits[each.device])
         if not paying:
             return None
-        if tuple(self.limits) == ("gpu",) and not searches:  # what a GPU has too little memory for is left to the host
+        if tuple(self.limits) == ("gpu",):  # what a GPU has too little memory for is left to the host
             paying = Schedules(chain(paying, scheduled(self.catalog, steps, terms, ("cpu",))))
         return Eliminated(steps, terms, tuple(search for search, _ in searches), paying)
 
