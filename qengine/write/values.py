@@ -1,4 +1,4 @@
-"""What can be a property: booleans, numbers, strings, points, temporal values, and lists of one of these kinds."""
+"""What can be a property: booleans, numbers, strings, points, temporal values, and lists of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from qengine.temporal import Temporal
 __all__ = ["storable_properties", "storable_value"]
 
 _PLAIN = frozenset((bool, int, float, str))
-_NUMBERS = frozenset((int, float))
 
 
 def storable_value(key: str, value: Any, span: Span | None) -> Any:
@@ -22,8 +21,7 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
     Raises
     ------
     ExecutionError
-        ``InvalidPropertyType`` for maps, nodes, relationships, paths, lists that hold such, lists or nulls, and lists
-        of several kinds, as of texts and numbers; integers and floats are one kind.
+        ``InvalidPropertyType`` for maps, nodes, relationships, paths, and lists that hold such, lists or nulls.
     """
     if type(value) in _PLAIN or isinstance(value, Temporal | Point):
         return value
@@ -37,21 +35,12 @@ def storable_value(key: str, value: Any, span: Span | None) -> Any:
                     span=span,
                     hint="Leave nulls out: [x IN list WHERE x IS NOT NULL | x]." if item is None else None,
                 )
-        items = [storable_value(key, item, span) for item in value]
-        if len(classes := set(map(type, items))) > 1 and not classes <= _NUMBERS:
-            kinds = " and ".join(dict.fromkeys(map(kind_of, items)))
-            raise ExecutionError(
-                f"The property {key} can't hold a list with values of several types in it: {kinds}.",
-                code="InvalidPropertyType",
-                span=span,
-                hint="Make them one type: [x IN list | toString(x)].",
-            )
-        return items
+        return [storable_value(key, item, span) for item in value]
     raise ExecutionError(
         f"The property {key} can't hold a value of type {kind_of(value)}.",
         code="InvalidPropertyType",
         span=span,
-        hint="Properties are booleans, numbers, strings, points, temporal values, and lists of one of these.",
+        hint="Properties are booleans, numbers, strings, points, temporal values, and lists of them.",
     )
 
 

@@ -518,8 +518,6 @@ def _storable(value: Any) -> Any:
         raise ModelError("InvalidPropertyType")
     if isinstance(value, list) and any(each is None or isinstance(each, list) for each in value):
         raise ModelError("InvalidPropertyType")
-    if isinstance(value, list) and len({float if type(each) is int else type(each) for each in value}) > 1:
-        raise ModelError("InvalidPropertyType")
     return [_storable(each) for each in value] if isinstance(value, list) else value
 
 
