@@ -205,6 +205,10 @@ bool SearchRun::trial() {
     }
   } catch (const Halt& halt) {
     if (halt.status != kTrialOver) throw;
+    if (seeded() && summed()) {  // the unit begins anew, perhaps in parts that add up
+      const int64_t begin = first_unit_ * unit_rows_;
+      std::fill(sums_.data() + begin, sums_.data() + std::min(rows_, begin + unit_rows_), 0);
+    }
   }
   if (chunk) {
     chunk->n = rows;
