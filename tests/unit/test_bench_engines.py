@@ -65,7 +65,12 @@ def truth(data: Path) -> dict[str, int]:
     return true
 
 
-@pytest.mark.parametrize("engine", engines.NAMES)
+SLOW = ("networkx",)
+
+
+@pytest.mark.parametrize(
+    "engine", [pytest.param(name, marks=pytest.mark.nets) if name in SLOW else name for name in engines.NAMES]
+)
 def test_engine_counts_like_brute_force(engine: str, data: Path, truth: dict[str, int]) -> None:
     if not engines.is_installed(engine):
         pytest.skip(f"{engine} is not installed")

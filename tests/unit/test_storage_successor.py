@@ -119,7 +119,13 @@ COMMITS = [
 ]
 
 
-@pytest.mark.parametrize(("keyed", "undirected"), [(True, False), (False, False), (True, True), (False, True)])
+@pytest.mark.parametrize(
+    ("keyed", "undirected"),
+    [
+        *((True, False), (False, True)),
+        *(pytest.param(*each, marks=pytest.mark.nets) for each in ((False, False), (True, True))),
+    ],
+)
 def test_large_versions_are_what_the_model_says(keyed, undirected):
     store = graph(keyed=keyed, undirected=undirected)
     model, chance = Model(store), np.random.default_rng(11)
