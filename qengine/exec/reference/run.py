@@ -176,35 +176,30 @@ class Compiler:
         limit = None if operator.limit is None else self._count(operator.limit, "LIMIT")
 
         def rows(outer: Row) -> Rows:
-            most = None if limit is None else limit(outer)
             found = list(source(outer))
             for value, ascending in reversed(keys):  # each sort is stable: the first key is sorted by last
                 self._check()
                 ranks = [order_key(value(row)) for row in found]
                 order = sorted(range(len(found)), key=ranks.__getitem__, reverse=not ascending)
                 found = [found[index] for index in order]
-            return iter(found[:most])
+            return iter(found[:limit])
 
         return rows
 
     @rows.register
     def _(self, operator: op.Skip) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "SKIP")
-        return lambda outer: islice(source(outer), count(outer), None)
+        return lambda outer: islice(source(outer), count, None)
 
     @rows.register
     def _(self, operator: op.Limit) -> Source:
         source, count = self.rows(operator.input), self._count(operator.count, "LIMIT")
-        return lambda outer: islice(source(outer), count(outer))
+        return lambda outer: islice(source(outer), count)
 
-    def _count(self, expr: Expr, clause: str) -> Callable[[Row], int]:
-        value = compile(expr, self._env)
-
-        def count(outer: Row) -> int:
-            with failing_at(expr.span):
-                return number_of_rows(clause, value(outer))
-
-        return count
+    def _count(self, expr: Expr, clause: str) -> int:
+        """Return a number of rows; it has no variables, and is wrong also where no row comes."""
+        with failing_at(expr.span):
+            return number_of_rows(clause, compile(expr, self._env)({}))
 
     @rows.register
     def _(self, operator: op.Unwind) -> Source:
