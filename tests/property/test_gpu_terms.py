@@ -56,5 +56,5 @@ def test_signed_counts_equal_reference(
         found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
         assume(found and found[0].searches)
         assert bool(found[0].steps) <= summed
-        assert [each.device for each in found[0].schedules] == ["gpu"]
+        assert found[0].schedules[0].device == "gpu"
         assert prepared.run(device="gpu").fetchall()[0]["n"] == count(graph, text, "reference")
