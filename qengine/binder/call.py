@@ -15,8 +15,9 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import join
 from qengine.binder.projection import bind_with
 from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.binder.set_operations import bind_set_operation
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
-from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Union, Unwind
+from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Unwind
 from qengine.plan.traverse import operators
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
@@ -40,10 +41,13 @@ class _Branch:
 
 @frozen
 class _Body:
-    """The bound body: its queries, the columns that they import, and the names and types of what they return."""
+    """The bound body: its queries, the columns that they import, and the names and types of what they return.
+
+    ``union``: what joins several.
+    """
 
     branches: tuple[_Branch, ...]
-    all: bool
+    union: ast.UnionQuery | None
     outer: tuple[str, ...]
     types: dict[str, Type] | None
 
@@ -117,7 +121,9 @@ def _collected(binding: Binding, body: _Body, clause: ast.CallClause) -> Expr:
         assert branch.symbols is not None
         entries = ((alias, Variable(each.name, type=each.type)) for alias, each in branch.symbols.items())
         inputs.append(Project(branch.root, ((column, MapOf(tuple(sorted(entries)))),)))
-    plan = inputs[0] if len(inputs) == 1 else Union(tuple(inputs), body.all)
+    plan: Operator = inputs[0]
+    if body.union is not None:
+        plan = bind_set_operation(binding, body.union, inputs, ((column, MAP),))
     return Subquery("collect", plan, body.outer, type=list_of(MAP), span=clause.span)
 
 
@@ -137,7 +143,10 @@ def bind_updating_call(
         plans = [_renamed(branch, symbols) for branch in body.branches]
     if body.types is None and len(plans) > 1:
         plans = [Project(plan, ()) for plan in plans]
-    plan = plans[0] if len(plans) == 1 else Union(tuple(plans), body.all)
+    plan = plans[0]
+    if body.union is not None:
+        types = tuple((symbol.name, symbol.type) for symbol in symbols.values())
+        plan = bind_set_operation(binding, body.union, plans, types)
     columns = tuple(symbol.name for symbol in symbols.values())
     settings = clause.transactions
     batch = report = None
@@ -186,8 +195,9 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
         root, inside = bind_with(binding, ast.WithClause(last.projection, span=last.span), root, inside, ())
         branches.append(_Branch(root, dict(inside.symbols)))
     first = branches[0].symbols
+    union = body if isinstance(body, ast.UnionQuery) else None
     if first is None:
-        return _Body(tuple(branches), True, outer, None)
+        return _Body(tuple(branches), union, outer, None)
     for query, branch in zip(queries, branches, strict=True):
         if sorted(branch.symbols or ()) != sorted(first):
             raise binding.error(
@@ -199,7 +209,7 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
         for name in branch.symbols or ():
             _check_new(binding, name, scope, query.clauses[-1])
     types = {alias: join([(branch.symbols or {})[alias].type for branch in branches]) for alias in first}
-    return _Body(tuple(branches), body.all[0] if isinstance(body, ast.UnionQuery) else True, outer, types)
+    return _Body(tuple(branches), union, outer, types)
 
 
 def _check_named(binding: Binding, projection: ast.Projection) -> None:

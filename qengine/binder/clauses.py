@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import fields
 from typing import Any, NoReturn
 
@@ -10,9 +10,8 @@ from qengine._deadline import check_planning
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
 from qengine.binder.call import bind_reading_call, kept
-from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import join
-from qengine.binder.items import alias_of, shadowed
+from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
 from qengine.binder.procedures import (
     bind_load_csv,
@@ -24,9 +23,11 @@ from qengine.binder.procedures import (
 from qengine.binder.projection import bind_return, bind_with
 from qengine.binder.schema import bind_schema, bind_show
 from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.binder.set_operations import bind_set_operation
+from qengine.binder.unwind import bind_unwind
 from qengine.binder.updates import UPDATING, Updates, is_step
 from qengine.plan.expr import Variable
-from qengine.plan.logical import Match, Operator, Project, Union, Unwind
+from qengine.plan.logical import Match, Operator, Project
 from qengine.plan.updates import Update
 from qengine.syntax import ast
 from qengine.types import Type
@@ -55,7 +56,7 @@ def bind_body(
     leaf: Operator,
     outer: Outer | None = None,
 ) -> Body:
-    """Bind a query or several joined by UNION.
+    """Bind a query or several joined by UNION, EXCEPT or INTERSECT.
 
     ``leaf`` gives the first rows; ``outer`` is what a subquery stands in.
     """
@@ -80,7 +81,8 @@ def bind_body(
         join([type, *(bound.types[order[i]] for bound, order in zip(others, places, strict=True))])
         for i, type in enumerate(first.types)
     )
-    return Body(Union(tuple(inputs), body.all[0]), first.columns, types)
+    columns = tuple(zip(first.columns, types, strict=True))
+    return Body(bind_set_operation(binding, body, inputs, columns), first.columns, types)
 
 
 def _bind_branch(binding: Binding, query: ast.Query, leaf: Operator, outer: Outer | None) -> Body:
@@ -136,7 +138,8 @@ def _bind_clauses(
                 graph, scope = bind_match(binding, clause, scope)
                 root = Match(root, graph, clause.optional)
             case ast.UnwindClause():
-                root, scope = _bind_unwind(binding, clause, root, scope)
+                carried = _carried(scope, {clause.name, clause.position}, following) if clause.position else ()
+                root, scope = bind_unwind(binding, clause, root, scope, carried)
             case ast.WithClause():
                 named = {alias_of(item) for item in clause.projection.items}
                 parts = (clause.where, *(item.expression for item in clause.projection.order), *following)
@@ -172,7 +175,7 @@ def _updated(root: Operator, changes: Updates, behind: tuple[ast.Clause, ...]) -
     return Project(root, (*columns.items(), *changes.paths))
 
 
-def _carried(scope: Scope, named: set[str], behind: tuple[Any, ...]) -> tuple[Symbol, ...]:
+def _carried(scope: Scope, named: Set[str | None], behind: tuple[Any, ...]) -> tuple[Symbol, ...]:
     """Return the outer columns that a clause has to hand on, since something behind it names them."""
     outer = scope.outer
     if outer is None or scope.cut:
@@ -193,18 +196,6 @@ def _names(node: Any) -> Iterator[str]:
             yield node.name
         for part in fields(node):
             yield from _names(getattr(node, part.name))
-
-
-def _bind_unwind(binding: Binding, clause: ast.UnwindClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
-    source, item = ExpressionBinder(binding, scope, "UNWIND").items(clause.expression, "UNWIND")
-    if clause.name in scope.symbols:
-        raise binding.error(
-            "VariableAlreadyBound", f"Variable `{clause.name}` is already defined.", clause.span, "Choose another name."
-        )
-    if scope.shadows(clause.name):
-        raise shadowed(binding, clause.name, clause.span)
-    symbol = Symbol(binding.names.fresh(clause.name), item)
-    return Unwind(root, source, symbol.name), scope.with_symbols({clause.name: symbol})
 
 
 def _refuse(binding: Binding, clause: ast.UnsupportedClause) -> NoReturn:

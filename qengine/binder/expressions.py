@@ -9,7 +9,7 @@ from qengine._deadline import check_planning
 from qengine._frozen import record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
-from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be
+from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be, type_named
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic, label_kinds
 from qengine.binder.likely_mistakes import warn_of_null, warn_of_types
 from qengine.binder.scope import Scope, Symbol
@@ -170,6 +170,11 @@ class ExpressionBinder:
         types = Literal(node.types, type=STRING)
         return bind_operator(self.binding, "IS ::", (self.value(node.operand), types), node.span)
 
+    def _cast(self, node: ast.Cast) -> Expr:
+        target = Literal(node.type, type=STRING)
+        cast = bind_operator(self.binding, "CAST", (self.value(node.operand), target), node.span)
+        return replace(cast, type=type_named(node.type))
+
     def _binary(self, node: ast.Binary) -> Expr:
         if node.op in ("AND", "OR", "XOR"):
             return self._logical(node)
@@ -266,8 +271,12 @@ class ExpressionBinder:
         accumulator = self.binding.names.fresh(node.accumulator)
         variable = self.binding.names.fresh(node.variable)
         symbols = {node.accumulator: Symbol(accumulator, ANY), node.variable: Symbol(variable, item)}
-        step = self.within(symbols, "reduce()").value(node.step)
-        return Reduce(accumulator, initial, variable, source, step)
+        name = "reduce()" if node.condition is None else "allReduce()"
+        inside = self.within(symbols, name)
+        step = inside.value(node.step)
+        if node.condition is None:
+            return Reduce(accumulator, initial, variable, source, step)
+        return Reduce(accumulator, initial, variable, source, step, inside.condition(node.condition), type=BOOLEAN)
 
     def _map_projection(self, node: ast.MapProjection) -> Expr:
         subject = self.value(node.subject)
@@ -315,6 +324,7 @@ ExpressionBinder._rules = {
     ast.Slice: ExpressionBinder._slice,
     ast.LabelTest: ExpressionBinder._label_test,
     ast.TypeTest: ExpressionBinder._type_test,
+    ast.Cast: ExpressionBinder._cast,
     ast.Unary: ExpressionBinder._unary,
     ast.Binary: ExpressionBinder._binary,
     ast.Comparison: ExpressionBinder._comparison,

@@ -12,6 +12,7 @@ from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, LIST, NULL, NUMBER, STRI
 
 _NUMERIC = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
 _OPEN = (Kind.ANY, Kind.NULL)
+_NAMED = {kind.value: Type(kind) for kind in Kind if kind not in (Kind.NULL, Kind.NUMBER)}
 _LITERALS = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: FLOAT, str: STRING}
 
 
@@ -54,6 +55,15 @@ def _join(one: Type, other: Type) -> Type:
     if one.kind is other.kind is Kind.LIST:
         return list_type(_join(one.item or ANY, other.item or ANY))
     return ANY
+
+
+def type_named(text: str) -> Type:
+    """Return the static type of values of a type as ``CAST`` and ``IS ::`` name it."""
+    name = text.removesuffix(" NOT NULL")
+    if name.startswith("LIST<"):
+        return list_type(type_named(name[len("LIST<") : -1]))
+    kind = {"ZONED TIME": "TIME", "ZONED DATETIME": "DATETIME"}.get(name, name)
+    return _NAMED.get(kind, ANY)
 
 
 def list_type(item: Type) -> Type:

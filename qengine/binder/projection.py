@@ -18,12 +18,12 @@ from qengine.binder.inference import indefinite, may_be
 from qengine.binder.items import Item, bind_items, check_names
 from qengine.binder.projection_scope import ProjectionScope
 from qengine.binder.scope import Scope, Symbol
-from qengine.plan.expr import Expr, Literal, Subquery, Variable
+from qengine.plan.expr import Call, Expr, Literal, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, SortKey
 from qengine.plan.traverse import conjunction, conjuncts, free_variables, preorder
 from qengine.syntax import ast
-from qengine.types import INTEGER, Kind, Type
+from qengine.types import BOOLEAN, INTEGER, Kind, Type
 
 
 def bind_with(
@@ -86,7 +86,7 @@ def _project(
         calls=grouping.calls if grouping and not projection.distinct else {},
         old_rows=grouping is None and not projection.distinct,
     )
-    keys = tuple(SortKey(visible.sort_key(item.expression), item.ascending) for item in projection.order)
+    keys = tuple(key for item in projection.order for key in _sort_keys(visible.sort_key(item.expression), item))
     condition = visible.condition(where) if where is not None else None
     hidden = [(name, variable) for name, variable in visible.hidden.items() if name not in dict(columns)]
     if not _emits(root, [*columns, *hidden]):
@@ -104,6 +104,14 @@ def _project(
     if hidden:
         root = Project(root, tuple((name, Variable(name, type=expr.type)) for name, expr in columns))
     return root, cut
+
+
+def _sort_keys(expr: Expr, item: ast.SortItem) -> tuple[SortKey, ...]:
+    """Return the keys of an item of ORDER BY: where nulls come isn't where the greatest values do, two."""
+    key = SortKey(expr, item.ascending)
+    if item.nulls_first is None or item.nulls_first is not item.ascending:
+        return (key,)
+    return SortKey(Call("IS NULL", (expr,), type=BOOLEAN), not item.nulls_first), key
 
 
 def _filtered(root: Operator, condition: Expr) -> Operator:

@@ -14,7 +14,7 @@ from qengine.binder.inference import list_type
 from qengine.binder.patterns import bind_match
 from qengine.binder.scope import Outer, Scope
 from qengine.errors import Span
-from qengine.plan.expr import Expr, Subquery
+from qengine.plan.expr import Call, Expr, Subquery
 from qengine.plan.logical import Argument, Match, Operator, Project, Union
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, INTEGER, Type
@@ -58,10 +58,17 @@ def bind_subquery(binder: ExpressionBinder, node: ast.SubqueryExpression) -> Exp
     if node.kind == "count":
         return _subquery("count", bound.root, outer, INTEGER, node.span)
     if len(bound.columns) != 1:
+        kind = node.kind.upper()
         raise binder.binding.error(
-            "InvalidArgumentType", "COLLECT { … } must return exactly one column.", node.span, "RETURN one expression."
+            "InvalidArgumentType",
+            f"{kind} {{ … }} must return exactly one column.",
+            node.span,
+            "RETURN one expression.",
         )
-    return _subquery("collect", bound.root, outer, list_type(bound.types[0]), node.span)
+    collected = _subquery("collect", bound.root, outer, list_type(bound.types[0]), node.span)
+    if node.kind == "collect":
+        return collected
+    return Call("VALUE", (collected,), type=bound.types[0], span=node.span)
 
 
 def _subquery(

@@ -189,15 +189,18 @@ class Quantifier(Expr):
     type: Type = field(default=BOOLEAN, kw_only=True)
 
 
-@node("initial", "source", "step")
+@node("initial", "source", "step", "condition")
 class Reduce(Expr):
-    """``reduce(accumulator = initial, variable IN source | step)``."""
+    """``reduce(accumulator = initial, variable IN source | step)``; with a condition ``allReduce``: whether it holds
+    of the accumulator behind each step, under three-valued logic.
+    """
 
     accumulator: str
     initial: Expr
     variable: str
     source: Expr
     step: Expr
+    condition: Expr | None = None
 
 
 @node()

@@ -189,7 +189,10 @@ class ExprText:
 
     def _reduce(self, expr: Reduce) -> tuple[str, int]:
         start = f"{name_text(expr.accumulator)} = {self(expr.initial)}"
-        return f"reduce({start}, {name_text(expr.variable)} IN {self(expr.source)} | {self(expr.step)})", _ATOM
+        steps = f"{start}, {name_text(expr.variable)} IN {self(expr.source)} | {self(expr.step)}"
+        if expr.condition is not None:
+            return f"allReduce({steps}, {self(expr.condition)})", _ATOM
+        return f"reduce({steps})", _ATOM
 
     def _path(self, expr: PathOf) -> tuple[str, int]:
         return f"path({', '.join(map(name_text, expr.elements))})", _ATOM

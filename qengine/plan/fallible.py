@@ -78,8 +78,8 @@ def _fails_itself(expr: Expr) -> bool:
             return not _is(source.type, Kind.LIST) or not (condition is None or _is(condition.type, Kind.BOOLEAN))
         case Quantifier(source=source, condition=condition):
             return not (_is(source.type, Kind.LIST) and _is(condition.type, Kind.BOOLEAN))
-        case Reduce(source=source):
-            return not _is(source.type, Kind.LIST)
+        case Reduce(source=source, condition=condition):
+            return not _is(source.type, Kind.LIST) or not (condition is None or _is(condition.type, Kind.BOOLEAN))
         case Call():
             return _call_fails(expr)
         case Subquery(plan=plan):

@@ -116,6 +116,14 @@ class TypeTest(Expression):
 
 
 @frozen
+class Cast(Expression):
+    """``CAST(operand AS type)``; ``type`` as in ``TypeTest``."""
+
+    operand: Expression
+    type: str
+
+
+@frozen
 class Binary(Expression):
     """``OR XOR AND + - * / % ^ =~ IN "STARTS WITH" "ENDS WITH" CONTAINS ||``. AND/OR/XOR nest to the left."""
 
@@ -183,13 +191,14 @@ class QuantifierExpression(Expression):
 
 @frozen
 class ReduceExpression(Expression):
-    """``reduce(accumulator = initial, variable IN source | step)``."""
+    """``reduce(accumulator = initial, variable IN source | step)``; ``allReduce(…, condition)`` with a condition."""
 
     accumulator: str
     initial: Expression
     variable: str
     source: Expression
     step: Expression
+    condition: Expression | None = None
 
 
 @frozen
@@ -211,7 +220,7 @@ class PatternPredicate(Expression):
 
 @frozen
 class SubqueryExpression(Expression):
-    """``EXISTS | COUNT | COLLECT { … }``; ``kind`` in lower case.
+    """``EXISTS | COUNT | COLLECT | VALUE { … }``; ``kind`` in lower case.
 
     The body is a full query, or a pattern with an optional WHERE, kept as a ``Query`` of one ``MatchClause`` and no
     RETURN.
@@ -353,10 +362,15 @@ class MatchClause(Clause):
 
 @frozen
 class UnwindClause(Clause):
-    """``UNWIND expression AS name``."""
+    """``UNWIND expression AS name``, ``FOR name IN expression WITH ORDINALITY position``.
+
+    ``position``: a name for the items' numbers, which begin with ``first``.
+    """
 
     expression: Expression
     name: str
+    position: str | None = None
+    first: int = 0
 
 
 @frozen
@@ -370,10 +384,11 @@ class ReturnItem(Ast):
 
 @frozen
 class SortItem(Ast):
-    """``expression [ASC | DESC]``."""
+    """``expression [ASC | DESC] [NULLS FIRST | NULLS LAST]``; without the latter nulls are the greatest values."""
 
     expression: Expression
     ascending: bool = True
+    nulls_first: bool | None = None
 
 
 @frozen
@@ -603,10 +618,14 @@ class Query(Ast):
 
 @frozen
 class UnionQuery(Ast):
-    """``query UNION [ALL] query …``; ``all`` has one fewer than ``queries``."""
+    """``query UNION [ALL] query …``; ``all`` has one fewer than ``queries``.
+
+    ``operator``: "UNION", "EXCEPT" or "INTERSECT", one for all.
+    """
 
     queries: tuple[Query, ...]
     all: tuple[bool, ...]
+    operator: str = "UNION"
 
 
 @frozen

@@ -14,6 +14,7 @@ from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.checks import check_call, check_query, check_subquery
 from qengine.syntax.conditional import conditional
 from qengine.syntax.next import joined_by_next
+from qengine.syntax.otherwise import otherwise
 from qengine.syntax.scanner import Token
 
 __all__ = ["AstBuilder"]
@@ -62,12 +63,21 @@ class AstBuilder(CommandBuilder):
         return [self._single(c[0])]
 
     def query_union(self, c: Sequence[Any]) -> list[Any]:
-        parts, _, quantifier, clauses = c
-        parts += (quantifier is not None and quantifier.type == "ALL", self._single(clauses))
-        if len(parts) > 3 and parts[-2] != parts[-4]:
+        parts, word, quantifier, clauses = c
+        joined = word.type, quantifier is not None and quantifier.type == "ALL"
+        if len(parts) > 1 and parts[-2] != joined:
+            before, here = (f"{name} ALL" if every else name for name, every in (parts[-2], joined))
+            plain, every = sorted((before, here))
             hint = "Write UNION ALL everywhere or nowhere, or nest one part in a subquery."
-            raise self.fail("UNION and UNION ALL can't be mixed.", span_of(c[1]), hint, "InvalidClauseComposition")
+            if parts[-2][0] != word.type:
+                hint = "Nest one part in a subquery: CALL () { … }."
+            raise self.fail(f"{plain} and {every} can't be mixed.", span_of(word), hint, "InvalidClauseComposition")
+        parts += (joined, self._single(clauses))
         return parts  # type: ignore[no-any-return]
+
+    def query_otherwise(self, c: Sequence[Any]) -> list[Any]:
+        before, word, clauses = c
+        return otherwise(self._query(before), word, self._single(clauses), self.fail)
 
     def query_conditional(self, c: Sequence[Any]) -> list[Any]:
         whens, _, otherwise = c
@@ -105,7 +115,8 @@ class AstBuilder(CommandBuilder):
     def _query(self, parts: list[Any]) -> ast.Query | ast.UnionQuery:
         if len(parts) == 1:
             return parts[0]  # type: ignore[no-any-return]
-        return ast.UnionQuery(tuple(parts[::2]), tuple(parts[1::2]), span=between(parts[0], parts[-1]))
+        every = tuple(each for _, each in parts[1::2])
+        return ast.UnionQuery(tuple(parts[::2]), every, parts[1][0], span=between(parts[0], parts[-1]))
 
     # ------------------------------------------------------------------------------------------------- clauses
 
@@ -141,8 +152,11 @@ class AstBuilder(CommandBuilder):
         return ast.ReturnItem(expression, name.value, text, span=between(name, expression))
 
     def for_clause(self, c: Sequence[Any]) -> ast.UnwindClause:
-        word, name, _, source = c
-        return ast.UnwindClause(source, name.value, span=between(word, source))
+        word, name, _, source, position, counted = c
+        if position is None:
+            return ast.UnwindClause(source, name.value, span=between(word, source))
+        first = int(position.value == "ORDINALITY")
+        return ast.UnwindClause(source, name.value, counted.value, first, span=between(word, counted))
 
     def filter_clause(self, c: Sequence[Any]) -> ast.WithClause:
         word, _, condition = c
@@ -195,9 +209,11 @@ class AstBuilder(CommandBuilder):
         return c[2]  # type: ignore[no-any-return]
 
     def sort_item(self, c: Sequence[Any]) -> ast.SortItem:
-        expression, direction = c
+        expression, direction, nulls = c
         ascending = direction is None or direction.type == "ASC"
-        return ast.SortItem(expression, ascending, span=between(expression, direction or expression))
+        nulls_first = None if nulls is None else nulls.value == "FIRST"
+        span = between(expression, nulls or direction or expression)
+        return ast.SortItem(expression, ascending, nulls_first, span=span)
 
     def skip(self, c: Sequence[Any]) -> ast.Expression:
         return c[1]  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from qengine.syntax.literals import MAX_INTEGER, parameter_of, parse_float, pars
 from qengine.syntax.precedence import climb
 from qengine.syntax.scanner import Token
 from qengine.syntax.schema_types import value_types
-from qengine.syntax.words import NORMAL_FORMS
+from qengine.syntax.words import NORMAL_FORMS, VECTOR_WORDS
 
 __all__ = ["ExpressionBuilder", "between", "span_of"]
 
@@ -234,6 +234,11 @@ class ExpressionBuilder:
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
         match arguments:
+            case (subject, ast.Variable(name=key) as written) if name.lower() == "property_exists":
+                looked_up = ast.PropertyAccess(subject, key, span=span, key_span=written.span)
+                return ast.Unary("IS NOT NULL", looked_up, span=span)
+            case (*others, ast.Variable(name=word) as form) if word.upper() in VECTOR_WORDS.get(name.lower(), ()):
+                arguments = (*others, ast.Literal(word.upper(), span=form.span))
             case (_, ast.Variable(name=word) as form) if name.lower() == "normalize" and word.upper() in NORMAL_FORMS:
                 arguments = (arguments[0], ast.Literal(word.upper(), span=form.span))
         return ast.FunctionCall(
@@ -243,6 +248,13 @@ class ExpressionBuilder:
     def function_star(self, c: Sequence[Any]) -> ast.FunctionCall:
         name = self._function_name(c[0])
         return ast.FunctionCall(name, (), star=True, span=between(c[0], c[3]), name_span=c[0].span)
+
+    def cast(self, c: Sequence[Any]) -> ast.Cast:
+        word, _, operand, type, end = c
+        target = value_types(self.text, span_of(type))
+        if " | " in target:
+            raise self.fail("CAST takes one type.", span_of(type), "Write CAST(x AS INTEGER), for example.")
+        return ast.Cast(operand, target, span=between(word, end))
 
     def trim(self, c: Sequence[Any]) -> ast.FunctionCall:
         word, _, side, characters, _, text, end = c
@@ -344,6 +356,11 @@ class ExpressionBuilder:
     def reduce(self, c: Sequence[Any]) -> ast.ReduceExpression:
         word, _, accumulator, _, initial, _, name, _, source, _, step, end = c
         return ast.ReduceExpression(accumulator.value, initial, name.value, source, step, span=between(word, end))
+
+    def all_reduce(self, c: Sequence[Any]) -> ast.ReduceExpression:
+        *parts, _, condition, end = c
+        reduced = self.reduce([*parts, end])
+        return dataclasses.replace(reduced, condition=self.condition(condition))
 
     def pattern_predicate(self, c: Sequence[Any]) -> ast.PatternPredicate:
         node = ast.PatternPredicate(c[0], span=c[0].span)

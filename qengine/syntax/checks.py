@@ -221,7 +221,7 @@ def _collect(value: object, into: list[ast.Ast]) -> None:
 
 
 _NO_CHILDREN = frozenset(
-    ("Any", "bool", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]")
+    ("Any", "bool", "bool | None", "int", "int | None", "str", "str | None", "Span", "Span | None", "tuple[str, ...]")
 )
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 

@@ -7,7 +7,7 @@ from enum import Enum
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.paths import AHEAD, PathFinder, word
 from qengine.syntax.scanner import BACKTICKED, Token
-from qengine.syntax.words import PATTERN_PREFIX
+from qengine.syntax.words import PATTERN_PREFIX, SET_OPERATORS
 
 __all__ = ["ClassifierState", "Context"]
 
@@ -24,7 +24,7 @@ class Context(Enum):
 # Tokens that end an operand: an operator, a comma or a clause may follow, a new operand can't.
 _OPERAND_END = frozenset((
     "NAME", "PARAMETER", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL", "END", "RPAR", "RSQB", "RBRACE",
-    "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC",
+    "PATTERN_END", "FINISH", "TRANSACTIONS", "ROWS", "ON_ERROR", "COMMAND", "SHOW", "ASC", "DESC", "NULLS_ORDER",
     "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "PLANNER_HINT",
 ))  # fmt: skip
 # Types whose token may be followed by the first clause of a query.
@@ -37,7 +37,7 @@ _QUERY_START = frozenset(
         "STEPS",
         "PROFILE",
         "ALL",
-        "UNION",
+        *SET_OPERATORS,
         "NEXT",
         "DIVIDER",
         "PERIODIC_COMMIT",
@@ -64,6 +64,7 @@ class ClassifierState:
         self.frames: list[tuple[Context, bool, bool, int, int]] = []
         self.query_braces: set[int] = set()  # indices of the `{` of CALL
         self.query_ends: set[int] = set()  # and of their `}`
+        self.cast_types: dict[int, int] = {}  # indices of the AS of CAST and of the last word of the type behind it
         self.label_ends: set[int] = set()  # indices of the `)` of `$(…)` in label expressions
 
     def push(self, context: Context, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
@@ -107,7 +108,7 @@ class ClassifierState:
             return False
         previous = self.previous()
         if previous == "DISTINCT":
-            return len(self.out) > 1 and self.out[-2].type == "UNION"
+            return len(self.out) > 1 and self.out[-2].type in SET_OPERATORS
         return previous in _QUERY_START or self.after_operand()
 
     # --------------------------------------------------------------------------------------------------- writing

@@ -80,7 +80,7 @@ def value_types(text: str, span: Span) -> str:
         token.end_pos += span.start
     reader = TokenReader(tokens, text, span)
     reader.hint = "Write a type like STRING, INTEGER NOT NULL, ZONED DATETIME, LIST<FLOAT>, or INTEGER | FLOAT."
-    while reader.take("IS", "NOT", "TYPED") or reader.take_sign("COLON_COLON"):
+    while reader.take("IS", "NOT", "TYPED", "AS") or reader.take_sign("COLON_COLON"):
         pass
     found = _union(reader)
     if reader.kind():

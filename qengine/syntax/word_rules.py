@@ -5,7 +5,16 @@ from __future__ import annotations
 from qengine.syntax.classifier_state import ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
-from qengine.syntax.words import CLAUSES, KEYWORDS, MATCH_MODES, NORMAL_FORMS, OPERATOR_WORDS, SCHEMA_WORDS, SHOWN
+from qengine.syntax.words import (
+    CLAUSES,
+    KEYWORDS,
+    MATCH_MODES,
+    NORMAL_FORMS,
+    OPERATOR_WORDS,
+    SCHEMA_WORDS,
+    SET_OPERATORS,
+    SHOWN,
+)
 
 __all__ = ["WordRules"]
 
@@ -14,7 +23,7 @@ _OPENING = frozenset(("LPAR", "LSQB", "LBRACE", "LIST_COMPREHENSION", "PATTERN_C
 _CLOSING = frozenset(("RPAR", "RSQB", "RBRACE"))
 _BODIES = frozenset((
     "MATCH", "WHERE", "UNWIND", "CREATE", "MERGE", "ON_SET", "SET", "REMOVE", "DELETE", "FOREACH", "CALL", "YIELD",
-    "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "UNION", "NEXT",
+    "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "NEXT", *SET_OPERATORS,
 ))  # fmt: skip
 """What stands before the body of a clause."""
 _OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
@@ -77,12 +86,34 @@ class WordRules(ClassifierState):
     # ------------------------------------------------------------------------------------------------- clauses
 
     def _clause(self, index: int, upper: str, after_operand: bool) -> int:
+        if upper == "WITH" and self._positions(index):
+            return self.emit_joined("FOR_POSITION", self.word(index + 1), index, index + 1)
         if upper != "WITH" or self.previous() not in ("STARTS", "ENDS"):
             self.context = Context.EXPRESSION
         index = self.emit(upper, index)
         if upper == "UNION" and self.word(index) == "ALL":
             return self.emit("ALL", index)
         return index
+
+    def _positions(self, index: int) -> bool:
+        """Tell whether WITH ORDINALITY or WITH OFFSET, and a name, end a FOR here."""
+        if self.word(index + 1) not in ("ORDINALITY", "OFFSET") or not self.is_name(index + 2):
+            return False
+        depth = 0
+        for token in reversed(self.out):
+            depth += (token.type in _CLOSING) - (token.type in _OPENING)
+            if depth < 0 or (not depth and token.type in _BODIES):
+                return depth == 0 and token.type == "FOR" and self.word(index + 2) not in _ENDS_NAMES
+        return False
+
+    def _set_operator(self, index: int, upper: str, after_operand: bool) -> int:
+        """EXCEPT, INTERSECT and OTHERWISE between two queries."""
+        behind = index + (2 if self.word(index + 1) in ("ALL", "DISTINCT") and upper != "OTHERWISE" else 1)
+        if not (after_operand and self.is_query and self.word(behind) in _QUERY_WORDS):
+            return self.emit("NAME", index)
+        self.context = Context.EXPRESSION
+        index = self.emit(upper, index)
+        return self.emit("ALL", index) if self.word(index) == "ALL" else index
 
     def _match(self, index: int, upper: str, after_operand: bool) -> int:
         index = self.emit("MATCH", index)
@@ -141,6 +172,12 @@ class WordRules(ClassifierState):
 
     def _direction(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit(_DIRECTIONS[upper] if after_operand else "NAME", index)
+
+    def _nulls(self, index: int, upper: str, after_operand: bool) -> int:
+        """NULLS FIRST and NULLS LAST behind a sort key."""
+        if after_operand and self.word(index + 1) in ("FIRST", "LAST"):
+            return self.emit_joined("NULLS_ORDER", self.word(index + 1), index, index + 1)
+        return self.emit("NAME", index)
 
     def _finish(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("FINISH" if self.begins_clause() else "NAME", index)
@@ -290,8 +327,26 @@ class WordRules(ClassifierState):
     def _is(self, index: int, upper: str, after_operand: bool) -> int:
         if (after_operand or self.previous() in ("WHEN", "COMMA")) and (behind := self._tested(index)):
             return behind
+        if after_operand and (behind := self._labeled(index)):
+            return behind
         index = self.emit("IS", index)
         return index if self.word(index) in ("NULL", "NOT") else self.labels(index)
+
+    def _labeled(self, index: int) -> int:
+        """Take ``IS [NOT] LABELED`` and the labels behind it; return 0 where something else stands."""
+        negated = self.word(index + 1) == "NOT"
+        at = index + 1 + negated
+        if self.word(at) != "LABELED" or not (self.is_name(at + 1) or self.kind(at + 1) in ("BANG", "LPAR", "PERCENT")):
+            return 0
+        behind = self.emit_joined("IS", "IS", index, at)
+        if not negated:
+            return self.labels(behind)
+        place = self.tokens[at].end_pos
+        self.out += (Token("BANG", "!", place, place), Token("LPAR", "(", place, place))
+        behind = self.labels(behind)
+        place = self.tokens[behind - 1].end_pos
+        self.out.append(Token("RPAR", ")", place, place))
+        return behind
 
     def _tested(self, index: int) -> int:
         """Take ``IS [NOT] :: TYPE`` or ``IS [NOT] NORMALIZED`` as one token; return 0 where neither stands."""
@@ -328,6 +383,35 @@ class WordRules(ClassifierState):
         if upper == "ALL" and self.previous() == "LPAR" and self.kind(index + 1) in _OPERAND_START:  # count(ALL x)
             return self.emit("ALL", index)
         return self.emit("NAME", index)
+
+    def _all_reduce(self, index: int, upper: str, after_operand: bool) -> int:
+        if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.kind(index + 3) == "EQ":
+            self.emit("ALL_REDUCE", index)
+            return self._scoped_name(index)
+        return self.emit("NAME", index)
+
+    def _as(self, index: int, upper: str, after_operand: bool) -> int:
+        last = self.cast_types.get(index)
+        return self.emit("AS", index) if last is None else self.emit_joined("CAST_TYPE", "AS", index, last)
+
+    def _cast(self, index: int, upper: str, after_operand: bool) -> int:
+        """CAST before ``(expression AS type)``."""
+        if self.kind(index + 1) != "LPAR":
+            return self.emit("NAME", index)
+        end, depth = self.brackets.partner[index + 1], 0
+        for at in range(index + 2, end):
+            kind = self.kind(at)
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+            if not depth and self.word(at) == "AS" and self.kind(at - 1) != "DOT":
+                self.cast_types[at] = end - 1
+                return self.emit("CAST", index)
+        return self.emit("NAME", index)
+
+    def _value(self, index: int, upper: str, after_operand: bool) -> int:
+        """VALUE before a query in braces."""
+        begins = self.kind(index + 1) == "LBRACE" and self.word(index + 2) in _QUERY_WORDS
+        opens = begins and self.kind(index + 3) not in ("COLON", "COMMA", "RBRACE")
+        return self.emit("SUBQUERY" if opens else "NAME", index)
 
     def _reduce(self, index: int, upper: str, after_operand: bool) -> int:
         if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.kind(index + 3) == "EQ":
@@ -371,11 +455,13 @@ class WordRules(ClassifierState):
 
 _WORDS = {
     **dict.fromkeys(("WHERE", "WITH", "RETURN", "UNWIND", "UNION"), WordRules._clause),
+    **dict.fromkeys(("EXCEPT", "INTERSECT", "OTHERWISE"), WordRules._set_operator),
     "MATCH": WordRules._match,
     "OPTIONAL": WordRules._optional,
     "ORDER": WordRules._order,
     **dict.fromkeys(("SKIP", "OFFSET", "LIMIT"), WordRules._row_limit),
     **dict.fromkeys(_DIRECTIONS, WordRules._direction),
+    "NULLS": WordRules._nulls,
     "FINISH": WordRules._finish,
     **dict.fromkeys(("CREATE", "INSERT", "MERGE"), WordRules._create),
     "ON": WordRules._on,
@@ -395,6 +481,10 @@ _WORDS = {
     **dict.fromkeys(("THEN", "ELSE"), WordRules._branch),
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
+    "ALLREDUCE": WordRules._all_reduce,
+    "AS": WordRules._as,
+    "CAST": WordRules._cast,
+    "VALUE": WordRules._value,
     "TRIM": WordRules._trim,
     **dict.fromkeys(("EXISTS", "COUNT", "COLLECT"), WordRules._subquery),
     **dict.fromkeys(("SHORTESTPATH", "ALLSHORTESTPATHS"), WordRules._shortest_path),

@@ -10,8 +10,10 @@ __all__ = [
     "OPERATOR_WORDS",
     "PATTERN_PREFIX",
     "SCHEMA_WORDS",
+    "SET_OPERATORS",
     "SHOWN",
     "STATEMENT_WORDS",
+    "VECTOR_WORDS",
     "word_set",
 ]
 
@@ -29,8 +31,8 @@ _RESERVED = word_set(
 
 # Keywords only where their neighbours say so.
 _AMBIGUOUS = word_set(
-    "ALL ALLSHORTESTPATHS ANY ASC ASCENDING COLLECT COUNT DESC DESCENDING END EXISTS FINISH LIMIT NONE OFFSET "
-    "OPTIONAL ORDER REDUCE SHORTESTPATH SINGLE SKIP TRIM"
+    "ALL ALLREDUCE ALLSHORTESTPATHS ANY ASC ASCENDING CAST COLLECT COUNT DESC DESCENDING END EXCEPT EXISTS FINISH "
+    "INTERSECT LIMIT NONE NULLS OFFSET OPTIONAL ORDER OTHERWISE REDUCE SHORTESTPATH SINGLE SKIP TRIM VALUE"
 )
 
 # Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
@@ -51,8 +53,20 @@ CLAUSES = word_set(
 OPERATOR_WORDS = word_set("AND AS CONTAINS ELSE ENDS IN IS OR STARTS THEN UNION WHEN XOR")
 """Keywords with something on their left."""
 
+SET_OPERATORS = word_set("EXCEPT INTERSECT OTHERWISE UNION")
+"""Words between two queries whose rows they join."""
+
 NORMAL_FORMS = frozenset(("NFC", "NFD", "NFKC", "NFKD"))
 """Unicode normal forms, as IS … NORMALIZED and normalize() name them."""
+
+VECTOR_WORDS = {
+    "vector": word_set(
+        "FLOAT FLOAT32 FLOAT64 INT INT8 INT16 INT32 INT64 INTEGER INTEGER8 INTEGER16 INTEGER32 INTEGER64"
+    ),
+    "vector_distance": word_set("COSINE DOT EUCLIDEAN EUCLIDEAN_SQUARED HAMMING MANHATTAN"),
+    "vector_norm": word_set("EUCLIDEAN MANHATTAN"),
+}
+"""Words that may be the last argument of functions of vectors: types of their numbers, and metrics."""
 
 MATCH_MODES = {
     ("DIFFERENT", "NODE"): "DIFFERENT NODES",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from qengine._frozen import frozen
 from qengine.exec.memory import ListBytes, MemoryAccount
 from qengine.exec.scalar.environment import Row
 from qengine.exec.sizes import ITEM, size_of
 
-__all__ = ["compile_list_comprehension", "compile_quantifier", "compile_reduce"]
+__all__ = ["Steps", "compile_all_reduce", "compile_list_comprehension", "compile_quantifier", "compile_reduce"]
 
 _Source = Callable[[Row], list[Any] | None]
 _Condition = Callable[[Row], bool | None]
@@ -110,6 +111,45 @@ def compile_quantifier(
 
 # The value of the condition that decides a quantifier, and how many items may have it without deciding.
 _DECIDED_BY = {"all": (False, 0), "any": (True, 0), "none": (True, 0), "single": (True, 1)}
+
+
+@frozen
+class Steps:
+    """What ``allReduce`` does for each item: its names, and how their values and the condition's are computed."""
+
+    accumulator: str
+    initial: Callable[[Row], Any]
+    variable: str
+    step: Callable[[Row], Any]
+    condition: _Condition
+
+
+def compile_all_reduce(steps: Steps, source: _Source, memory: MemoryAccount) -> _Condition:
+    """Return ``allReduce(accumulator = initial, variable IN source | step, condition)``; null for a null source.
+
+    The first step behind which the condition is false is the last one.
+    """
+
+    def holds(row: Row) -> bool | None:
+        mark = memory.charged
+        items = source(row)
+        if items is None:
+            return None
+        inner = dict(row)
+        inner[steps.accumulator] = steps.initial(row)
+        unknown = False
+        for item in _turns(items, memory):
+            inner[steps.variable] = item
+            inner[steps.accumulator] = steps.step(inner)
+            value = steps.condition(inner)
+            memory.charged = mark
+            if value is False:
+                return False
+            unknown = unknown or value is None
+        memory.charged = mark
+        return None if unknown else True
+
+    return holds
 
 
 def compile_reduce(

@@ -11,7 +11,13 @@ from functools import partial, singledispatch
 from typing import Any
 
 from qengine.errors import ExecutionError, InternalError, Span
-from qengine.exec.scalar.comprehensions import compile_list_comprehension, compile_quantifier, compile_reduce
+from qengine.exec.scalar.comprehensions import (
+    Steps,
+    compile_all_reduce,
+    compile_list_comprehension,
+    compile_quantifier,
+    compile_reduce,
+)
 from qengine.exec.scalar.entities import property_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_FUNCTIONS
@@ -387,6 +393,10 @@ def _(expr: x.Quantifier, env: Environment) -> Evaluator:
 @_compile.register
 def _(expr: x.Reduce, env: Environment) -> Evaluator:
     initial, step = _compile(expr.initial, env), _compile(expr.step, env)
+    if expr.condition is not None:
+        condition = _boolean(expr.condition, "allReduce()", env)
+        steps = Steps(expr.accumulator, initial, expr.variable, step, condition)
+        return compile_all_reduce(steps, _list(expr.source, env), env.memory)
     return compile_reduce(expr.accumulator, initial, expr.variable, _list(expr.source, env), step, env.memory)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from qengine.exec.scalar.casts import CASTS
+from qengine.exec.scalar.collections import COLLECTIONS
 from qengine.exec.scalar.conversion import CONVERSIONS
 from qengine.exec.scalar.entities import ENTITIES
 from qengine.exec.scalar.lists import LISTS
@@ -19,7 +21,7 @@ from qengine.exec.scalar.vectors import VECTORS
 
 __all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
 
-GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS, **POINT_FUNCTIONS}
+GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS, **POINT_FUNCTIONS, **CASTS}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
 
 ACCOUNTED_FUNCTIONS: dict[str, Callable[..., Any]] = {**MEMBERSHIP, **REGULAR}
@@ -29,6 +31,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **OPERATORS,
     **CONVERSIONS,
     **LISTS,
+    **COLLECTIONS,
     **MATHEMATICS,
     **STRINGS,
     **TEMPORAL_FUNCTIONS,

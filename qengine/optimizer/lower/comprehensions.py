@@ -28,7 +28,7 @@ from qengine.plan.traverse import free_variables, preorder, rewrite, substitute
 from qengine.types import ANY, BOOLEAN, INTEGER, LIST, NULL, Type
 
 _Comprehension = ListComprehension | Quantifier | Reduce
-_PER_ITEM = {ListComprehension: ("condition", "result"), Quantifier: ("condition",), Reduce: ("step",)}
+_PER_ITEM = {ListComprehension: ("condition", "result"), Quantifier: ("condition",), Reduce: ("step", "condition")}
 
 
 def unscoped(expr: Expr) -> Expr:
@@ -81,7 +81,8 @@ def _place(item: Expr, index: int, type: Type) -> Expr:
 
 
 def _refuse_accumulator(expr: Reduce) -> None:
-    for each in preorder(expr.step):
+    parts = (expr.step,) if expr.condition is None else (expr.step, expr.condition)
+    for each in (each for part in parts for each in preorder(part)):
         if isinstance(each, Subquery) and expr.accumulator in each.outer:
             raise Unsupported(
                 "A subquery over the accumulator of reduce() isn't built.",
