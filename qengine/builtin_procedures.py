@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.cheapest_paths import SIGNATURE, cheapest_paths
 from qengine.types import Kind, Type
+from qengine.vector_search import NODES, RELATIONSHIPS, nearest_nodes, nearest_relationships
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
@@ -192,5 +193,18 @@ def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any
     start, end, options = args
     return cheapest_paths(store, context.check, start, end, options)
 
+
+def _query_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+    """Find the nodes whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
+    return nearest_nodes(store, context.check, *args)
+
+
+def _query_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+    """Find the relationships whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
+    return nearest_relationships(store, context.check, *args)
+
+
+for _signature, _search in ((NODES, _query_nodes), (RELATIONSHIPS, _query_relationships)):
+    BUILT_IN.register(Procedure(parse_signature(_signature), _search, (_search.__doc__ or "").partition("\n")[0]))
 
 BUILT_IN.register(Procedure(parse_signature(SIGNATURE), _cheapest, (_cheapest.__doc__ or "").partition("\n")[0]))

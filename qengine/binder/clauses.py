@@ -68,7 +68,7 @@ def bind_body(
         if sorted(bound.columns) != sorted(first.columns):
             raise binding.error(
                 "DifferentColumnsInUnion",
-                f"The queries of a UNION return different columns: {_listed(first)} and {_listed(bound)}.",
+                f"The queries of {_article(body)} return different columns: {_listed(first)} and {_listed(bound)}.",
                 query.clauses[-1].span,
                 "Name them alike with AS.",
             )
@@ -83,6 +83,10 @@ def bind_body(
     )
     columns = tuple(zip(first.columns, types, strict=True))
     return Body(bind_set_operation(binding, body, inputs, columns), first.columns, types)
+
+
+def _article(body: ast.UnionQuery) -> str:
+    return f"{'a' if body.operator == 'UNION' else 'an'} {body.operator}"
 
 
 def _bind_branch(binding: Binding, query: ast.Query, leaf: Operator, outer: Outer | None) -> Body:

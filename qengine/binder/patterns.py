@@ -16,6 +16,7 @@ from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic
 from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
+from qengine.binder.path_parts import PathPart, flattened
 from qengine.binder.quantified import (
     Element,
     Group,
@@ -27,6 +28,7 @@ from qengine.binder.quantified import (
     group_nodes,
     hop_ends,
     names_read,
+    only_item,
     without,
 )
 from qengine.binder.scope import Scope, Symbol
@@ -134,29 +136,37 @@ class GraphBuilder:
         """Add the elements of one path pattern, then its name; return the name of its first node."""
         binding = self.binding
         selector = selector_of(binding, pattern)
-        whole = pattern.elements[0]
-        wheres: list[ast.Expression] = []
-        if (
-            len(pattern.elements) == 1
-            and isinstance(whole, ast.QuantifiedPath)
-            and whole.hops is None
-            and whole.name is None
-        ):
-            pattern = replace(pattern, elements=whole.elements)
-            wheres += [] if whole.where is None else [whole.where]
+        flat = flattened(binding, pattern)
+        pattern, wheres = flat.pattern, flat.wheres
         elements = elements_of(binding, pattern)
         if len(elements) == 1:  # a node is the only path to itself
             selector = None
         if selector is not None and (
             is_chain(pattern, elements, self.mode, selector) or self._decide(wheres, elements, pattern)
         ):
-            return self._chain(pattern, elements, selector, wheres)
+            first = self._chain(pattern, elements, selector, wheres)
+            self._parts(flat.parts, elements, None)
+            return first
         (self.conditions if selector is None else self.selecting).extend(wheres)
         mode = self._path_mode(pattern, selector)
         names = self._elements(elements, selector, endless=mode is None)
         if pattern.name is not None or selector is not None or mode is not None:
             self._path(pattern, tuple(names), selector, mode)
+        self._parts(flat.parts, elements, names)
         return names[0]
+
+    def _parts(self, parts: Sequence[PathPart], elements: Sequence[Element], names: Sequence[str] | None) -> None:
+        """Add the parts of a path that have names; ``names``: of all elements, None of a selected path."""
+        for part in parts:
+            begin, end = (
+                next(place for place, each in enumerate(elements) if each is node) for node in (part.first, part.last)
+            )
+            if names is None:
+                raise self.binding.unsupported(
+                    "A name for a part of a selected path isn't built.", part.span, "Name the whole path."
+                )
+            pattern = ast.PathPattern((), part.name, span=part.span)
+            self._path(pattern, tuple(names[begin : end + 1]), None, None)
 
     def _elements(self, elements: Sequence[Element], selector: PathSelector | None, *, endless: bool) -> list[str]:
         """Add the elements of a path; return their names in order."""
@@ -308,13 +318,21 @@ class GraphBuilder:
         self.spans[name] = path.span
         whole = self.binding.names.anonymous()
         walk = RepeatedWalk(name, whole, nodes, relationships)
-        if outside or any(symbol.name in nodes for symbol in inside.declared.values()):
+        if outside or path.name is not None or any(symbol.name in nodes for symbol in inside.declared.values()):
             self.paths.append(PatternPath(whole, (ends[0], name, ends[1])))
         self.predicates += [walk.each(self.binding, predicate) for predicate in outside]
         for user_name, symbol in inside.declared.items():
-            items = walk.items(symbol.name)
+            items = self._outside(walk.items(symbol.name), hops)
             self.declared[user_name] = Symbol(name if symbol.name in relationships else whole, items.type, items)
+        if path.name is not None:
+            self._check_path_name(path.name, path.span)
+            items = self._outside(walk.parts(self.binding), hops)
+            self.declared[path.name] = Symbol(whole, items.type, items)
         return name
+
+    def _outside(self, items: Expr, hops: ast.Hops | None) -> Expr:
+        """Return what a name inside a quantified path is outside, given the list of what it was each time."""
+        return only_item(items) if hops is not None and hops.single else items
 
     def _check_names_inside(self, span: Span, inside: GraphBuilder) -> None:
         """Refuse names inside a quantified or selected path that mean something outside."""
@@ -370,7 +388,8 @@ class GraphBuilder:
         self.paths.append(PatternPath(path, elements, selector))
         for node, first in ((group.start, True), (group.end, False)):
             if node.name is not None:
-                self.declared[node.name] = Symbol(path, list_of(NODE), group_nodes(path, first))
+                nodes = self._outside(group_nodes(path, first), group.relationship.hops)
+                self.declared[node.name] = Symbol(path, nodes.type, nodes)
 
     def _path_mode(self, pattern: ast.PathPattern, selector: PathSelector | None) -> PathMode | None:
         """Return what a path must not repeat beyond what the match mode says."""
@@ -413,6 +432,11 @@ class GraphBuilder:
                 element.span,
                 "The relationships of one MATCH are all different: give the second another name.",
             )
+        if element.hops is not None and element.hops.single and element.name is not None:
+            self._check_path_name(element.name, element.span)
+            items = Variable(self.binding.names.fresh(element.name), type=list_of(RELATIONSHIP))
+            self.declared[element.name] = Symbol(items.name, RELATIONSHIP, only_item(items))
+            return items.name, False
         type = RELATIONSHIP if element.hops is None else list_of(RELATIONSHIP)
         name, known = self._symbol(element.name, type, element.span)
         if not known and element.types is None and element.name is not None:
@@ -468,14 +492,7 @@ class GraphBuilder:
     ) -> None:
         name = None
         if pattern.name is not None:
-            taken = self.declared.get(pattern.name) or self.scope.find(pattern.name)
-            if taken is not None:
-                raise self.binding.error(
-                    "VariableAlreadyBound",
-                    f"Variable `{pattern.name}` is already {indefinite(taken.type)}.",
-                    pattern.span,
-                    "Give the path another name.",
-                )
+            self._check_path_name(pattern.name, pattern.span)
             name = self.binding.names.fresh(pattern.name)
             self.declared[pattern.name] = Symbol(name, PATH)
         self.paths.append(PatternPath(name, names, selector, mode))
@@ -484,6 +501,16 @@ class GraphBuilder:
                 self.exhaustive[edge] = edge
                 if name is not None:
                     self.exhaustive[name] = edge
+
+    def _check_path_name(self, name: str, span: Span) -> None:
+        taken = self.declared.get(name) or self.scope.find(name)
+        if taken is not None:
+            raise self.binding.error(
+                "VariableAlreadyBound",
+                f"Variable `{name}` is already {indefinite(taken.type)}.",
+                span,
+                "Give the path another name.",
+            )
 
     def _symbol(self, user_name: str | None, type: Type, span: Span) -> tuple[str, bool]:
         """Return the column of an element, and whether the input rows already have it."""

@@ -116,13 +116,16 @@ def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, s
 
 def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
     found = binding.procedures.find(clause.name)
+    if found is None and clause.name.lower().startswith("db.index.fulltext.query"):
+        hint = "Write WHERE toLower(n.text) CONTAINS 'word', or n.text =~ '(?i).*word.*'; neither needs an index."
+        raise binding.unsupported("FULLTEXT indexes aren't searched: texts have no score.", clause.name_span, hint)
     if found is None:
-        hint = did_you_mean(binding.procedures.nearest(clause.name))
+        near = did_you_mean(binding.procedures.nearest(clause.name))
         raise binding.error(
             "ProcedureNotFound",
             f"There is no procedure `{clause.name}`.",
             clause.name_span,
-            hint or "CALL dbms.procedures() lists those that there are; Graph.register_procedure adds one.",
+            near or "CALL dbms.procedures() lists those that there are; Graph.register_procedure adds one.",
         )
     return found
 

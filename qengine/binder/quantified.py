@@ -14,11 +14,11 @@ from dataclasses import fields
 
 from qengine._frozen import frozen, replace
 from qengine.binder.binding import Binding
-from qengine.plan.expr import Call, Expr, Literal, Quantifier, Subquery, Variable
+from qengine.plan.expr import Call, Expr, ListComprehension, Literal, Quantifier, Subquery, Variable
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables, preorder, substitute
 from qengine.syntax import ast
-from qengine.types import INTEGER, NODE, PATH, RELATIONSHIP, list_of
+from qengine.types import ANY, INTEGER, NODE, PATH, RELATIONSHIP, list_of
 
 _END = 2**63 - 1
 
@@ -74,20 +74,12 @@ def elements_of(binding: Binding, pattern: ast.PathPattern) -> list[Element]:
 
 
 def _group(binding: Binding, path: ast.QuantifiedPath) -> Group | Repeated:
-    if path.name is not None:
-        raise binding.unsupported(
-            "A name for a part of a path isn't built.", path.span, "Name the whole path: MATCH p = …."
-        )
-    if path.hops is None:
-        raise binding.unsupported(
-            "Parentheses round a part of a path aren't built.", path.span, "Leave them away, or quantify the part."
-        )
     match path.elements:
         case (
             ast.NodePattern() as start,
             ast.RelationshipPattern(hops=None) as relationship,
             ast.NodePattern() as end,
-        ) if not _needs_both_ends(binding, path, relationship, (start, end)):
+        ) if path.name is None and not _needs_both_ends(binding, path, relationship, (start, end)):
             plain = replace(relationship, hops=path.hops, properties=None, where=None)
             return Group(plain, relationship, start, end, path.where)
     for element in path.elements:
@@ -191,6 +183,12 @@ class RepeatedWalk:
             return items if whole else Call("[..]", (items, _integer(place), _integer(end)), type=items.type)
         return Call("[::]", (items, _integer(place), _integer(end), _integer(size)), type=items.type)
 
+    def parts(self, binding: Binding) -> Expr:
+        """Return the paths of the repetitions, one after the other."""
+        place, size = Variable(binding.names.anonymous(), type=INTEGER), len(self.relationships)
+        part = Call("path[..]", (Variable(self.path, type=PATH), place, _plus(place, size)), type=PATH)
+        return ListComprehension(place.name, self._begins(), None, part, type=list_of(PATH))
+
     def each(self, binding: Binding, predicate: Expr) -> Expr:
         """Return a condition inside, which reads what is outside, as one on the whole walk."""
         if any(isinstance(part, Subquery) for part in preorder(predicate)):
@@ -199,7 +197,6 @@ class RepeatedWalk:
                 predicate.span,
                 "Compare with a parameter, or put the condition behind the MATCH.",
             )
-        size = len(self.relationships)
         first = Variable(binding.names.anonymous(), type=INTEGER)
 
         def item(expr: Expr) -> Expr | None:
@@ -208,9 +205,12 @@ class RepeatedWalk:
             names = self.nodes if expr.name in self.nodes else self.relationships
             return self._item(expr.name, _plus(first, names.index(expr.name)))
 
-        bounds = (_integer(0), _plus(self._count(), -1), _integer(size))
-        every = Call("range", bounds, type=list_of(INTEGER))
-        return Quantifier("all", first.name, every, substitute(predicate, item), span=predicate.span)
+        return Quantifier("all", first.name, self._begins(), substitute(predicate, item), span=predicate.span)
+
+    def _begins(self) -> Expr:
+        """Return the list of where each repetition begins."""
+        bounds = (_integer(0), _plus(self._count(), -1), _integer(len(self.relationships)))
+        return Call("range", bounds, type=list_of(INTEGER))
 
     def _count(self) -> Expr:
         return Call("size", (Variable(self.name, type=list_of(RELATIONSHIP)),), type=INTEGER)
@@ -255,6 +255,11 @@ def at_ends(predicate: Expr, relationship: str, ends: tuple[HopEnd, ...]) -> Exp
             assert end.function is not None, "such a group is repeated as a pattern"
             functions[end.column] = Call(end.function, (hop,), type=NODE, span=predicate.span)
     return substitute(predicate, lambda e: functions.get(e.name) if isinstance(e, Variable) else None)
+
+
+def only_item(items: Expr) -> Expr:
+    """Return the item of a list of one at most, null of none: what a name behind ``?`` stands for."""
+    return Call("head", (items,), type=items.type.item or ANY)
 
 
 def group_nodes(path: str, first: bool) -> Expr:

@@ -9,7 +9,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import Function, functions
 from qengine.catalog.procedures import Procedure
-from qengine.catalog.rules import INDEXES, SEARCHED, TYPE, Rule, Rules
+from qengine.catalog.rules import INDEXES, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Parameter, Property, Variable
 from qengine.plan.logical import Operator, Project, Unwind
@@ -42,9 +42,9 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
         rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, clause.type)
     if not clause.drops:
         assert rule is not None
-        if rule.kind in SEARCHED:
-            message = f"The {rule.kind} index is kept and listed, and changes nothing: no procedure searches it."
-            advice = "CONTAINS, STARTS WITH and =~ search texts without an index." if rule.kind == "FULLTEXT" else None
+        if rule.kind == "FULLTEXT":
+            message = "The FULLTEXT index is kept and listed, and changes nothing: no procedure searches it."
+            advice = "CONTAINS, STARTS WITH and =~ search texts without an index."
             binding.notice("NoEffect", rule.name, message, clause.span, advice)
         return AddRule(rule.named() if given is None else rule, clause.lenient, given, clause.span)
     return DropRule(clause.name, rule, clause.constraint, clause.lenient, given, clause.span)

@@ -95,6 +95,8 @@ class SelectedNames:
             match expr:
                 case Call(name="nodes", args=(Variable(name=name),)) if name in parts:
                     return self._nodes_from(parts[name])
+                case Variable(name=name) if name in parts:
+                    return self._part(parts[name])
                 case Variable(name=name) if name in self.elements:
                     return self._element(self.elements.index(name), single(name))
             return None
@@ -117,6 +119,12 @@ class SelectedNames:
         if not isinstance(end, Literal):
             end = Call("+", (end, Literal(1, type=INTEGER)), type=INTEGER)
         return Call("[..]", (self._nodes(), self._bound(place), end), type=list_of(NODE))
+
+    def _part(self, first: str) -> Expr:
+        """Return the path of the part that begins with a node."""
+        place = self.elements.index(first) // 2
+        bounds = self._bound(place), self._bound(place + 1)
+        return Call("path[..]", (Variable(self.path, type=PATH), *bounds), type=PATH)
 
     def _nodes(self) -> Expr:
         return Call("nodes", (Variable(self.path, type=PATH),), type=list_of(NODE))

@@ -14,7 +14,7 @@ INDEXES = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
 """Kinds of index that can be declared."""
 
 SEARCHED = ("FULLTEXT", "VECTOR")
-"""Those that only procedures search, of which there are none: they are declared and listed."""
+"""Those that only procedures search; of FULLTEXT there are none: they are declared and listed."""
 
 UNIQUE, KEY, EXISTENCE, TYPE = "UNIQUENESS", "KEY", "PROPERTY_EXISTENCE", "PROPERTY_TYPE"
 """Kinds of constraint."""
@@ -26,8 +26,8 @@ class Rule:
 
     ``kind``: one of ``INDEXES``, or the kind of a constraint. ``entity``: "NODE" or "RELATIONSHIP". ``label``: the
     label or the relationship type whose elements it is of; empty for LOOKUP, which is of all. ``type``: of a constraint
-    of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON; else
-    empty.
+    of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON; of a
+    VECTOR index "EUCLIDEAN" where vectors are not alike by the cosine; else empty.
     """
 
     name: str

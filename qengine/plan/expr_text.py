@@ -146,6 +146,10 @@ class ExprText:
             case "[::]":
                 places = (self._bound(args[1], 0), self._bound(args[2], _LAST), self(args[3]))
                 return f"{self._at(args[0], _POSTFIX)}[{':'.join(places)}]", _POSTFIX
+            case "path[..]":
+                return f"{self._at(args[0], _POSTFIX)}[{self(args[1])}..{self._bound(args[2], _LAST)}]", _POSTFIX
+            case "CAST" if isinstance(args[1], Literal):
+                return f"CAST({self(args[0])} AS {args[1].value})", _ATOM
         function = lookup(expr.name)
         return f"{function.name if function else expr.name}({self.joined(args)})", _ATOM
 

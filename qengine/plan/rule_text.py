@@ -18,7 +18,10 @@ def rule_statement(rule: Rule) -> str:
     if rule.kind == "LOOKUP":
         return f"CREATE LOOKUP INDEX{name} FOR {_pattern(rule)} ON EACH {'labels(n)' if rule.of_nodes else 'type(r)'}"
     listed = f"EACH [{_properties(rule)}]" if rule.kind == "FULLTEXT" else f"({_properties(rule)})"
-    return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON {listed}"
+    options = ""
+    if rule.kind == "VECTOR" and rule.type:
+        options = f" OPTIONS {{indexConfig: {{`vector.similarity_function`: '{rule.type.lower()}'}}}}"
+    return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON {listed}{options}"
 
 
 def requirement(rule: Rule) -> str:

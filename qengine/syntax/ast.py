@@ -295,11 +295,13 @@ class NodePattern(Ast):
 @frozen
 class Hops(Ast):
     """``*``, ``*2``, ``*1..3``, ``{1,3}``, ``+``: ``maximum`` None is unbounded. ``*`` means 1 or more after a
-    relationship's type (Cypher) and 0 or more as a quantifier behind it (GQL).
+    relationship's type (Cypher) and 0 or more as a quantifier behind it (GQL). ``single``: of ``?``, where names stand
+    for an element or null, not for lists.
     """
 
     minimum: int
     maximum: int | None
+    single: bool = False
 
 
 @frozen

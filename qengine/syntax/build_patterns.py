@@ -157,6 +157,9 @@ class PatternBuilder(ExpressionBuilder):
     def quantifier_star(self, c: Sequence[Any]) -> ast.Hops:
         return self._hops(0, None, span_of(c[0]))
 
+    def quantifier_question(self, c: Sequence[Any]) -> ast.Hops:
+        return ast.Hops(0, 1, single=True, span=span_of(c[0]))
+
     def quantifier_exactly(self, c: Sequence[Any]) -> ast.Hops:
         return self._hops(self._count(c[1]), self._count(c[1]), between(c[0], c[2]))
 

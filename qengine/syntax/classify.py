@@ -33,6 +33,8 @@ _LOOKALIKES = {
 }
 """Characters that openCypher reads as those of an arrow, which editors and web pages put in their place."""
 
+_IN_PATTERNS = {**_LOOKALIKES, "?": "QUESTION"}
+
 _LONGEST_PLAIN = max(map(len, _PLAIN))
 
 
@@ -83,7 +85,7 @@ class _Classifier(WordRules):
 
     def _unread(self, index: int, token: Token) -> int:
         """Take a character that the scanner can't read: in a pattern it may be drawn like one of an arrow."""
-        kind = _LOOKALIKES.get(token.value) if self.context is Context.PATTERN else None
+        kind = _IN_PATTERNS.get(token.value) if self.context is Context.PATTERN else None
         return self.emit(kind or "ERROR", index)
 
     # ------------------------------------------------------------------------------------------------- brackets

@@ -118,6 +118,8 @@ class PathFinder:
     def _quantifier_end(self, index: int) -> int:
         if self._kinds[index] in ("PLUS", "STAR"):
             return index + 1
+        if self._kinds[index] == "ERROR" and self._tokens[index].value == "?":
+            return index + 1
         if self._kinds[index] == "LBRACE":
             return self._brackets.partner[index] + 1
         return index

@@ -30,6 +30,7 @@ _WORDS = {
     "MATCH_MODE": "a match mode",
     "ON_SET": "ON CREATE SET",
     "ON_ERROR": "ON ERROR",
+    "CAST_TYPE": "AS",
 }
 # Types that stand for one notion: where all of `signs` are accepted, `members` are said in one phrase.
 _OPERATORS = frozenset(
@@ -86,7 +87,8 @@ _NOTIONS = (
 )
 _HIDDEN = frozenset((
     "PATTERN_BEGIN", "PATTERN_END", "AND_COLON", "ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TRIM", "TRIM_SIDE",
-    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "DYNAMIC",
+    "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "DYNAMIC", "CAST", "ALL_REDUCE", "NULLS_ORDER",
+    "FOR_POSITION", "EXCEPT", "INTERSECT", "OTHERWISE", "QUESTION",
 ))  # fmt: skip
 _ORDER = ("an expression", "a node '('", "a relationship", "a name", "a label", "an operator", "labels", "properties")
 

@@ -7,7 +7,7 @@ import json
 from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.literals import parameter_of
-from qengine.syntax.scanner import scan
+from qengine.syntax.scanner import Token, scan
 from qengine.syntax.schema_types import property_type
 from qengine.syntax.token_reader import TokenReader
 
@@ -71,8 +71,10 @@ class _Reader(TokenReader):
             self.expect("RSQB")
         else:
             keys = self._keys(variable)
-        self._options()
+        options = self._options()
         type = json.dumps(labels) if len(labels) > 1 else ""
+        if kind == "VECTOR" and any(token.value[1:-1].upper() == "EUCLIDEAN" for token in options):
+            type = "EUCLIDEAN"
         return self._made(
             ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, given, span=self.span)
         )
@@ -216,17 +218,19 @@ class _Reader(TokenReader):
             self.fail(f"The pattern is of a {entity.lower()}, so this can't be {about}.", place)
         return ("UNIQUENESS" if self.expect_word("UNIQUE", "KEY") == "UNIQUE" else "KEY"), ""
 
-    def _options(self) -> None:
-        """Read ``OPTIONS { … }``: what it says of how an index is stored makes no difference here."""
+    def _options(self) -> list[Token]:
+        """Read ``OPTIONS { … }``, and return the tokens inside: of these a vector index's function alone matters."""
         if not self.take("OPTIONS"):
-            return
+            return []
         if self.kind() == "PARAMETER":
             self.at += 1
-            return
+            return []
         depth = 0
         self.expect("LBRACE")
+        begin = self.at
         while depth >= 0:
             if not self.kind():
                 self.unexpected()
             depth += (self.kind() == "LBRACE") - (self.kind() == "RBRACE")
             self.at += 1
+        return list(self.tokens[begin : self.at])

@@ -17,7 +17,7 @@ __all__ = ["FOLDER", "INNER", "pages", "read_source"]
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pages" / "language"
 _SOURCES = ROOT / "docs" / "language"
-INNER = {"{}", "[::]"}
+INNER = {"{}", "[::]", "path[..]"}
 """Operators that no expression writes."""
 _MADE = (
     "<!-- Made by python -m tests.language; edit docs/language, catalog/functions.toml or grammar/cypher.lark. -->\n"

@@ -157,6 +157,7 @@ def test_every_stage_is_known() -> None:
         "calibration",
         "builtin_procedures",
         "cheapest_paths",
+        "vector_search",
         "functions",
         "procedures",
         "cardinalities",
@@ -190,6 +191,7 @@ RECURSIVE = [
             "labels",
             "patterns",
             "procedures",
+            "unwind",
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries

@@ -10,7 +10,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.conversion import CONVERSIONS
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
-from qengine.exec.scalar.values import kind_of, readable
+from qengine.exec.scalar.values import kind_of
 
 __all__ = ["CASTS"]
 
@@ -38,7 +38,7 @@ def _conversion(type: str) -> _Cast:
         result = None if value is None else convert(env, value)
         if (result is None and (value is not None or bare != type)) or (bare == "NOTHING"):
             raise ExecutionError(
-                f"{readable(value)} can't be cast to {type}.",
+                f"A value of type {kind_of(value)} can't be cast to {type}.",
                 code="InvalidArgumentValue",
                 hint="toIntegerOrNull() and its like give null instead.",
             )

@@ -31,13 +31,16 @@ def _place(name: str, index: Any, most: int) -> int:
 
 @strict
 def _distinct(items: Any) -> list[Any]:
-    return list({group_key(item): item for item in reversed(_items("coll.distinct", items))}.values())[::-1]
+    first: dict[Any, Any] = {}
+    for item in _items("coll.distinct", items):
+        first.setdefault(group_key(item), item)
+    return list(first.values())
 
 
 @strict
 def _flatten(items: Any, depth: Any = 1) -> list[Any]:
     if type(depth) is not int or depth < 0:
-        raise wrong_argument("coll.flatten()", "a depth of 0 or more", depth, "InvalidArgumentValue")
+        raise ExecutionError("coll.flatten() needs a depth of 0 or more.", code="InvalidArgumentValue")
     found = _items("coll.flatten", items)
     while depth and any(type(item) is list for item in found):
         no_longer(list, sum(len(item) if type(item) is list else 1 for item in found))

@@ -13,7 +13,7 @@ from qengine.exec.scalar.compare import equals, ordered
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.temporal import arithmetic as temporal
 from qengine.exec.scalar.text import TEXTUAL, scalar_text
-from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
+from qengine.exec.scalar.values import NUMBERS, PathHandle, checked, wrong_argument
 from qengine.temporal import Duration, Temporal
 
 __all__ = ["MEMBERSHIP", "OPERATORS"]
@@ -222,6 +222,13 @@ def _every(items: Any, begin: Any, end: Any, step: Any) -> Any:
     return _slice(items, begin, end)[::step] if step > 0 else []
 
 
+@strict
+def _part(path: Any, begin: Any, end: Any) -> Any:
+    if type(path) is not PathHandle:
+        raise wrong_argument("path[..]", "a path", path)
+    return PathHandle(path.nodes[begin : end + 1], path.relationships[begin:end])
+
+
 def _concatenate(a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
@@ -264,6 +271,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "[..]": _slice,
     "{}": _entry,
     "[::]": _every,
+    "path[..]": _part,
     "||": _concatenate,
 }
 

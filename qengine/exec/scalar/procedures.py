@@ -102,7 +102,8 @@ class ProcedureCaller:
         except (ResourceError, GeneratorExit):
             raise
         except Exception as error:
-            if isinstance(error, ExecutionError) and error.code == _FAILED:
+            if isinstance(error, ExecutionError) and (error.code == _FAILED or not error.text):
+                error.span = error.span or self._span  # what a procedure itself says, not a query that it runs
                 raise
             raise self._failed(f"failed: {type(error).__name__}: {error}") from error
 

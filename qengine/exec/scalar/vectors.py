@@ -103,7 +103,7 @@ def _distance(one: Any, other: Any, metric: Any) -> float:
 def _metric(name: str, metric: Any, known: Mapping[str, Callable[..., float]]) -> Callable[..., float]:
     found = known.get(metric.upper()) if type(metric) is str else None
     if found is None:
-        hint = f"Write {' or '.join(known)}."
+        hint = f"Metrics are {', '.join(known)}."
         raise ExecutionError(f"{name} has no such metric.", code="InvalidArgumentValue", hint=hint)
     return found
 
