@@ -139,6 +139,8 @@ def _bind_clauses(
             root, scope, changes = _updated(root, changes, following), changes.scope, None
         match clause:
             case ast.MatchClause():
+                if clause.search is not None:
+                    root, scope = bind_procedure_call(binding, clause.search, root, scope)
                 graph, scope = bind_match(binding, clause, scope)
                 root = Match(root, graph, clause.optional)
             case ast.UnwindClause():

@@ -353,13 +353,14 @@ class Clause(Ast):
 @frozen
 class MatchClause(Clause):
     """``[OPTIONAL] MATCH [mode] patterns [WHERE …]``; ``mode`` in upper case: "DIFFERENT RELATIONSHIPS",
-    "REPEATABLE ELEMENTS", "DIFFERENT NODES", or None.
+    "REPEATABLE ELEMENTS", "DIFFERENT NODES", or None. ``search``: the call before it that ``SEARCH`` stands for.
     """
 
     patterns: tuple[PathPattern, ...]
     where: Expression | None = None
     optional: bool = False
     mode: str | None = None
+    search: ProcedureCallClause | None = None
 
 
 @frozen

@@ -20,6 +20,10 @@ from qengine.syntax.scanner import Token
 __all__ = ["AstBuilder"]
 
 
+_SETTERS = frozenset(("db.create.setnodevectorproperty", "db.create.setrelationshipvectorproperty"))
+"""Procedures of Neo4j that are SET n[key] = vector."""
+
+
 class AstBuilder(CommandBuilder):
     """Rules of statements; with the rules that it inherits, the builder that the automaton calls."""
 
@@ -121,11 +125,43 @@ class AstBuilder(CommandBuilder):
     # ------------------------------------------------------------------------------------------------- clauses
 
     def match(self, c: Sequence[Any]) -> ast.MatchClause:
-        optional, start, mode, patterns, hints, where = c
+        optional, start, mode, patterns, hints, search, where = c
+        if optional is not None and search is not None:
+            raise self.fail(
+                "OPTIONAL MATCH can't SEARCH.", search.span, "Write OPTIONAL CALL (*) { MATCH … RETURN … }."
+            )
         for hint in hints or ():
             self.remark("planner", hint)
-        span = between(optional or start, where or (hints or patterns)[-1])
-        return ast.MatchClause(tuple(patterns), where, optional is not None, mode.value if mode else None, span=span)
+        span = between(optional or start, where or search or (hints or patterns)[-1])
+        asked = None if search is None else self._searched(search, patterns)
+        words = mode.value if mode else None
+        return ast.MatchClause(tuple(patterns), where, optional is not None, words, asked, span=span)
+
+    def search(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
+        word, name, _, _, _, index, _, vector, _, count, end, _, _, score = c
+        named: ast.Expression = ast.Literal(index.value, span=span_of(index))
+        if index.type == "PARAMETER":
+            named = self.parameter([index])
+        items = [ast.YieldItem("node", name.value, span=span_of(name))]
+        items += [] if score is None else [ast.YieldItem("score", score.value, span=span_of(score))]
+        span = between(word, score or end)
+        return ast.ProcedureCallClause(
+            "db.index.vector.queryNodes", (named, count, vector), tuple(items), span=span, name_span=span_of(index)
+        )
+
+    def _searched(
+        self, search: ast.ProcedureCallClause, patterns: Sequence[ast.PathPattern]
+    ) -> ast.ProcedureCallClause:
+        """Return the call that a SEARCH stands for: of nodes or relationships, as its name says in the pattern."""
+        assert search.items is not None
+        found, *score = search.items
+        for element in (element for pattern in patterns for element in pattern.elements):
+            if isinstance(element, ast.NodePattern | ast.RelationshipPattern) and element.name == found.name:
+                if isinstance(element, ast.NodePattern):
+                    return search
+                items = (dataclasses.replace(found, output="relationship"), *score)
+                return dataclasses.replace(search, name="db.index.vector.queryRelationships", items=items)
+        raise self.fail(f"The pattern has no `{found.name}` to search.", found.span, "Name a node of it.")
 
     def unwind(self, c: Sequence[Any]) -> ast.UnwindClause:
         return ast.UnwindClause(c[1], c[3].value, span=between(c[0], c[3]))
@@ -222,14 +258,20 @@ class AstBuilder(CommandBuilder):
 
     # ------------------------------------------------------------------------------------- procedures and LOAD CSV
 
-    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
+    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause | ast.SetClause:
         optional, start, names, args, _, items, where = c
         arguments, closing = args or (None, names[-1])
         end = where or (items[-1] if items else closing)
+        called = ".".join(each.value for each in names)
+        if called.lower() in _SETTERS and arguments is not None and len(arguments) == 3 and not (items or optional):
+            entity, key, vector = arguments
+            span = between(start, end)
+            target = ast.Index(entity, key, span=between(entity, key))
+            return ast.SetClause((ast.SetItem(target, vector, span=span),), span=span)
         if items is not None:
             items = () if isinstance(items[0], Token) else tuple(items)
         return ast.ProcedureCallClause(
-            ".".join(each.value for each in names),
+            called,
             arguments,
             items,
             where,

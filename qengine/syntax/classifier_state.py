@@ -65,6 +65,7 @@ class ClassifierState:
         self.query_braces: set[int] = set()  # indices of the `{` of CALL
         self.query_ends: set[int] = set()  # and of their `}`
         self.cast_types: dict[int, int] = {}  # indices of the AS of CAST and of the last word of the type behind it
+        self.search_ends: set[int] = set()  # indices of the `)` of SEARCH n IN ( … )
         self.label_ends: set[int] = set()  # indices of the `)` of `$(…)` in label expressions
 
     def push(self, context: Context, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:

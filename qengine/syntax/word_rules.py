@@ -182,6 +182,25 @@ class WordRules(ClassifierState):
     def _finish(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("FINISH" if self.begins_clause() else "NAME", index)
 
+    def _search(self, index: int, upper: str, after_operand: bool) -> int:
+        """SEARCH name IN (VECTOR INDEX name FOR … LIMIT …) behind a pattern."""
+        words = (self.word(index + 2), self.word(index + 4), self.word(index + 5))
+        begins = self.context is Context.PATTERN and after_operand and words == ("IN", "VECTOR", "INDEX")
+        if not begins or self.kind(index + 3) != "LPAR":
+            return self.emit("NAME", index)
+        self.emit("SEARCH", index)
+        self.emit_name(index + 1)
+        self.emit("IN", index + 2)
+        self.out.append(self.tokens[index + 3])
+        self.search_ends.add(self.brackets.partner[index + 3])
+        self.push(Context.EXPRESSION)
+        index = self.emit_joined("VECTOR_INDEX", "VECTOR INDEX", index + 4, index + 5)
+        index = self.emit_name(index)
+        return self.emit("FOR", index) if self.word(index) == "FOR" else index
+
+    def _score(self, index: int, upper: str, after_operand: bool) -> int:
+        return self.emit("SCORE" if index - 1 in self.search_ends else "NAME", index)
+
     # --------------------------------------------------------------------------------- clauses that change the graph
 
     def _create(self, index: int, upper: str, after_operand: bool) -> int:
@@ -481,6 +500,8 @@ _WORDS = {
     **dict.fromkeys(("THEN", "ELSE"), WordRules._branch),
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
+    "SEARCH": WordRules._search,
+    "SCORE": WordRules._score,
     "ALLREDUCE": WordRules._all_reduce,
     "AS": WordRules._as,
     "CAST": WordRules._cast,
