@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from qengine.errors import QengineError, QuerySyntaxError, StorageError
 from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
-from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, shape_of
+from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, shape_of
 from qengine.storage.given import given_path
 from qengine.syntax import ast
 
@@ -48,12 +49,16 @@ class Target(Protocol):
 
 @record
 class _Family:
-    """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows."""
+    """Statements with equal skeletons: how they may be run, the texts for many, and those that wait with their rows.
+
+    ``different``: the literals that must differ between statements that are carried out together; (): none.
+    """
 
     shape: str
     many: tuple[str, ...]
     access: Access | None = None
     turns: Turns | None = None
+    different: tuple[str, ...] = ()
     waiting: list[Piece] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
 
@@ -187,17 +192,25 @@ class _Runner:
 
     def _run_many(self, family: _Family, waiting: Sequence[Piece], rows: list[Any]) -> None:
         if rows:
-            try:
-                for text in family.many:
-                    if text is not family.many[0]:
-                        self._made_store()
-                    self._graph.query(text, {"rows": rows})
-                    self._many_changed = True
-                return
-            except QengineError:
-                pass  # nothing of it stays; one by one, the statement that fails tells why
+            for begin, end in _runs(rows, family.different):
+                if not self._run_table(family, rows[begin:end]):
+                    for piece in waiting[begin:end] if family.different else waiting:
+                        self._run(piece)
+            return
         for piece in waiting:
             self._run(piece)
+
+    def _run_table(self, family: _Family, rows: list[Any]) -> bool:
+        """Carry out statements as one, and tell whether that did; else nothing of it stays."""
+        try:
+            for text in family.many:
+                if text is not family.many[0]:
+                    self._made_store()
+                self._graph.query(text, {"rows": rows})
+                self._many_changed = True
+        except QengineError:
+            return False  # one by one, the statement that fails tells why
+        return True
 
     def _run_list(self, piece: Piece) -> bool:
         """Run a statement that begins with a list of maps, as a parameter; tell whether it was one."""
@@ -248,8 +261,12 @@ def _family(piece: Piece) -> _Family:
         for number, text in enumerate(piece.skeleton[1:]):
             parts += (f"{_ROW}.p{number}", text)
         many = "".join(parts)
+        access = access_of(statement, piece) if shape != ALONE else None
+        different = () if shape != ONCE or access is None else tuple(f"p{place}" for _, place in access.nodes[0].keys)
+        if shape == ONCE and not different:
+            shape = ALONE
         if shape != ALONE:
-            return _Family(shape, _parted(many, parse(many)[0]), access_of(statement, piece))
+            return _Family(shape, _parted(many, parse(many)[0]), access, different=different)
     except (QuerySyntaxError, ValueError):  # running it tells
         return _Family(ALONE, ())
     return _Family(shape, ())
@@ -277,6 +294,20 @@ def _list_family(rest: str) -> _Family:
     except (QuerySyntaxError, ValueError):
         return _Family(ALONE, (many,))
     return _Family(shape_of(statement), (many,))
+
+
+def _runs(rows: Sequence[Mapping[str, Any]], different: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each run of rows begins and ends in which no two have equal values in some columns."""
+    if not different:
+        return [(0, len(rows))]
+    bounds, seen = [0], set[tuple[Any, ...]]()
+    for place, row in enumerate(rows):
+        key = tuple([repr(value) if isinstance(value, list | dict) else value for value in map(row.get, different)])
+        if key in seen:
+            bounds.append(place)
+            seen.clear()
+        seen.add(key)
+    return list(pairwise([*bounds, len(rows)]))
 
 
 def _rows(waiting: Sequence[Piece]) -> list[dict[str, Any]] | None:

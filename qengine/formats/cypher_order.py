@@ -8,7 +8,7 @@ is looked up by the other. The first is told by their texts (``may_mix``), the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 
 from qengine._frozen import frozen, record
 from qengine.formats.cypher_pieces import Piece
@@ -45,11 +45,13 @@ class Node:
 class Access:
     """What statements of one text do: their nodes, the properties that they set of these, and their relationships.
 
-    ``links``: the types, with whether these are merged and nothing is said of their properties.
+    ``reads``: properties that what they set is computed from. ``links``: the types, with whether these are merged and
+    nothing is said of their properties.
     """
 
     nodes: tuple[Node, ...]
     sets: frozenset[str]
+    reads: frozenset[str]
     links: frozenset[tuple[str, bool]]
 
 
@@ -103,7 +105,7 @@ class Turns:
 def may_mix(one: Access, other: Access) -> bool:
     """Tell whether statements of two texts may change places at all."""
     keys, others = ({key for node in each.nodes for key, _ in node.keys} for each in (one, other))
-    if one.sets & (others | other.sets) or other.sets & keys:
+    if one.sets & (others | other.sets | other.reads) or other.sets & (keys | one.reads):
         return False
     types = {type for type, _ in one.links} & {type for type, _ in other.links}
     if any((type, False) in one.links or (type, False) in other.links for type in types):
@@ -141,6 +143,7 @@ class _Reading:
     places: dict[int, int]
     nodes: list[Node] = field(default_factory=list)
     sets: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
     links: set[tuple[str, bool]] = field(default_factory=set)
     names: set[str | None] = field(default_factory=set)
 
@@ -162,7 +165,7 @@ class _Reading:
                     self._set(clause.items, merged)
                 case _:
                     raise _Untold
-        return Access(tuple(self.nodes), frozenset(self.sets), frozenset(self.links))
+        return Access(tuple(self.nodes), frozenset(self.sets), frozenset(self.reads), frozenset(self.links))
 
     def _path(self, path: ast.PathPattern, *, found: bool, made: bool) -> None:
         for element in path.elements:
@@ -193,6 +196,7 @@ class _Reading:
         for item in items:
             if isinstance(item, ast.LabelsItem):
                 raise _Untold
+            self.reads |= set(_read(item.value))
             if isinstance(item.target, ast.PropertyAccess):
                 self.sets.add(item.target.key)
             elif isinstance(item.value, ast.MapLiteral):
@@ -209,6 +213,18 @@ def _names(labels: ast.LabelExpression | None) -> Iterator[str]:
         yield labels.name
     elif labels is not None:
         raise _Untold
+
+
+def _read(tree: object) -> Iterator[str]:
+    """Yield the properties that are read in a part of a tree."""
+    if isinstance(tree, tuple):
+        for each in tree:
+            yield from _read(each)
+    elif isinstance(tree, ast.Ast):
+        if isinstance(tree, ast.PropertyAccess):
+            yield tree.key
+        for part in fields(tree):
+            yield from _read(getattr(tree, part.name))
 
 
 def _plain(literal: str) -> bool:

@@ -2,7 +2,9 @@
 
 ``UNWIND rows AS row CLAUSES`` carries out each clause for all rows before the next. That is the same as one statement
 after the other where no statement reads what another writes: where all only create; where they look up nodes and create
-or merge relationships between them; where they merge a node by its properties, or look one up, and set others.
+or merge relationships between them; where they merge a node by its properties, or look one up, and set others. What is
+set may be computed from other properties of the same element: one item after the other is as good in a table as in
+statements, and several items are where no two statements find the same node.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from qengine._frozen import replace
 from qengine.catalog.functions import lookup
 from qengine.syntax import ast
 
-__all__ = ["ALONE", "CREATES", "LINKS", "TOGETHER", "shape_of"]
+__all__ = ["ALONE", "CREATES", "LINKS", "ONCE", "TOGETHER", "shape_of"]
 
 CREATES = "creates"
 """Creates nodes and relationships and reads nothing: statements of any such texts may change places."""
@@ -23,6 +25,8 @@ LINKS = "links"
 """Looks up nodes and creates relationships between them: statements of any such texts may change places."""
 TOGETHER = "together"
 """Statements that differ in literals alone may be carried out together, in their order."""
+ONCE = "once"
+"""Those of them that look up different nodes may."""
 ALONE = "alone"
 """Each statement by itself."""
 
@@ -121,22 +125,36 @@ def _after_match(clauses: Sequence[ast.Clause]) -> str:
             if not isinstance(clause, ast.SetClause):
                 return ALONE
             items += clause.items
-        return TOGETHER if _sets_others(items, link.name, _keys(link.properties)) else ALONE
+        if not _sets_others(items, link.name, _keys(link.properties)):
+            return ALONE
+        return TOGETHER if len(items) < 2 or not _reads(items) else ALONE
     if len(found) == 1 and rest and all(isinstance(each, ast.SetClause) for each in rest):
         name, node = next(iter(found.items()))
         items = [item for each in rest if isinstance(each, ast.SetClause) for item in each.items]
         keys = _keys(node.properties) | {key for each in conditions for key in _compared(each)}
-        return TOGETHER if _sets_others(items, name, keys, _labels(node)) else ALONE
+        return _changes(items) if _sets_others(items, name, keys, _labels(node)) else ALONE
     return ALONE
+
+
+def _changes(items: Sequence[ast.SetItem | ast.LabelsItem]) -> str:
+    """Return the shape of statements that look up one node and set such items."""
+    return ONCE if len(items) > 1 and _reads(items) else TOGETHER
+
+
+def _reads(items: Iterable[ast.SetItem | ast.LabelsItem]) -> bool:
+    """Tell whether anything that is set is computed from properties."""
+    return any(isinstance(item, ast.SetItem) and not _is_constant(item.value) for item in items)
 
 
 def _merges(clauses: Sequence[ast.Clause]) -> str:
     """Return the shape of a statement that merges nodes, and then relationships between them."""
     found: dict[str, ast.NodePattern] = {}
+    every: list[ast.SetItem | ast.LabelsItem] = []
     for clause in clauses:
         if isinstance(clause, ast.MergeClause):
             node = clause.pattern.elements[0]
             items = [*clause.on_create, *clause.on_match]
+            every += items
             if len(clause.pattern.elements) == 1:
                 if not _is_constant_node(node) or clause.pattern.name:
                     return ALONE
@@ -153,9 +171,16 @@ def _merges(clauses: Sequence[ast.Clause]) -> str:
             name, node = next(iter(found.items()))
             if not _sets_others(clause.items, name, _keys(node.properties), _labels(node)):
                 return ALONE
+            every += clause.items
         else:
             return ALONE
-    return TOGETHER
+    shape = _changes(every)
+    if shape == ONCE and isinstance(clauses[0], ast.MergeClause):
+        if len(clauses) == 1 and max(len(clauses[0].on_create), len(clauses[0].on_match)) < 2:
+            return TOGETHER  # one of the two items is set for a row, before the next is merged
+        if len(clauses) - isinstance(clauses[-1], ast.SetClause) > 1:
+            return ALONE
+    return shape
 
 
 def _apart(one: ast.NodePattern, other: ast.NodePattern) -> bool:
@@ -203,8 +228,8 @@ def _is_constant_link(link: ast.Ast) -> bool:
     )
 
 
-def _is_constant(expression: ast.Expression | None) -> bool:
-    """Tell whether an expression reads nothing of the graph: it is made of literals alone.
+def _is_constant(expression: ast.Expression | None, own: str | None = None) -> bool:
+    """Tell whether an expression reads nothing of the graph, but for properties of ``own``: it is made of literals.
 
     What the clock says, or chance, it may be: statements that are carried out together have the same clock.
     """
@@ -212,16 +237,19 @@ def _is_constant(expression: ast.Expression | None) -> bool:
         case None | ast.Literal():
             return True
         case ast.ListLiteral():
-            return all(map(_is_constant, expression.items))
+            return all(_is_constant(item, own) for item in expression.items)
         case ast.MapLiteral():
-            return all(_is_constant(value) for _, value in expression.entries)
+            return all(_is_constant(value, own) for _, value in expression.entries)
         case ast.Unary():
-            return expression.op in ("-", "+") and _is_constant(expression.operand)
+            return expression.op in ("-", "+") and _is_constant(expression.operand, own)
         case ast.Binary():
-            return _is_constant(expression.left) and _is_constant(expression.right)
+            return _is_constant(expression.left, own) and _is_constant(expression.right, own)
         case ast.FunctionCall():
             function = lookup(expression.name)
-            return function is not None and function.kind == "scalar" and all(map(_is_constant, expression.args))
+            scalar = function is not None and function.kind == "scalar"
+            return scalar and all(_is_constant(each, own) for each in expression.args)
+        case ast.PropertyAccess(subject=ast.Variable(name=name)):
+            return own is not None and name == own
     return False
 
 
@@ -268,7 +296,7 @@ def _sets_others(
     keys: frozenset[str],
     labels: frozenset[str] = frozenset(),
 ) -> bool:
-    """Tell whether all that is set are constants, of one variable, and not what it was found by."""
+    """Tell whether all that is set is of one variable, computed of that alone, and not what it was found by."""
     for item in items:
         if isinstance(item, ast.LabelsItem):
             if not isinstance(item.target, ast.Variable) or item.target.name != name:
@@ -280,12 +308,12 @@ def _sets_others(
             subject = item.target.subject
             if not isinstance(subject, ast.Variable) or subject.name != name or item.target.key in keys:
                 return False
-            if not _is_constant(item.value):
+            if not _is_constant(item.value, name):
                 return False
         elif (
             not (item.adds and isinstance(item.target, ast.Variable) and item.target.name == name)
             or not isinstance(item.value, ast.MapLiteral)
-            or not _is_constant(item.value)
+            or not _is_constant(item.value, name)
             or _keys(item.value) & keys
         ):
             return False

@@ -141,7 +141,7 @@ def _computed(count: int) -> Iterator[str]:
 
 
 def _read(count: int) -> Iterator[str]:
-    for k in range(count // 50):
+    for k in range(count // 2):
         yield f"CREATE (:Person {{id: {k}}})"
         yield f"MATCH (p:Person {{id: {k}}}) SET p.twice = 2 * p.id"
 
@@ -154,7 +154,7 @@ SCRIPTS: dict[str, Callable[[int], Iterator[str]]] = {
     "`MERGE` of two nodes and their link": _merged_links,
     "two `MERGE`, `MATCH … MERGE`, `MATCH … SET` by turns": _of_turns,
     "`CREATE` with a function": _computed,
-    "`MATCH … SET` of what it reads: one by one": _read,
+    "`CREATE`, `MATCH … SET` of what it reads": _read,
 }
 
 if __name__ == "__main__":

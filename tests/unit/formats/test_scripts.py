@@ -13,7 +13,7 @@ import pytest
 
 from qengine import Date, Graph, Point, QengineError, StorageError
 from qengine.formats import cypher_in, cypher_pieces
-from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, TOGETHER, shape_of
+from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, TOGETHER, shape_of
 from qengine.syntax import parse
 
 TEMPLATES = (
@@ -83,7 +83,7 @@ def test_a_script_gives_what_its_statements_give(seed: int, monkeypatch: pytest.
     [
         (TEMPLATES[0], CREATES), (TEMPLATES[1], CREATES), (TEMPLATES[2], CREATES), (TEMPLATES[4], LINKS),
         (TEMPLATES[5], LINKS), (TEMPLATES[6], TOGETHER), (TEMPLATES[7], TOGETHER), (TEMPLATES[8], ALONE),
-        (TEMPLATES[9], ALONE), (TEMPLATES[10], TOGETHER), (TEMPLATES[11], TOGETHER), (TEMPLATES[12], TOGETHER),
+        (TEMPLATES[9], TOGETHER), (TEMPLATES[10], TOGETHER), (TEMPLATES[11], TOGETHER), (TEMPLATES[12], TOGETHER),
         (TEMPLATES[13], TOGETHER), (TEMPLATES[14], ALONE), (TEMPLATES[15], ALONE), (TEMPLATES[16], ALONE),
         (TEMPLATES[17], CREATES), (TEMPLATES[18], LINKS), (TEMPLATES[19], ALONE),
         ("CREATE (:A {{id: 1, t: timestamp() + 1}})", CREATES), ("CREATE (n:A {{id: 1}}) RETURN n", ALONE),
@@ -91,6 +91,12 @@ def test_a_script_gives_what_its_statements_give(seed: int, monkeypatch: pytest.
         ("MERGE (a:A {{id: 1}}) SET a = {{id: 2}}", ALONE), ("MATCH (a:A {{id: 1}}) SET a:A", ALONE),
         ("CREATE (a:A {{id: 1}}), (b:B {{id: a.id}})", ALONE), ("MATCH (a {{id: 1}}) CREATE (a)-[:R]->(:B)", ALONE),
         ("MATCH (a {{id: 1}}), (b {{id: 2}}) CREATE (a)-[:R]->(b:New)", ALONE),
+        ("MATCH (a {{id: 1}}) SET a.x = a.y + 1, a.y = 2", ONCE), ("MATCH (a {{id: 1}}) SET a.x = keys(a)", ALONE),
+        ("MATCH (a {{id: 1}}) SET a.x = b.y", ALONE), ("MERGE (a {{id: 1}}) SET a.x = a.x + 1, a.y = 2", ONCE),
+        ("MERGE (a {{id: 1}}) ON CREATE SET a.n = 1 ON MATCH SET a.n = a.n + 1", TOGETHER),
+        ("MERGE (a {{id: 1}}) ON CREATE SET a.n = 1 SET a.m = a.n", ONCE),
+        ("MERGE (a:A {{id: 1}}) MERGE (b:B {{id: 1}}) ON CREATE SET b.n = 1 ON MATCH SET b.n = b.n + 1", ALONE),
+        ("MATCH (a {{id: 1}}), (b {{id: 2}}) MERGE (a)-[r:R]->(b) SET r.n = r.m, r.m = 1", ALONE),
     ],
 )  # fmt: skip
 def test_shapes_are_told(text: str, shape: str) -> None:
@@ -253,3 +259,38 @@ def test_statements_by_turns_are_carried_out_together(monkeypatch: pytest.Monkey
     graph = Graph.from_cypher("\n".join(turn.format(k % 50, k % 7) for k in range(500)))
     assert len(ran) == 3
     assert (graph.node_count, graph.relationship_count) == (57, 350)
+
+
+COMPUTING = (
+    "MATCH (n:P {{k: {a}}}) SET n.x = n.x + {b}", "MATCH (n:P {{k: {a}}}) SET n.x = n.x + {b}, n.z = n.x * 2",
+    "MERGE (n:P {{k: {a}}}) SET n.x = coalesce(n.x, 0) + {b}", "MATCH (n:P {{k: {a}}}) SET n += {{x: n.z, z: n.x}}",
+    "MERGE (n:P {{k: {a}}}) ON CREATE SET n.x = 1 ON MATCH SET n.x = coalesce(n.x, 0) + {b}",
+    "MERGE (n:P {{k: {a}}}) ON CREATE SET n.x = 1 SET n.y = n.x + {b}", "MATCH (n:P {{k: {a}}}) SET n.z = {b}",
+    "MATCH (n:P) WHERE n.k = {a} SET n.x = n.x + {b}, n.y = n.x", "MATCH (n:P {{k: {a}}}) SET n.y = [n.x, {b}]",
+    "MATCH (a:P {{k: {a}}}), (b:P {{k: {b}}}) MERGE (a)-[r:T]->(b) SET r.w = coalesce(r.w, 0) + 1",
+    "MATCH (a:P {{k: {a}}}), (b:P {{k: {b}}}) MERGE (a)-[r:T]->(b) ON CREATE SET r.w = 1 ON MATCH SET r.w = r.w + 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_computed_from_what_is_there(seed: int) -> None:
+    chance = random.Random(f"computing {seed}")
+    texts = chance.sample(COMPUTING, chance.choice([1, 1, 2, 3]))
+    statements = [f"CREATE (:P {{k: {k}, x: {k}, z: {k * 2}}})" for k in range(6)]
+    statements += [chance.choice(texts).format(a=chance.randrange(8), b=chance.randrange(8)) for _ in range(30)]
+    graph = Graph()
+    for statement in statements:
+        graph.query(statement)
+    assert content(Graph.from_cypher(";\n".join(statements) + ";\n")) == content(graph)
+
+
+def test_statements_that_compute_are_carried_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One node twice begins another table where several properties are set."""
+    ran: list[str] = []
+    original = Graph.query
+    monkeypatch.setattr(Graph, "query", lambda self, text, *rest: ran.append(text) or original(self, text, *rest))
+    nodes = ";".join(f"CREATE (:P {{k: {k}, x: {k}}})" for k in range(50))
+    changes = ";".join(f"MATCH (n:P {{k: {k % 50}}}) SET n.x = n.x + {k}, n.y = n.x" for k in range(100))
+    graph = Graph.from_cypher(f"{nodes};{changes};")
+    assert len(ran) == 3
+    assert [tuple(row) for row in graph.query("MATCH (n:P) RETURN sum(n.x) AS x, sum(n.y) AS y")] == [(6175, 6175)]
