@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any, ClassVar
 
 from qengine._deadline import check_planning
@@ -33,9 +34,11 @@ from qengine.plan.expr import (
     list_of_items,
 )
 from qengine.syntax import ast
-from qengine.types import ANY, BOOLEAN, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
+from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
 
 _LAST = 2**63 - 1
+_NUMBERS = {"INF": inf, "INFINITY": inf, "NAN": nan}
+"""Floats that are written as words; a variable of such a name comes first."""
 _NO_PROPERTY = (Kind.MAP, Kind.NODE, Kind.RELATIONSHIP, Kind.PATH)
 _WITH_FIELDS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME, Kind.DURATION, Kind.POINT)
 
@@ -96,6 +99,8 @@ class ExpressionBinder:
 
     def _variable(self, node: ast.Variable) -> Expr:
         symbol = self.scope.find(node.name)
+        if symbol is None and (number := _NUMBERS.get(node.name.upper())) is not None:
+            return Literal(number, type=FLOAT, span=node.span)
         if symbol is None:
             raise self.binding.undefined(node.name, node.span, self.scope)
         if symbol.value is not None:

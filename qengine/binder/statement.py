@@ -20,6 +20,7 @@ _REMARKS = {
     "options": ("The options behind CYPHER change nothing.", "Graph.query takes options of its own, as device."),
     "planner": ("USING changes nothing: the optimizer chooses.", "Write a hint, as /*+ order(a, b) */."),
     "concurrent": ("CONCURRENT changes nothing: the transactions follow each other.", None),
+    "retry": ("RETRY changes nothing: no other transaction is in the way.", None),
     "graph": ("USE changes nothing: there is one graph.", "qengine.open(…) and Graph.from_csv(…) give one each."),
 }
 """What is said of each kind of remark, and what to do instead."""

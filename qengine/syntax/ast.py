@@ -633,7 +633,9 @@ class UnionQuery(Ast):
 
 @frozen
 class Remark(Ast):
-    """Something that is accepted and changes nothing: ``kind`` "options", "planner", "concurrent" or "graph"."""
+    """Something that is accepted and changes nothing: ``kind`` "options", "planner", "concurrent", "retry" or
+    "graph".
+    """
 
     kind: str
 

@@ -339,6 +339,8 @@ class AstBuilder(CommandBuilder):
 
     def transactions_error(self, c: Sequence[Any]) -> ast.Transactions:
         found, word = c
+        if "RETRY" in self.text[word.start_pos : word.end_pos].upper():
+            self.remark("retry", word)
         return dataclasses.replace(found, on_error=word.value, span=between(found, word))  # type: ignore[no-any-return]
 
     def transactions_report(self, c: Sequence[Any]) -> ast.Transactions:

@@ -257,11 +257,23 @@ class WordRules(ClassifierState):
                     index = self.emit("ROWS", index)
                 case "ON", "ERROR" if self.word(index + 2) in ("FAIL", "BREAK", "CONTINUE"):
                     index = self.emit_joined("ON_ERROR", self.word(index + 2).lower(), index, index + 2)
+                case "ON", "ERROR" if self.word(index + 2) == "RETRY":
+                    index = self._retry(index)
                 case "REPORT", "STATUS" if self.word(index + 2) == "AS" and self.is_name(index + 3):
                     index = self.emit_joined("REPORT", "REPORT STATUS", index, index + 1)
                     index = self.emit_name(self.emit("AS", index))
                 case _:
                     return index
+
+    def _retry(self, index: int) -> int:
+        """Take ``ON ERROR RETRY [FOR n SECONDS] [THEN FAIL | BREAK | CONTINUE]`` as one token."""
+        last, action = index + 2, "FAIL"
+        if self.word(last + 1) == "FOR" and self.kind(last + 2) in ("INTEGER", "FLOAT", "PARAMETER"):
+            last += 2
+            last += self.word(last + 1) in ("SEC", "SECS", "SECOND", "SECONDS")
+        if self.word(last + 1) == "THEN" and self.word(last + 2) in ("FAIL", "BREAK", "CONTINUE"):
+            last, action = last + 2, self.word(last + 2)
+        return self.emit_joined("ON_ERROR", action.lower(), index, last)
 
     def _load(self, index: int, upper: str, after_operand: bool) -> int:
         if not (self.word(index + 1) == "CSV" and self.begins_clause()):

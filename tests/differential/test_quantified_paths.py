@@ -6,8 +6,10 @@ import random
 
 import pytest
 
-from qengine import Graph
+from qengine import Graph, ResourceError
 from qengine.testing.compare import difference
+from qengine.testing.random_graph import random_graph
+from qengine.testing.random_repeats import random_repeat
 
 CHANCE = random.Random(7)
 GRAPH = Graph.from_records(
@@ -96,3 +98,25 @@ def test_a_condition_that_can_fail_is_asked_of_the_ends_that_are_found_alone() -
     text = "MATCH (a:N) ((u)-->(v)-->(w)){1,2} (b:N) WHERE 6 / b.x > 1 RETURN b.x"
     for device in ("cpu", "reference"):
         assert [tuple(row) for row in graph.query(text, device=device)] == [(3,)]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_repetitions(block: int) -> None:
+    """Of several relationships, with group variables, names of parts, conditions, ``?``, modes and selectors."""
+    for number in range(12 * block, 12 * block + 12):
+        described = random_graph(f"repeats {number // 4}", most_nodes=6, most_relationships=8)
+        graph, text = Graph(described.store()), random_repeat(number, described)
+        expected = graph.query(text, device="reference").fetchall()
+        assert difference(expected, graph.query(text, device="cpu").fetchall()) is None, text
+
+
+@pytest.mark.slow
+def test_many_random_repetitions() -> None:
+    for number in range(20_000):
+        described = random_graph(f"repeats {number // 4}", most_nodes=6, most_relationships=8)
+        graph, text = Graph(described.store()), random_repeat(number, described)
+        try:
+            expected = graph.query(text, device="reference", timeout=5).fetchall()
+        except ResourceError:  # endless walks take the reference long
+            continue
+        assert difference(expected, graph.query(text, device="cpu").fetchall()) is None, text
