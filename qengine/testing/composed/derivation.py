@@ -25,15 +25,16 @@ _CLAUSES = ("match", "match", "match", "unwind", "with_clause", "with_clause")
 _SCOPED = frozenset(
     (
         *("query_first", "query_union", "subquery_query", "subquery_pattern"),
-        *("list_comprehension", "quantified_predicate", "reduce", "pattern_comprehension"),
+        *("list_comprehension", "quantified_predicate", "reduce", "all_reduce", "pattern_comprehension"),
     )
 )
-_ITEMS = frozenset(("list_comprehension", "quantified_predicate", "reduce"))
+_ITEMS = frozenset(("list_comprehension", "quantified_predicate", "reduce", "all_reduce"))
 _PARAMETERS: tuple[Any, ...] = (0, 1, 2, 1, 2, None, True, "a", 0.5, [0, 1], [], {"k": 1})
 _UNSURE = frozenset(
     (
         *("SKIP", "OFFSET", "LIMIT", "COLLECT", "[", "SHORTEST", "ANY", "shortestPath", "allShortestPaths", "reduce"),
         *("collect", "DISTINCT", "UNION", "head", "last", "keys", "labels", "max", "min", "REDUCE"),
+        *("VALUE", "EXCEPT", "INTERSECT"),
     )
 )
 """Words of texts that may have several results: of unordered rows, lists or equal values of two types."""
@@ -152,7 +153,7 @@ class _Derivation:
             return f"${name}"
         written = spellings(terminal)
         if rule.name == "subquery_pattern" and terminal == "SUBQUERY" and self._strange < 0.1:
-            written = tuple(word for word in written if word != "COLLECT")
+            written = tuple(word for word in written if word not in ("COLLECT", "VALUE"))
         return self._chance.choice(written)
 
     def _known(self, *kinds: str) -> str:

@@ -28,7 +28,8 @@ WEIGHTS = {
     **dict.fromkeys(
         ("pattern_predicate", "prefixed_next", "string_predicate", "path_mode_prefix", "named_shortest_path"), 0.2
     ),
-    **dict.fromkeys(("string_predicate_prefixed", "sequence_next", "function_star"), 0.1),
+    **dict.fromkeys(("string_predicate_prefixed", "sequence_next", "function_star", "query_otherwise"), 0.1),
+    **dict.fromkeys(("cast", "all_reduce"), 0.3),
     **dict.fromkeys(("node_pattern",), 40),
     **dict.fromkeys(("path_step",), 4),
 }
@@ -38,6 +39,8 @@ _PARTS = {
     **dict.fromkeys(("parenthesized_path", "path_pattern_prefix", "STAR", "GROUPS", "COLON"), 0.1),
     **dict.fromkeys(("shortest_path", "quantifier", "properties", "MATCH_MODE", "range"), 0.3),
     **dict.fromkeys(("order", "skip", "limit", "where"), 0.6),
+    **dict.fromkeys(("search",), 0.05),
+    **dict.fromkeys(("NULLS_ORDER", "EXCEPT", "INTERSECT", "FOR_POSITION"), 0.3),
 }
 """How much rarer an expansion is for holding a part."""
 

@@ -29,7 +29,7 @@ _PHRASES = {
     "MATCH_MODE": tuple(sorted(set(MATCH_MODES.values()))),
     "PATH_MODE": tuple(word for word, kind in PATTERN_PREFIX.items() if kind == "PATH_MODE"),
     "QUANTIFIER": ("all", "any", "none", "single"),
-    "SUBQUERY": ("EXISTS", "COUNT", "COLLECT"),
+    "SUBQUERY": ("EXISTS", "COUNT", "COLLECT", "VALUE"),
     "SHORTEST_PATH": ("shortestPath", "allShortestPaths"),
     "SKIP": ("SKIP", "OFFSET"),
     "ON_SET": ("ON CREATE SET", "ON MATCH SET"),
@@ -42,8 +42,14 @@ _PHRASES = {
     "TYPE_TEST": ("IS :: INTEGER", "IS TYPED STRING NOT NULL", ":: LIST<INTEGER | FLOAT>"),
     "PERIODIC_COMMIT": ("USING PERIODIC COMMIT", "USING PERIODIC COMMIT 5"),
     "TRANSACTIONS": ("IN TRANSACTIONS", "IN CONCURRENT TRANSACTIONS"),
-    "ON_ERROR": ("ON ERROR FAIL", "ON ERROR BREAK", "ON ERROR CONTINUE"),
+    "ON_ERROR": ("ON ERROR FAIL", "ON ERROR BREAK", "ON ERROR CONTINUE", "ON ERROR RETRY FOR 1 SECOND THEN BREAK"),
     "REPORT": ("REPORT STATUS",),
+    "NULLS_ORDER": ("NULLS FIRST", "NULLS LAST"),
+    "FOR_POSITION": ("WITH ORDINALITY", "WITH OFFSET"),
+    "ALL_REDUCE": ("allReduce",),
+    "CAST_TYPE": ("AS INTEGER", "AS STRING", "AS FLOAT", "AS LIST<ANY>", "AS ANY"),
+    "VECTOR_INDEX": ("VECTOR INDEX",),
+    "QUESTION": ("?",),
 }
 
 
