@@ -74,7 +74,7 @@ def test_each_symbol_can_be_said_in_an_error() -> None:
     helpers = {"PATTERN_BEGIN", "PATTERN_END", "LIST_COMPREHENSION", "PATTERN_COMPREHENSION", "ON_SET"}
     helpers |= {"ON_ERROR"}
     helpers |= {"ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TYPE_TEST", "NOT_TYPE_TEST", "TRIM_SIDE"}  # optional
-    helpers |= {"ALL_REDUCE", "FOR_POSITION", "NULLS_ORDER"}
+    helpers |= {"ALL_REDUCE", "FOR_POSITION", "NULLS_ORDER", "VECTOR_INDEX"}
     unreadable = {word for word in declared if "_" in word and word not in _WORDS and word not in _SYMBOL_OF}
     assert unreadable <= helpers
 
