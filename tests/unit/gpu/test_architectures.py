@@ -1,7 +1,7 @@
 """Every kernel compiles for every kind of GPU, without a warning, and what it takes fits one: no GPU is needed.
 
-The compiler's front-end reads every variant for every architecture. Machine code takes twenty times as long: it is made of each
-for the oldest, which has the least of everything, for two more architectures in the nets, for all with ``--slow``.
+The compiler's front-end reads every variant for every architecture. Machine code takes twenty times as long: it is made
+of each for the oldest, which has the least of everything, for two more in the nets, for all with ``--slow``.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_the_compiler_knows_all_architectures() -> None:
 
 
 def marks(architecture: int, name: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Return when machine code of a variant is looked at: two of the newer architectures, by the name, are of the nets."""
+    """Return when machine code of a variant is made: for two of the newer architectures, by its name, in the nets."""
     oldest, *others = ARCHITECTURES
     if architecture == oldest:
         return ()
