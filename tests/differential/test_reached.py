@@ -35,9 +35,8 @@ def agree(query: str, expected: str) -> None:
         store = random_graph(f"reached {seed}").store()
         graph = Graph(store)
         plans.append(str(graph.explain(query)))
-        for threads in (1, 2):
-            found = graph.query(query, threads=threads).fetchall()
-            assert difference(true_rows(store, query), found) is None, (seed, query)
+        found = graph.query(query, threads=1 + seed % 2).fetchall()
+        assert difference(true_rows(store, query), found) is None, (seed, query)
     assert any(expected in plan for plan in plans), query
 
 
