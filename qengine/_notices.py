@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from qengine._printable import printable_line
 from qengine.errors import Notice
 
-__all__ = ["line", "log"]
+__all__ = ["line", "log", "shown_otherwise"]
 
 
 def line(notice: Notice) -> str:
@@ -21,3 +22,16 @@ def log(notices: Iterable[Notice]) -> None:
         from logging import getLogger
 
         getLogger("qengine").warning("%s", line(notice))
+
+
+@contextmanager
+def shown_otherwise() -> Iterator[None]:
+    """Keep standard error free of warnings that are shown with their result; handlers of the program get them still."""
+    from logging import NullHandler, getLogger
+
+    logger, handler = getLogger("qengine"), NullHandler()
+    logger.addHandler(handler)  # without any, Python writes to standard error
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

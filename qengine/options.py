@@ -153,6 +153,8 @@ def with_options(options: type) -> Callable[[_Function], _Function]:
                 if name not in known:
                     meant = nearest(name, known)
                     guess = "" if meant is None else f". Did you mean {meant!r}?"
+                    if meant is None and "params" in known:
+                        guess = f". The value of a parameter ${name} is passed as params={{{name!r}: …}}."
                     raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{guess}")
             return function(*args, **given)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
+from qengine._nearest import nearest
 from qengine._notices import log
 from qengine.errors import QengineError, QueryInterrupted, SemanticError, Span
 from qengine.exec.context import ExecutionContext
@@ -309,6 +310,15 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             f"Parameter ${name} has no value.",
             span=span,
             text=text,
-            hint=f"Pass it: params={{{name!r}: …}}.",
+            hint=_way_to_pass(name, params or {}),
             code="ParameterMissing",
         )
+
+
+def _way_to_pass(name: str, params: Mapping[str, Any]) -> str:
+    """Return what to do about a parameter without a value."""
+    passed = f"params={{{name!r}: …}}"
+    if f"${name}" in params:
+        return f"Its name stands without the $: {passed}."
+    meant = nearest(name, [each for each in params if isinstance(each, str)])
+    return f"Pass it: {passed}." if meant is None else f"Did you mean ${meant}? Or pass it: {passed}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -10,7 +9,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -83,10 +81,6 @@ class Browser:
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             pressed = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **pressed)
-
-    def screenshot(self, path: Path) -> None:
-        """Write a PNG of what is seen."""
-        path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command of the DevTools protocol to the page and return its result."""

@@ -6,7 +6,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Resources", "resources"]
+__all__ = ["SYNTAX_ONLY", "Resources", "resources"]
+
+SYNTAX_ONLY = "--fdevice-syntax-only"
+"""NVRTC's option that ends after the front-end: warnings and static assertions in a twentieth of the time."""
 
 _REGISTERS, _MOST_THREADS = 0x2F, 0x05
 """Attributes in sections ``.nv.info``: of a kernel's symbol, and in the section of a kernel."""

@@ -63,6 +63,8 @@ class Binding:
         hint = did_you_mean(nearest(name, visible)) or hint or self._owner_of(name, scope)
         if hint is None and name in self.names.taken:
             hint = f"`{name}` is known elsewhere in the query, but not here; WITH keeps only what it lists."
+        if hint is None and name.lower() == "null":
+            hint = "null has no properties: write null alone."
         hint = hint or f"Name it in a clause before this one; text stands in quotes: '{name}'."
         return self.error("UndefinedVariable", f"Variable `{name}` is not defined.", span, hint)
 

@@ -20,6 +20,7 @@ from qengine.types import BOOLEAN, INTEGER, LIST, Kind, Type
 if TYPE_CHECKING:
     from qengine.binder.expressions import ExpressionBinder
 
+_ARITHMETIC = ("+", "-", "*", "/", "%", "^", "neg", "pos")
 _INSTANTS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME)
 
 
@@ -203,10 +204,19 @@ def _shown(symbol: str) -> str:
 
 
 def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
+    kinds = {arg.type.kind for arg in args}
     if symbol == "IN":
         return "IN wants a list on its right: x IN [1, 2]."
+    if symbol == "[]":
+        return "A list's items have numbers, from 0 on: list[0]; a map's have names: map['name']."
     if symbol == "+" and any(arg.type.kind is Kind.STRING for arg in args):
         return "Make it text first: toString(…)."
     if symbol == "-" and all(arg.type.kind in _INSTANTS for arg in args):
         return "Write duration.between(from, to)."
+    if symbol in _ARITHMETIC and Kind.STRING in kinds:
+        return "Make the text a number first: toInteger(…), toFloat(…)."
+    if symbol in _ARITHMETIC and Kind.BOOLEAN in kinds:
+        return "Make the boolean a number first: CASE WHEN … THEN 1 ELSE 0 END."
+    if symbol in _ARITHMETIC and Kind.LIST in kinds:
+        return "Do it with each item: [x IN list | …]."
     return None

@@ -69,7 +69,7 @@ class ExpressionBinder:
         """Bind an expression whose value is true, false or null."""
         expr = self.value(node)
         if not may_be(expr.type, Kind.BOOLEAN):
-            hint = None
+            hint = "Compare it, as in x > 0, or test whether it is there: x IS NOT NULL."
             if expr.type == NODE:
                 hint = "Test a property or a label: n.active, n:Label, n IS NOT NULL."
             raise self.binding.error(

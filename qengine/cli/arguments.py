@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from qengine._nearest import nearest
 from qengine._printable import printable_line
 from qengine.errors import QengineError, SemanticError
 from qengine.exec.limits import size
@@ -19,7 +20,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the usage and leave with status 2."""
-        super().error(printable_line(message))
+        meant = _meant(self, message)
+        super().error(printable_line(message) + (f"; did you mean {meant}?" if meant else ""))
 
 
 GRAPH_HELP = (
@@ -132,9 +134,15 @@ class _Refusing(argparse.ArgumentParser):
     """Raises what is wrong instead of leaving the program."""
 
     def error(self, message: str) -> NoReturn:
-        raise QengineError(
-            f"The options are wrong: {message}.", hint="qengine estimate --help names those that there are."
-        )
+        meant = _meant(self, message)
+        hint = f"Did you mean {meant}?" if meant else "qengine estimate --help names those that there are."
+        raise QengineError(f"The options are wrong: {message}.", hint=hint)
+
+
+def _meant(parser: argparse.ArgumentParser, message: str) -> str | None:
+    """Return the option that a misspelled one probably means."""
+    wrong, _, given = message.partition(": ")
+    return nearest(given.split()[0], parser._option_string_actions) if wrong == "unrecognized arguments" else None
 
 
 def _positive(text: str) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
 
 from qengine._nearest import nearest
+from qengine._notices import shown_otherwise
 from qengine.errors import QengineError, SemanticError
 from qengine.graph import Graph
 from qengine.notebook.display import show
@@ -57,13 +59,14 @@ class Cypher:
     def _run(self, text: str, options: dict[str, str]) -> Result | None:
         name, graph = self.graph(options.get("graph"))
         out = options.get("out")
-        result = graph.query(
-            text,
-            self._parameters(text),
-            device=options.get("device", "auto"),
-            timeout=_seconds(options.get("timeout")),
-            memory_limit=options.get("memory_limit"),
-        )
+        with shown_otherwise() if out is None else nullcontext():
+            result = graph.query(
+                text,
+                self._parameters(text),
+                device=options.get("device", "auto"),
+                timeout=_seconds(options.get("timeout")),
+                memory_limit=options.get("memory_limit"),
+            )
         self._last = name
         if out is not None:
             self._shell.user_ns[out] = result

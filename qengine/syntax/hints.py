@@ -71,6 +71,9 @@ _SIGNS = {
 }
 
 _FOREIGN_WORDS = {
+    "FIND": "Find by MATCH, as in MATCH (n:Person) RETURN n.",
+    "GET": "Find by MATCH, as in MATCH (n:Person) RETURN n.",
+    "UPDATE": "Change what MATCH finds: MATCH (n:Person {name: 'Ada'}) SET n.age = 36.",
     "SELECT": "This is Cypher, not SQL: begin with MATCH and end with RETURN, as in MATCH (n:Person) RETURN n.name.",
     "FROM": "Name a pattern instead of a table: MATCH (n:Person) RETURN n.",
     "JOIN": "Join by a pattern: MATCH (a)-[:KNOWS]->(b).",
@@ -91,6 +94,7 @@ _SPELLED = {
     "ENDS": "ENDS WITH",
 }
 
+_BEFORE_KEYS = ("LBRACE", "COMMA")
 _QUOTES = "‘’‚‛“”„‟«»‹›′″´"
 _DASHES = "‐‑‒–—―−"
 
@@ -117,8 +121,7 @@ def _unreadable(place: _Place) -> Mistake | None:
         return None
     character = place.token.value
     if character in ("'", '"'):
-        hint = f"Add {character} at its end. Inside a string, a quote is written \\{character}."
-        return _quote_inside(place) or Mistake(hint, "This string is not closed.")
+        return _quote_inside(place) or Mistake(_at_its_end(character), "This string is not closed.")
     if character == "`":
         return Mistake("Add ` at its end. Inside a name, a backtick is doubled.", "This name is not closed.")
     if character == "/*":
@@ -135,6 +138,31 @@ def _unreadable(place: _Place) -> Mistake | None:
     return Mistake(_unicode_hint(character), message, code="InvalidUnicodeCharacter")
 
 
+def _at_its_end(quote: str) -> str:
+    return f"Add {quote} at its end. Inside a string, a quote is written \\{quote}."
+
+
+def _swallowing(place: _Place) -> Mistake | None:
+    """Find a string that lacks its end, and so goes on to where the next begins, lines below."""
+    before, unclosed = place.before(), place.token.type == "ERROR"
+    if not unclosed and (before.type != "STRING" or before.end_pos != place.token.start_pos):
+        return None
+    quotes = (place.token.value[:1], before.value[:1])
+    for index, token in enumerate(place.tokens[: place.index]):
+        value = token.value
+        if token.type != "STRING" or value[0] not in quotes or "\n" not in value:
+            continue
+        following = place.tokens[index + 1]
+        if following.start_pos != token.end_pos and not (unclosed and ";\n" in value):
+            continue
+        first = value.partition("\n")[0].rstrip()
+        lines = value.count("\n")
+        message = f"This string ends only {'a line' if lines == 1 else f'{lines} lines'} below."
+        span = Span(token.start_pos, token.start_pos + len(first))
+        return Mistake(_at_its_end(value[0]), message, span)
+    return None
+
+
 def _unicode_hint(character: str) -> str | None:
     if character in _QUOTES:
         return "Strings stand between ' and ', or between \" and \"."
@@ -146,6 +174,8 @@ def _unicode_hint(character: str) -> str | None:
 
 
 def _sign(place: _Place) -> Mistake | None:
+    if place.token.type == "AMP" and "AND" in place.accepts:
+        return Mistake("Write AND, or + to join strings; & joins labels.")
     hint = _SIGNS.get(place.token.type)
     if hint is None or (place.token.type == "CONCAT" and place.before().type not in _ENDS_OPERAND):
         return None
@@ -183,8 +213,10 @@ def _missing_comma(place: _Place) -> Mistake | None:
     starts = place.token.type in ("NAME", "INTEGER", "FLOAT", "STRING", "PARAMETER", "CASE", "SUBQUERY", "QUANTIFIER")
     if not starts or place.before().type not in _ENDS_OPERAND or not place.accepts & {"COMMA", "AND"}:
         return None
+    if place.before().value.upper() == "EXISTS":
+        return Mistake("Write x.name IS NOT NULL; EXISTS looks for a pattern: EXISTS { (x)-->() }.")
     if "COMMA" not in place.accepts:
-        return Mistake("An operator before it is missing.")
+        return Mistake("AS before it is missing." if "AS" in place.accepts else "An operator before it is missing.")
     if "AS" in place.accepts and place.token.type == "NAME":
         return Mistake("A comma before it is missing, or AS if it names the column.")
     return Mistake("A comma or an operator before it is missing.")
@@ -221,6 +253,8 @@ def _arrow(place: _Place) -> Mistake | None:
     kind, before = place.token.type, place.kinds(2)
     if kind == "GT" and before[0] == "RSQB":
         return Mistake("Write ]-> with a dash.")
+    if kind == "LPAR" and before[0] == "RSQB" and "MINUS" in place.accepts and "PLUS" not in place.accepts:
+        return Mistake("Write ]-, or ]-> for a direction.")
     if before[0] != "MINUS" or "LSQB" not in place.accepts or "INTEGER" in place.accepts:
         return None
     left = before[1] == "LT"
@@ -247,6 +281,9 @@ def _unfinished_path(place: _Place) -> Mistake | None:
 def _map_equals(place: _Place) -> Mistake | None:
     if place.token.type == "EQ" and "COLON" in place.accepts and place.before().type == "NAME":
         return Mistake("In a map, ':' stands between a key and its value.")
+    if place.token.type == "STRING" and {"NAME", "RBRACE"} & place.accepts and place.before().type in _BEFORE_KEYS:
+        key = place.token.value[1:-1]
+        return Mistake(f"A key stands without quotes: {{{key if key.isidentifier() else f'`{key}`'}: …}}.")
     return None
 
 
@@ -277,6 +314,8 @@ def _nothing_returned(place: _Place) -> Mistake | None:
 
 
 def _unnamed_item(place: _Place) -> Mistake | None:
+    if place.token.type == "DOTDOT" and place.before().type == "INTEGER":
+        return Mistake("Write range(1, 5) for the numbers from 1 to 5.")
     if place.clause() == "UNWIND" and "AS" in place.accepts and place.token.type != "NAME":
         return Mistake("UNWIND names its items: UNWIND list AS item.")
     return None
@@ -291,6 +330,8 @@ def _direction(place: _Place) -> Mistake | None:
 def _quoted_name(place: _Place) -> Mistake | None:
     if place.token.type == "STRING" and place.before().type == "AS":
         return Mistake(f"Names stand in backticks: `{place.token.value[1:-1]}`.")
+    if place.token.type == "STRING" and place.before().type == "DOT":
+        return Mistake("Strings are joined by +.")
     return None
 
 
@@ -324,11 +365,13 @@ def _unfinished_phrase(place: _Place) -> Mistake | None:
         return Mistake("IS NOT NULL tests for null; other values are compared with <>.")
     if before in ("STARTS", "ENDS"):
         return Mistake(f"Write {before} WITH.")
+    if before == "AS" and place.token.type == "$END":
+        return Mistake("Behind AS stands the column's name.")
     if before == "ORDER":
         return Mistake("Write ORDER BY.")
     if before == "IS" and place.token.type in ("STRING", "INTEGER", "FLOAT", "TRUE", "FALSE"):
         return Mistake("Write = to compare.")
-    if {"WHEN", "END"} <= place.accepts:
+    if {"WHEN", "END"} <= place.accepts or ("END" in place.accepts and place.token.type in ("$END", *_CLAUSES)):
         return Mistake("CASE ends with END.")
     if place.accepts == {"NAME"} and place.token.type == "INTEGER":
         return Mistake(f"A name that starts with a digit needs backticks: `{place.token.value}`.")
@@ -383,6 +426,7 @@ def _named(token: Token) -> str:
 
 
 _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
+    _swallowing,
     _quote_inside,  # before _unreadable: the string after it is unclosed because this one closed too early
     _unreadable,
     _sign,

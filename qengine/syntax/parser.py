@@ -69,7 +69,7 @@ def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statem
     except QuerySyntaxError:
         if (error := next(errors, None)) is None:
             raise
-        raise _refusal(error, text) from None  # an unclosed string may hide the bracket
+        raise _refusal(error, text, tokens) from None  # an unclosed string may hide the bracket
     automaton, builder = _automaton()
     builder.reset(text)
     classified = classify(tokens, brackets)

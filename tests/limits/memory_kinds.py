@@ -229,7 +229,7 @@ _PARAMETERS = [
 ]
 
 _QUICK = {
-    "list of long strings", "map of long strings", "replace", "split wide characters", "rows of long", "collect long",
+    "map of long strings", "replace", "split wide characters", "rows of long", "collect long",
     "sort medium", "match beside medium", "strings of a result", "table of lists", "stream of long", "percentile",
 }  # fmt: skip
 

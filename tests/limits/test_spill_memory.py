@@ -57,7 +57,7 @@ def graph() -> Graph:
     return given
 
 
-@pytest.mark.parametrize("limit", [16 * MB, 32 * MB])
+@pytest.mark.parametrize("limit", [16 * MB, pytest.param(32 * MB, marks=pytest.mark.nets)])
 @pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.replace(" ", "_")) for kind in KINDS])
 def test_what_spills_stays_within_the_limit(graph: Graph, kind: str, limit: int) -> None:
     text, expected = KINDS[kind]

@@ -232,7 +232,7 @@ def _named(rule: tuple[str, tuple[str, ...], str]) -> str:
     return f"c_{rule[0]}_{'_'.join(rule[1])}"
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(st.lists(rules, min_size=1, max_size=3), steps)
 def test_what_a_model_accepts_is_accepted(rules: list[tuple[Any, ...]], steps: list[tuple[Any, ...]]) -> None:
     pair = Pair()

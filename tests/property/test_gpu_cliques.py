@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -54,10 +57,17 @@ def test_cliques_are_those_of_the_reference(seed: int, few: int, monkeypatch: py
     assert taken > 1 or seed % 3 == 2
 
 
-@pytest.mark.parametrize("parts", [1, pytest.param(3, marks=pytest.mark.nets)])
-@pytest.mark.parametrize(("size", "density"), [(3, 0.6), (4, 0.4), (5, 0.35), (6, 0.3)])
-@pytest.mark.parametrize("arrows", [("-[:U]-",), ("-[:R]->", "<-[:R]-"), ARROWS], ids=["one", "directed", "mixed"])
-@pytest.mark.parametrize("tails", [0, 3])
+def many_neighbours() -> Iterator[object]:
+    """Yield sizes, arrows, tails, and parts; outside the nets one part, and half of them with tails."""
+    sizes = enumerate(((3, 0.6), (4, 0.4), (5, 0.35), (6, 0.3)))
+    ways = enumerate({"one": ("-[:U]-",), "directed": ("-[:R]->", "<-[:R]-"), "mixed": ARROWS}.items())
+    for (place, (size, density)), (way, (name, arrows)), tails, parts in product(sizes, ways, (0, 3), (1, 3)):
+        marks = () if parts == 1 and bool(tails) == bool((place + way) % 2) else (pytest.mark.nets,)
+        label = f"{tails}-{name}-{size}-{density}-{parts}"
+        yield pytest.param(size, density, arrows, tails, parts, id=label, marks=marks)
+
+
+@pytest.mark.parametrize(("size", "density", "arrows", "tails", "parts"), list(many_neighbours()))
 def test_cliques_of_many_neighbours(
     size: int, density: float, arrows: tuple[str, ...], tails: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,8 +87,9 @@ def test_cliques_of_many_neighbours(
     assert found == graph.query(f"/*+ search */ {text}", device="cpu").fetchall()[0][0]
 
 
-@pytest.mark.parametrize("lanes", [2, 32])
-@pytest.mark.parametrize("size", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("size", "lanes"), [(3, 2), (3, 32), (4, 2), (4, 32), (5, 2), pytest.param(5, 32, marks=pytest.mark.nets)]
+)
 def test_rows_that_shared_memory_has_no_room_for(size: int, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows in device memory, of more words than lanes share, or of fewer."""
     monkeypatch.setattr(cliques, "_FEW", 8)

@@ -78,7 +78,7 @@ def test_rows_equal_reference(graph: Graph, query: str, tables: str) -> None:
     ],
 )
 def test_many_rows_are_folded_on_the_device(query: str, note: str, tables: str) -> None:
-    graph, _, _ = random_graph(150, 1_200, np.random.default_rng(2).normal(size=1_200))
+    graph, _, _ = random_graph(120, 800, np.random.default_rng(2).normal(size=800))
     with pytest.MonkeyPatch.context() as patch:
         shaped(patch, tables)
         noted: list[str] = []

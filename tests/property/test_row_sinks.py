@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qengine import Graph, QengineError, QueryTimeout, _native
+from qengine import Graph, QengineError, QueryTimeout
 from qengine.exec.common.operators.diversion import Diversion
 from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.exec.host.folds import Fold
@@ -21,6 +21,7 @@ from qengine.testing.compare import difference
 from tests.examples import examples
 from tests.property.test_aggregate_by_node import outcome
 from tests.property.test_aggregate_entries import CALLS, CONDITIONS, MODES
+from tests.trials import trial
 
 PATTERNS = (
     "(a)-[k:R]->(b)-[:R]->(c)", "(a)-[k:R]->(b)<-[:R]-(c)", "(a)-[k:U]-(b)-[:R]-(c)", "(a)-[k]-(b), (b)-[:R|U]-(c)",
@@ -103,9 +104,8 @@ def diverted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int, i
     monkeypatch.setattr(FoldedRows, "is_worth", lambda self, rows: True)
     monkeypatch.setattr("qengine.exec.common.operators.diverted_first_rows._A_ROW", 1000)
     monkeypatch.setattr("qengine.exec.host.search._CHUNK_ROWS", 2)
-    _native.load().qe_search_trial_ns(0)
-    yield found
-    _native.load().qe_search_trial_ns(1_000_000)
+    with trial(0):
+        yield found
 
 
 @pytest.fixture

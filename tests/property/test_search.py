@@ -18,19 +18,17 @@ from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.expand import expand
 from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found
+from tests.trials import trial
 
 
 @settings(max_examples=examples(400))
 @given(cases(), st.sampled_from([1, 2]), st.sampled_from([1, 3, 65_536]), st.booleans())
-def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, trial: bool) -> None:
+def test_equals_backtracking(case: Any, threads: int, chunk_rows: int, begun: bool) -> None:
     store, search, seeds, rows = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_module, "_CHUNK_ROWS", chunk_rows)
-        _native.load().qe_search_trial_ns(1_000_000 if trial else 0)
-        try:
+        with trial() if begun else trial(0):
             result = found(run_search, store, search, seeds, rows, threads=threads)
-        finally:
-            _native.load().qe_search_trial_ns(1_000_000)
     assert result == expected(store, search, seeds, rows)
 
 

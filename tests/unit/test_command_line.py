@@ -223,6 +223,15 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -
     assert stop.value.code == 2 and "usage: qengine" in capsys.readouterr().err
 
 
+def test_a_mistyped_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--dmo"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --dmo; did you mean --demo?\n")
+    with pytest.raises(SystemExit):
+        main(["--colour"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --colour\n")
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [

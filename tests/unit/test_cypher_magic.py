@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -50,6 +51,19 @@ def run(shell: InteractiveShell, cell: str) -> Any:
     done = shell.run_cell(cell)
     done.raise_error()
     return done.result
+
+
+def test_a_mistyped_name_is_told_once(shell: InteractiveShell, capfd: pytest.CaptureFixture[str]) -> None:
+    """With the rows where they are shown, else on standard error."""
+    hidden = {each: logging.root.handlers.remove(each) for each in [*logging.root.handlers]}  # pytest's
+    try:
+        result = run(shell, "%cypher MATCH (c:Country) WHERE c.nmae = 'Peru' RETURN c.population AS n")
+        shown = capfd.readouterr()
+        assert shown.err == "" and str(result).count("property `nmae`") == 1
+        run(shell, "%cypher --out kept MATCH (c:Country) WHERE c.nmae = 'Chile' RETURN c.population AS n")
+        assert capfd.readouterr().err.count("property `nmae`") == 1
+    finally:
+        logging.root.handlers.extend(hidden)
 
 
 def test_variables_go_in_as_parameters_and_results_come_out(shell: InteractiveShell) -> None:

@@ -66,6 +66,21 @@ def test_what_is_no_text_and_what_are_no_parameters_is_said() -> None:
         graph.query("RETURN $x", "Peru")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({}, "Pass it: params={'name': …}."),
+        ({"nmae": "Peru"}, "Did you mean $nmae? Or pass it: params={'name': …}."),
+        ({"$name": "Peru"}, "Its name stands without the $: params={'name': …}."),
+        ({1: "Peru", "other": "Peru"}, "Pass it: params={'name': …}."),
+    ],
+)
+def test_what_is_done_about_a_parameter_without_a_value(given: dict[str, str], hint: str) -> None:
+    with pytest.raises(SemanticError, match=r"Parameter \$name has no value") as caught:
+        Graph.from_records([]).query("RETURN $name", given)
+    assert caught.value.hint == hint
+
+
 class Colour(enum.Enum):
     RED = 1
 

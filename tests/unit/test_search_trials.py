@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
-import time
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 
-from qengine import Graph, _native
+from qengine import Graph
+from tests.trials import ENDLESS, trial
 
 TEXT = """MATCH (a)-->(b) WITH a, b WHERE id(a) < 20
 OPTIONAL MATCH (b)-->(c)-->(d)-->(a) RETURN count(*), count(c)"""
-USUAL, ENDLESS = 1_000_000, 1 << 60
+WORK = range(9_973, 1_200_000, 9_973)
+"""Ids read before others go on: from the first unit to behind the last."""
 
 
-@pytest.fixture
-def trial() -> Iterator[None]:
-    yield
-    begin_for(USUAL)
-
-
-def begin_for(nanoseconds: int) -> None:
-    _native.load().qe_search_trial_ns(ctypes.c_int64(nanoseconds))
-
-
-@pytest.mark.usefixtures("trial")
 def test_rows_of_a_unit_that_begins_anew_are_counted_once() -> None:
     """Where few units are left they are done in parts that add up: not to what the first attempt has found of them."""
     ends = np.random.default_rng(3).integers(0, 300, (2, 6000))
     graph = Graph.from_edge_list((ends[0], ends[1]))
-    begin_for(ENDLESS)
-    expected = graph.query(TEXT, device="cpu").fetchall()
-    begin = time.perf_counter()
-    assert graph.query(TEXT, device="cpu").fetchall() == expected
-    whole = (time.perf_counter() - begin) * 1e9
-    for share in np.linspace(0.5, 1, 150):  # which of them ends within one of the last units depends on the machine
-        begin_for(int(share * whole))
-        assert graph.query(TEXT, device="cpu").fetchall() == expected
+    with trial(ENDLESS):
+        expected = graph.query(TEXT, device="cpu").fetchall()
+    for work in WORK:
+        with trial(ENDLESS // 2, work):
+            assert graph.query(TEXT, device="cpu").fetchall() == expected, work

@@ -156,7 +156,7 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":estimate MATCH (c:Country)-[:part_of]->(k)", "198 (counted"),
         (":estimate --method alley --samples 1000 MATCH (a)-[:borders]-(b)--(c)", "hits of 1,000 samples"),
         (":estimate -P least=5 --seed=1 MATCH (c:Country) WHERE c.population > $least", "198 (counted"),
-        (":estimate --sampels 1000 MATCH (c)", "wrong: unrecognized arguments: --sampels 1000."),
+        (":estimate --sampels 1000 MATCH (c)", "arguments: --sampels 1000.\nhint: Did you mean --samples?"),
         (":estimate --timeout 0 MATCH (c)", "wrong: argument --timeout: must be greater than 0."),
         (":estimate --seed 1", "hint: Type :estimate MATCH"),
         (":device cpu", "device is cpu"),

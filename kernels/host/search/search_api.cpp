@@ -98,5 +98,6 @@ QE_API int32_t qe_search_totals(SearchRun* run, uint64_t* halves, int32_t capaci
 // Stops the search if it still runs, and frees it.
 QE_API void qe_search_close(SearchRun* run) { delete run; }
 
-// For tests: how long a search runs on the caller's thread before it starts its own; 0: not at all.
-QE_API void qe_search_trial_ns(int64_t ns) { SearchRun::set_trial(ns); }
+// For tests: how long a search runs on the caller's thread before it starts its own; 0: not at all. `work`: after how many ids
+// read it does so, unless it is breadth first; INT64_MAX: however many.
+QE_API void qe_search_trial(int64_t ns, int64_t work) { SearchRun::set_trial(ns, work); }

@@ -13,7 +13,7 @@
 namespace qe {
 namespace {
 
-std::atomic<int64_t> trial_ns{1'000'000};
+std::atomic<int64_t> trial_ns{1'000'000}, trial_work{INT64_MAX};
 constexpr int64_t kUnitRoots = 64;   // at most
 constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kPartsPerThread = 16;
@@ -196,6 +196,7 @@ bool SearchRun::trial() {
   std::unique_ptr<Chunk> chunk(worker.chunk);
   size_t rows = 0;
   worker.trial_end = now_ns() + trial_ns.load(std::memory_order_relaxed);
+  if (const int64_t work = trial_work.load(std::memory_order_relaxed); work != INT64_MAX) worker.allow_work(work);
   try {
     while (first_unit_ < n_units_) {
       run_unit(worker, first_unit_, true);
@@ -217,7 +218,10 @@ bool SearchRun::trial() {
   return first_unit_ == n_units_;
 }
 
-void SearchRun::set_trial(int64_t ns) { trial_ns = ns; }
+void SearchRun::set_trial(int64_t ns, int64_t work) {
+  trial_ns = ns;
+  trial_work = work;
+}
 
 Status SearchRun::start() {
   try {

@@ -37,7 +37,7 @@ class SearchRun {
   ~SearchRun();
 
   Status start();
-  static void set_trial(int64_t ns);
+  static void set_trial(int64_t ns, int64_t work);  // work: in ids read; see Worker::allow_work
 
   // Waits up to wait_ms for the next rows; *n: how many there are to take, *done: none will follow.
   Status wait(int64_t wait_ms, int64_t* n, bool* done);

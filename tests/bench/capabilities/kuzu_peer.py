@@ -27,8 +27,6 @@ class Kuzu:
 
     told: ClassVar[dict[str, str]] = {
         "estimates": "no",
-        "algorithms": "by an extension, from the network",
-        "search": "by extensions, from the network",
         "picture": "by a package of its own",
     }
 
@@ -128,6 +126,21 @@ class Kuzu:
 
     def window_functions(self) -> bool:
         return not fails(self._of.execute, "MATCH (p:P) RETURN row_number() OVER (ORDER BY p.id)")
+
+    def algorithms(self) -> str:
+        self._of.execute("CALL project_graph('G', ['P'], ['R'])")
+        ranked = ids(self._of.execute("CALL page_rank('G') RETURN node.id, rank")) == [1, 2, 3]
+        return "some, built in" if ranked else "no"
+
+    def search(self) -> bool:
+        self._of.execute("CREATE NODE TABLE D(id INT64, t STRING, v FLOAT[2], PRIMARY KEY(id))")
+        for number, text in enumerate(("apples", "pears"), 1):
+            self._of.execute(f"CREATE (:D {{id: {number}, t: '{text}', v: [{number}.0, 0.0]}})")
+        self._of.execute("CALL CREATE_FTS_INDEX('D', 'texts', ['t'])")
+        self._of.execute("CALL CREATE_VECTOR_INDEX('D', 'vectors', 'v')")
+        near = "CALL QUERY_VECTOR_INDEX('D', 'vectors', [2.0, 0.0], 1) RETURN node.id"
+        words = "CALL QUERY_FTS_INDEX('D', 'texts', 'pears') RETURN node.id"
+        return ids(self._of.execute(words)) == [2] and len(ids(self._of.execute(near))) == 1
 
     def typo(self) -> str:
         return "error" if fails(self._of.execute, "MATCH (n:Q) RETURN n") else "no"

@@ -39,6 +39,7 @@ from qengine.exec.gpu.neighbourhoods import LOCAL, NEIGHBOURS
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, SHARED_BYTES, WAYS
 from qengine.exec.gpu.symmetric_links import LINK_SQUARES, SYMMETRIC_LINKS
 from qengine.plan.kernels.gpu import MOST_KINDS
+from tests.cubin import SYNTAX_ONLY
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 ARCHITECTURES = (80, 90)
@@ -89,7 +90,7 @@ def check_layouts(
         lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {place});" for field, place in places]
     include = [f"--include-path={CHECKOUT / 'kernels' / folder}" for folder in ("include", "cuda")]
     given = [f"--define-macro={name}={value}" for name, value in macros.items()]
-    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", *given, *include])
+    nvrtc.compile_program("\n".join(lines), "layout.cu", architecture, ["--std=c++17", SYNTAX_ONLY, *given, *include])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

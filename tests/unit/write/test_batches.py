@@ -361,7 +361,8 @@ def test_statements_above_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
         graph = begun()
         found = []
         with graph.transaction() as transaction:
-            found += [(text, outcome(transaction, text), content(transaction)) for text in TOGETHER]
+            for number, text in enumerate(TOGETHER):  # outcomes tell most of the graph's content, too
+                found.append((text, outcome(transaction, text), content(transaction) if number % 8 == 7 else None))
         found += [(text, outcome(graph, text)) for text in TOGETHER]
         return [*found, content(graph)]
 

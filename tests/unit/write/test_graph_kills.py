@@ -75,7 +75,7 @@ def units(graph):
 
 @pytest.mark.parametrize("durability", ["full", "batched"])
 @pytest.mark.parametrize(
-    "kills", [5, pytest.param(30, marks=pytest.mark.nets), pytest.param(500, marks=pytest.mark.slow)]
+    "kills", [3, pytest.param(30, marks=pytest.mark.nets), pytest.param(500, marks=pytest.mark.slow)]
 )
 def test_a_killed_process_loses_no_acknowledged_transaction(tmp_path, durability, kills):
     path = tmp_path / "graph"

@@ -70,7 +70,7 @@ def found(store, commits):
 
 @pytest.mark.parametrize("durability", ["full", "batched"])
 @pytest.mark.parametrize(
-    "kills", [5, pytest.param(30, marks=pytest.mark.nets), pytest.param(200, marks=pytest.mark.slow)]
+    "kills", [3, pytest.param(30, marks=pytest.mark.nets), pytest.param(200, marks=pytest.mark.slow)]
 )
 def test_a_killed_writer_loses_no_acknowledged_commit(tmp_path, durability, kills):
     path = tmp_path / "graph"
