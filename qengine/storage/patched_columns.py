@@ -17,14 +17,17 @@ from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_present, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["PatchedColumn", "patched", "same_value"]
+__all__ = ["Change", "PatchedColumn", "patched", "same_value"]
 
 _DEEPEST = 16  # columns that were never read, one made of the other
 _BYTES = 8  # that a value takes, or a character at most
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str, pa.large_string(): str}
+_FEWER = 16  # times fewer values than a column has are taken without making it
 _TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
 
 Origin = Edit | Order
+Change = Callable[[], tuple[Array, Any]]
+"""Returns ids (int64, ascending) and an Arrow array of their values."""
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -136,14 +139,18 @@ def _later(
     if not whole:
         begin, end = min(column.begin, *values), max(column.end, max(values) + 1)
 
-    def made() -> tuple[Pieces, Any]:
+    def change() -> tuple[Array, Any]:
         ids = np.fromiter(values, np.int64, len(values))
         new = from_python(list(values.values()), "a property") if given is None else given
-        fresh, new = _fresh({}, [(ids if find is None else find(ids), new)])
+        return _fresh({}, [(ids if find is None else find(ids), new)])
+
+    def made() -> tuple[Pieces, Any]:
+        fresh, new = change()
         return _rows(column, _pieces(origin, count), begin, end, fresh, fresh), new
 
     size = sum(map(len, values.values())) if classes == {str} else 0
-    later = PatchedColumn((begin, end), column, made, _BYTES * (size + len(values)), left)
+    own = (begin, end), column, made, _BYTES * (size + len(values)), left
+    later = PatchedColumn(*own, change if origin is None else None)
     return later if later.fits() else None
 
 
@@ -237,11 +244,18 @@ class PatchedColumn(PropertyColumn):
         About how many bytes the new values have.
     present
         So many values are not null, at least.
+    change
+        What returns which ids have other values than in the column before, and these; None where it isn't known, or ids
+        have moved.
     """
 
     _before: PropertyColumn | None
     _find: Callable[[], tuple[Pieces, Any]] | None
+    _change: Change | None
+    _taken: tuple[Pieces, Any] | None = None
     _type: Any
+    _length: int
+    _present: int
     _bytes: int
     _lock: threading.Lock
 
@@ -252,17 +266,26 @@ class PatchedColumn(PropertyColumn):
         find: Callable[[], tuple[Pieces, Any]],
         size: int,
         present: int,
+        change: Change | None = None,
     ) -> None:
         begin, length = ids[0], ids[1] - ids[0]
-        self.__dict__.update(begin=begin, _type=before.arrow_type, type=before.type, present=present, length=length)
+        self.__dict__.update(begin=begin, _length=length, _present=present, _type=before.arrow_type, type=before.type)
         self.__dict__.update(_bytes=before.nbytes * length // max(before.length, 1) + size)
-        self.__dict__.update(_find=find, _lock=threading.Lock(), depth=before.depth + 1)
         if before.depth >= _DEEPEST:
-            before = PropertyColumn(before.begin, before.array)
-            self.__dict__["depth"] = 1
-        self.__dict__["_before"] = before
+            _ = before.array  # those before it are let go
+        self.__dict__.update(_before=before, _find=find, _change=change, _lock=threading.Lock(), depth=before.depth + 1)
 
     array = _Gate()
+
+    @property
+    def length(self) -> int:
+        """How many ids the array covers."""
+        return int(self._length)
+
+    @property
+    def present(self) -> int:
+        """How many values are not null, at least."""
+        return int(self._present)
 
     @property
     def end(self) -> int:
@@ -283,13 +306,47 @@ class PatchedColumn(PropertyColumn):
         """Tell whether the array surely has the type of the one before."""
         return not pa.types.is_string(self._type) or self._bytes < _TEXTS
 
+    def changed_from(self, before: PropertyColumn) -> Change | None:
+        """Return what tells how it differs from a column, ids being the same; None where that isn't known."""
+        return self._change if self._before is before else None
+
+    def take(self, ids: Array) -> Any:
+        """Return the values of ``ids`` as an Arrow array; for few ones of a column that isn't made, nothing is made."""
+        with self._lock:
+            before = self._before
+            if before is not None and len(ids) * _FEWER < self._length:
+                return self._picked(before, np.asarray(ids).astype(np.int64, copy=False) - self.begin)
+        return super().take(ids)
+
+    def _picked(self, before: PropertyColumn, places: Array) -> Any:
+        """Return the values of some places, any others being null, of the column before and the new ones."""
+        pieces, added = self._parts()
+        sources = np.full(len(places), NOTHING, np.int64)
+        inside = (places >= 0) & (places < self._length)
+        sources[inside] = pieces.at(places[inside])
+        old = before.take(np.where((sources >= 0) & (sources < before.length), sources + before.begin, NOTHING))
+        new = np.flatnonzero(sources >= before.length)
+        if not len(new):
+            return old
+        rows = np.arange(len(places))
+        rows[new] = len(places) + sources[new] - before.length
+        return concatenate([old, added]).take(pa.array(rows))
+
+    def _parts(self) -> tuple[Pieces, Any]:
+        """Return what ``find`` does, which is called once."""
+        if self._taken is None:
+            assert self._find is not None
+            self.__dict__.update(_taken=self._find(), _find=None)
+        assert self._taken is not None
+        return self._taken
+
     def make(self) -> Any:
         """Return the array; make it if that hasn't been done."""
         with self._lock:
-            if self._before is not None and self._find is not None:
-                pieces, added = self._find()
+            if self._before is not None:
+                pieces, added = self._parts()
                 array = taken(pieces, self._before.array, added)
-                self.__dict__.update(array=array, _before=None, _find=None, depth=0)
+                self.__dict__.update(array=array, _before=None, _taken=None, depth=0)
         return self.__dict__["array"]
 
 

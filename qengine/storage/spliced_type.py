@@ -245,14 +245,15 @@ def _doubts(
 ) -> tuple[bool, bool]:
     """Return what ``SplicedType.doubts`` tells of new relationships, sorted by start and end."""
     out, turned = adjacencies[Direction.OUT], adjacencies[Direction.IN]
-    begun, reached = (_used(lists, vertices, each) for lists, each in ((turned, starts), (out, ends)))
-    left = np.ones(len(starts), np.bool_)
+    begun, reached = (_used(lists, vertices, each).tolist() for lists, each in ((turned, starts), (out, ends)))
+    pairs = list(zip(starts.tolist(), ends.tolist(), begun, reached, strict=True))
     for _ in range(_ROUNDS):  # none is on a circle to whose start no other one comes, or from whose end none goes on
-        begins, goes_on = begun | np.isin(starts, ends[left]), reached | np.isin(ends, starts[left])
-        if not (left & ~(begins & goes_on)).any():
+        begin, end = {start for start, *_ in pairs}, {end for _, end, *_ in pairs}
+        left = [pair for pair in pairs if (pair[2] or pair[0] in end) and (pair[3] or pair[1] in begin)]
+        if len(left) == len(pairs):
             break
-        left &= begins & goes_on
-    if not left.any():
+        pairs = left
+    if not pairs:
         return False, False
     order = np.lexsort((starts, ends))
     owners, entries = ends[order], starts[order]
@@ -265,6 +266,8 @@ def _doubts(
 
 def _used(lists: Adjacency, vertices: Edit | None, some: Array) -> Array:
     """Tell which of some vertices (uint32, new ids) had entries in lists."""
+    if vertices is None and not ((some >= lists.lo) & (some < lists.hi)).any():
+        return np.zeros(len(some), np.bool_)
     old, stays = some.astype(np.int64), np.ones(len(some), np.bool_)
     if vertices is not None:
         old, stays = vertices.back(old)
