@@ -22,7 +22,7 @@ from qengine.binder.procedures import (
     without_rows,
 )
 from qengine.binder.projection import bind_return, bind_with
-from qengine.binder.schema import bind_schema, bind_show
+from qengine.binder.schema import bind_schema, bind_show, selection_of
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.binder.updates import UPDATING, Updates, is_step
 from qengine.plan.expr import Variable
@@ -32,7 +32,8 @@ from qengine.syntax import ast
 from qengine.types import Type
 
 _HINTS = {
-    "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS and PROCEDURES; Graph.schema has labels, types and properties.",
+    "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, SETTINGS, TRANSACTIONS, DATABASES and USERS; "
+    "Graph.schema has labels, types and properties.",
 }
 _HINTS |= dict.fromkeys(
     ("CREATE", "DROP", "ALTER"),
@@ -145,9 +146,10 @@ def _bind_clauses(
                 carried = _carried(scope, set(scope.symbols), following)
                 root, scope = bind_reading_call(binding, clause, root, scope, carried, _bind_clauses)
             case ast.ShowClause():
-                root, scope = bind_show(binding, clause, root)
+                before = tuple(scope.symbols)
+                root, scope = bind_show(binding, clause, root, scope)
                 if clause.selection is not None:
-                    root, scope = bind_with(binding, clause.selection, root, scope, ())
+                    root, scope = bind_with(binding, selection_of(clause, before), root, scope, ())
             case ast.SchemaClause():
                 root = Update(root, (bind_schema(binding, clause),))
             case ast.ProcedureCallClause():

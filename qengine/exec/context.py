@@ -24,6 +24,7 @@ from qengine.plan.physical import Search
 
 if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
+    from qengine.exec.executions import Executions
     from qengine.exec.spill.folder import SpillFolder
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -92,9 +93,9 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "gpus",
-        "imports", "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals",
-        "spill_directory", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control", "executions",
+        "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "parameters", "planning_ends", "procedures",
+        "profile", "rivals", "spill_directory", "text", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +115,11 @@ class ExecutionContext:
         self.rivals: Rivals | None = None
         #: Those that the statement may call, where they are to be listed.
         self.procedures: Procedures | None = None
+        #: The statement that runs under these limits.
+        self.text = ""
+        #: Those of the graph that has accepted it, as which one, and when (seconds since 1970).
+        self.executions: Executions | None = None
+        self.number, self.began = 0, 0.0
         #: Where LOAD CSV may read.
         self.imports: ImportRoots = NO_IMPORTS
         #: Numbers of the GPUs that it may use; empty: the current one.
