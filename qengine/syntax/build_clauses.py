@@ -19,6 +19,10 @@ from qengine.syntax.scanner import Token
 __all__ = ["AstBuilder"]
 
 
+_SETTERS = frozenset(("db.create.setNodeVectorProperty", "db.create.setRelationshipVectorProperty"))
+"""Procedures that set a property, a list of numbers: what SET says."""
+
+
 class AstBuilder(CommandBuilder):
     """Rules of statements; with the rules that it inherits, the builder that the automaton calls."""
 
@@ -206,14 +210,19 @@ class AstBuilder(CommandBuilder):
 
     # ------------------------------------------------------------------------------------- procedures and LOAD CSV
 
-    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
+    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause | ast.SetClause:
         optional, start, names, args, _, items, where = c
         arguments, closing = args or (None, names[-1])
+        name = ".".join(each.value for each in names)
+        if name in _SETTERS and items is None and optional is None and arguments is not None and len(arguments) == 3:
+            subject, key, value = arguments
+            span = between(start, closing)
+            return ast.SetClause((ast.SetItem(ast.Index(subject, key, span=span), value, span=span),), span=span)
         end = where or (items[-1] if items else closing)
         if items is not None:
             items = () if isinstance(items[0], Token) else tuple(items)
         return ast.ProcedureCallClause(
-            ".".join(each.value for each in names),
+            name,
             arguments,
             items,
             where,
