@@ -112,7 +112,7 @@ class BatchSteps:
         overlay, numbers = self._overlay, column.numbers
         is_node = column.handle is NodeHandle
         patches = overlay.node_patches if is_node else overlay.relationship_patches
-        if is_node and not patches.by_place and not overlay.are_apart(numbers, nodes=True).any():
+        if is_node and not patches.changes(numbers, key) and not overlay.are_apart(numbers, nodes=True).any():
             store = overlay.base.store
             places = store.node_numbers.places(numbers)
             if (places[numbers >= 0] < 0).any():
