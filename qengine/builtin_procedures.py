@@ -263,7 +263,7 @@ def _terminated(context: ExecutionContext, names: Any) -> Iterator[Any]:
 
 def _running(context: ExecutionContext) -> list[tuple[str, ExecutionContext]]:
     """Return the executions that the graph of one has accepted, with the ids of their transactions, oldest first."""
-    found = () if context.executions is None else context.executions.running()
+    found = () if context.running is None else context.running()
     return [(f"qengine-transaction-{each.number}", each) for each in found]
 
 

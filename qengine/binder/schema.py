@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from qengine.binder.binding import Binding
-from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import Function, functions
 from qengine.catalog.procedures import Procedure
@@ -101,8 +100,20 @@ def _named(binding: Binding, clause: ast.ShowClause, scope: Scope) -> Expr:
     """Return a list of what is asked for by name, null for all."""
     if not clause.names:
         return Literal(None)
-    expressions = ExpressionBinder(binding, scope, "SHOW")
-    return ListOf(tuple(expressions.value(each) for each in clause.names))
+    return ListOf(tuple(_name(binding, each, scope) for each in clause.names))
+
+
+def _name(binding: Binding, name: ast.Expression, scope: Scope) -> Expr:
+    match name:
+        case ast.Literal(value=value):
+            return Literal(value, type=STRING)
+        case ast.Parameter(name=known):
+            return Parameter(known, span=name.span)
+        case ast.Variable(name=known) if known in scope.symbols:
+            symbol = scope.symbols[known]
+            return Variable(symbol.name, type=symbol.type)
+    message = f"Variable `{binding.text[name.span.start : name.span.end]}` is not defined."
+    raise binding.error("UndefinedVariable", message, name.span, "Texts stand in quotes.")
 
 
 def _rows(binding: Binding, clause: ast.ShowClause) -> Iterable[dict[str, Any]]:

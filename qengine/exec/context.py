@@ -24,7 +24,6 @@ from qengine.plan.physical import Search
 
 if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
-    from qengine.exec.executions import Executions
     from qengine.exec.spill.folder import SpillFolder
 
 __all__ = ["Control", "ExecutionContext", "OperatorStats", "Rivals", "Status"]
@@ -93,9 +92,9 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control", "executions",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control",
         "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "parameters", "planning_ends", "procedures",
-        "profile", "rivals", "spill_directory", "text", "timeout",
+        "profile", "rivals", "running", "spill_directory", "text", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -117,8 +116,8 @@ class ExecutionContext:
         self.procedures: Procedures | None = None
         #: The statement that runs under these limits.
         self.text = ""
-        #: Those of the graph that has accepted it, as which one, and when (seconds since 1970).
-        self.executions: Executions | None = None
+        #: What lists those that the graph runs which has accepted it; as which one, and when (seconds since 1970).
+        self.running: Callable[[], list[ExecutionContext]] | None = None
         self.number, self.began = 0, 0.0
         #: Where LOAD CSV may read.
         self.imports: ImportRoots = NO_IMPORTS

@@ -27,7 +27,7 @@ class Executions:
 
     def accept(self, context: ExecutionContext) -> ExecutionContext:
         """Let ``interrupt`` reach an execution from now on, and return it."""
-        context.executions, context.number, context.began = self, next(_NUMBERS), time()
+        context.running, context.number, context.began = self.running, next(_NUMBERS), time()
         self._accepted.add(ref(context, self._accepted.discard))
         return context
 
