@@ -35,12 +35,27 @@ _TYPES = {
 }
 
 Reader = Callable[["GraphStore", "ExecutionContext"], Any]
+NamedReader = Callable[["ExecutionContext", Any], Any]
 
 
 def _built_in(signature: str) -> Callable[[Reader], Reader]:
     def register(read: Reader) -> Reader:
         def called(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
             return read(store, context)
+
+        description = (read.__doc__ or "").partition("\n")[0]
+        BUILT_IN.register(Procedure(parse_signature(signature), called, description))
+        return read
+
+    return register
+
+
+def _with_names(signature: str) -> Callable[[NamedReader], NamedReader]:
+    """Register what takes names, or null for all."""
+
+    def register(read: NamedReader) -> NamedReader:
+        def called(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+            return read(context, args[0])
 
         description = (read.__doc__ or "").partition("\n")[0]
         BUILT_IN.register(Procedure(parse_signature(signature), called, description))
@@ -186,6 +201,78 @@ def _procedures(store: GraphStore, context: ExecutionContext) -> Iterator[Any]:
     """List the procedures that a statement may call."""
     for each in context.procedures or EVERYWHERE:
         yield each.name, str(each.signature), each.description, "READ"
+
+
+@_with_names(
+    "dbms.listConfig(names = null :: ANY?) :: (name :: STRING, value :: STRING, isDynamic :: BOOLEAN, "
+    "defaultValue :: STRING, description :: STRING, startupValue :: STRING, isExplicitlySet :: BOOLEAN, "
+    "validValues :: STRING, isDeprecated :: BOOLEAN)"
+)
+def _settings(context: ExecutionContext, names: Any) -> Iterator[Any]:
+    """List the limits that a statement can be given, with those that this one has."""
+    wanted = _flat(names)
+    folder = context.imports.directory
+    for name, value, default, values, description in (
+        ("device", "auto", "auto", "auto, cpu, gpu, reference", "What a statement runs on."),
+        ("gpu_memory_limit", context.gpu_memory_limit, None, "bytes, or a text like 2GB", "Bytes on each GPU."),
+        ("import_directory", folder, None, "a folder", "Where LOAD CSV may read; Graph.import_directory sets it."),
+        ("memory_limit", context.memory_limit, None, "bytes, or a text like 2GB", "Bytes of a statement's rows."),
+        ("spill_directory", context.spill_directory, None, "a folder", "Where rows go that memory has no room for."),
+        ("threads", context.threads, None, "1 and more", "Worker threads of a statement."),
+        ("timeout", context.timeout, None, "seconds", "After which a statement fails."),
+    ):
+        if names is None or name in wanted:
+            told, usual = ("" if each is None else str(each) for each in (value, default))
+            yield name, told, True, usual, description, usual, told != usual and name != "threads", values, False
+
+
+@_with_names(
+    "dbms.listTransactions(ids = null :: ANY?) :: (database :: STRING, transactionId :: STRING, "
+    "currentQueryId :: STRING, connectionId :: STRING, clientAddress :: STRING, username :: STRING, "
+    "currentQuery :: STRING, startTime :: STRING, status :: STRING, elapsedTime :: DURATION, parameters :: MAP, "
+    "allocatedBytes :: INTEGER)"
+)
+def _transactions(context: ExecutionContext, names: Any) -> Iterator[Any]:
+    """List the statements that run on the graph, this one among them."""
+    from datetime import UTC, datetime, timedelta
+
+    wanted, now = _flat(names), datetime.now(UTC)
+    for name, each in _running(context):
+        if names is None or name in wanted:
+            begin = datetime.fromtimestamp(each.began, UTC)
+            status = "Terminated" if each.control.stop else "Running"
+            given = {
+                key: value for key, value in each.parameters.items() if isinstance(value, bool | int | float | str)
+            }
+            where = name.replace("transaction", "query"), "", "", ""
+            spent = max(now - begin, timedelta())
+            yield "qengine", name, *where, each.text, begin.isoformat(), status, spent, given, each.memory_peak
+
+
+@_with_names("dbms.killTransactions(ids :: ANY?) :: (transactionId :: STRING, username :: STRING?, message :: STRING)")
+def _terminated(context: ExecutionContext, names: Any) -> Iterator[Any]:
+    """Stop statements that run on the graph, by their transactions' ids."""
+    running = dict(_running(context))
+    for name in _flat(names):
+        found = running.get(name)
+        if found is None:
+            yield name, None, "Transaction not found."
+            continue
+        found.interrupt()
+        yield name, "", "Transaction terminated."
+
+
+def _running(context: ExecutionContext) -> list[tuple[str, ExecutionContext]]:
+    """Return the executions that the graph of one has accepted, with the ids of their transactions, oldest first."""
+    found = () if context.running is None else context.running()
+    return [(f"qengine-transaction-{each.number}", each) for each in found]
+
+
+def _flat(names: Any) -> list[str]:
+    """Return the texts of a list of texts and lists of them."""
+    if isinstance(names, list | tuple):
+        return [name for each in names for name in _flat(each)]
+    return [] if names is None else [str(names)]
 
 
 def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:

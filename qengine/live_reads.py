@@ -2,7 +2,7 @@
 
 A store of a version costs a copy of what its commits have touched, whole types and columns. A statement that begins at
 nodes known by a property's value or by their identity, and goes on from there, needs none of that. What reads more than
-a few thousand elements after all begins anew on a store, as any other statement does, and so does what fails: its
+some thousand elements after all begins anew on a store, as any other statement does, and so does what fails: its
 error is then the one that all see.
 """
 
@@ -45,7 +45,7 @@ from qengine.write.reading import FEW, is_anchored, most_rows
 
 __all__ = ["LivePlan", "live_plan", "read_live"]
 
-_MOST = 5_000  # elements and rows that are looked at, before a store is made
+_MOST = 2_000  # elements and rows that are looked at, before a store is made
 _LEAST = 500  # of these in a graph of any size
 _PART = 1_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
 _LONGEST = 256  # executions that make a store at once, after walks that came to nothing

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["may_update", "one_statement", "planning", "too_deep"]
 
-_UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS")
+_SETTERS = ("SETNODEVECTORPROPERTY", "SETRELATIONSHIPVECTORPROPERTY")  # procedures that are SET in other words
+_UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS", *_SETTERS)
 _LONG = 4096  # characters of texts of which nothing is remembered
 _WORDS = re.compile(rf"\b(?:{'|'.join(_UPDATING)})\b")
 

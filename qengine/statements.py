@@ -205,6 +205,7 @@ class Statements:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
         batches: Iterator[ResultBatch] | None = None
         begin = time.perf_counter()
+        context.text = planned.text
         try:
             batches = self._execute(planned, context, stats.device)
             while True:
@@ -230,6 +231,7 @@ class Statements:
         except RecursionError:
             raise too_deep() from None
         finally:
+            context.text = ""
             if batches is not None and hasattr(batches, "close"):
                 batches.close()
 

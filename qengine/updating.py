@@ -50,6 +50,7 @@ def carried_out(
         context.profile, shown = {}, {}
     mark = overlay.mark()
     begin = time.perf_counter()
+    context.text = planned.text
     try:
         rules = overlay.rules
         with gc_paused():
@@ -59,6 +60,8 @@ def carried_out(
     except BaseException as error:
         overlay.take_back(min(mark, overlay.mark()))
         raise _told(error, planned, context) from None
+    finally:
+        context.text = ""
     stats = ResultStats(
         device="reference" if parts is None else "cpu", device_reason="what changes a graph runs on the host"
     )

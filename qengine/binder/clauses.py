@@ -21,7 +21,7 @@ from qengine.binder.procedures import (
     without_rows,
 )
 from qengine.binder.projection import bind_return, bind_with
-from qengine.binder.schema import bind_schema, bind_show
+from qengine.binder.schema import bind_schema, bind_show, selection_of
 from qengine.binder.scope import Outer, Scope, Symbol
 from qengine.binder.set_operations import bind_set_operation
 from qengine.binder.unwind import bind_unwind
@@ -33,7 +33,8 @@ from qengine.syntax import ast
 from qengine.types import Type
 
 _HINTS = {
-    "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS and PROCEDURES; Graph.schema has labels, types and properties.",
+    "SHOW": "SHOW lists INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, SETTINGS, TRANSACTIONS, DATABASES and USERS; "
+    "Graph.schema has labels, types and properties.",
 }
 _HINTS |= dict.fromkeys(
     ("CREATE", "DROP", "ALTER"),
@@ -154,9 +155,10 @@ def _bind_clauses(
                 carried = _carried(scope, set(scope.symbols), following)
                 root, scope = bind_reading_call(binding, clause, root, scope, carried, _bind_clauses)
             case ast.ShowClause():
-                root, scope = bind_show(binding, clause, root)
+                before = tuple(scope.symbols)
+                root, scope = bind_show(binding, clause, root, scope)
                 if clause.selection is not None:
-                    root, scope = bind_with(binding, clause.selection, root, scope, ())
+                    root, scope = bind_with(binding, selection_of(clause, before), root, scope, ())
             case ast.SchemaClause():
                 root = Update(root, (bind_schema(binding, clause),))
             case ast.ProcedureCallClause():

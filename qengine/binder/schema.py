@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from qengine.binder.binding import Binding
@@ -12,13 +13,13 @@ from qengine.catalog.procedures import Procedure
 from qengine.catalog.rules import INDEXES, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Parameter, Property, Variable
-from qengine.plan.logical import Operator, Project, Unwind
+from qengine.plan.logical import Operator, ProcedureCall, Project, Unwind
 from qengine.plan.rule_text import rule_statement
 from qengine.plan.updates import AddRule, DropRule, Step
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 
-__all__ = ["bind_schema", "bind_show"]
+__all__ = ["bind_schema", "bind_show", "selection_of"]
 
 _UNBUILT = {
     "BTREE": ("BTREE indexes are those of older versions.", "Write CREATE INDEX; its kind is RANGE."),
@@ -53,28 +54,108 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
 # ---------------------------------------------------------------- SHOW
 
 
-def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator) -> tuple[Operator, Scope]:
-    """Return the rows of SHOW, and the scope behind it."""
+def bind_show(binding: Binding, clause: ast.ShowClause, root: Operator, scope: Scope) -> tuple[Operator, Scope]:
+    """Return the rows of SHOW or TERMINATE, and the scope behind it, with the columns of those before it."""
     names = clause.columns
-    words = frozenset(clause.words)
-    rules = binding.catalog.rules
-    found: Iterable[dict[str, Any]]
-    match clause.what:
-        case "INDEXES":
-            found = (row for row in _indexes(rules) if not words & set(INDEXES) or row["type"] in words)
-        case "CONSTRAINTS":
-            found = (row for row in _constraints(rules) if _is_meant(row["type"], words))
-        case "FUNCTIONS":
-            users = binding.procedures.functions()
-            found = _functions(() if "BUILT" in words else users, built_in="USER" not in words)
-        case _:
-            found = _procedures(binding.procedures)
-    rows = ListOf(tuple(MapOf(tuple((name, _constant(row[name])) for name in names)) for row in found))
+    clashing = next((name for name in _yielded(clause) if name in scope.symbols), None)
+    if clashing is not None:
+        raise binding.error(
+            "VariableAlreadyBound", f"Variable `{clashing}` is already defined.", clause.span, f"{clashing} AS other"
+        )
+    symbols = {name: Symbol(binding.names.fresh(name), ANY) for name in names}
+    behind = scope.with_symbols(symbols)
+    if clause.what in _PROCEDURES:
+        procedure = binding.procedures.find(_PROCEDURES[clause.what])
+        assert procedure is not None
+        outputs = tuple((name, symbols[name].name) for name in names)
+        return ProcedureCall(root, procedure, (_named(binding, clause, scope),), outputs, clause.span), behind
+    rows = ListOf(
+        tuple(MapOf(tuple((name, _constant(row.get(name))) for name in names)) for row in _rows(binding, clause))
+    )
     item = binding.names.anonymous()
     row = Variable(item)
-    symbols = {name: Symbol(binding.names.fresh(name), ANY) for name in names}
-    made = Unwind(root, rows, item)
-    return Project(made, tuple((symbols[name].name, Property(row, name)) for name in names)), Scope(symbols)
+    kept = tuple((symbol.name, Variable(symbol.name, type=symbol.type)) for symbol in scope.symbols.values())
+    columns = tuple((symbols[name].name, Property(row, name)) for name in names)
+    return Project(Unwind(root, rows, item), (*kept, *columns)), behind
+
+
+def _yielded(clause: ast.ShowClause) -> tuple[str, ...]:
+    """Return the names that a SHOW gives its columns."""
+    if clause.selection is None or clause.selection.projection.star:
+        return clause.columns
+    return tuple(item.alias or item.text for item in clause.selection.projection.items)
+
+
+def selection_of(clause: ast.ShowClause, before: tuple[str, ...]) -> ast.WithClause:
+    """Return what YIELD and WHERE of a SHOW say, which keeps the columns of those before it."""
+    assert clause.selection is not None
+    selection, projection = clause.selection, clause.selection.projection
+    if projection.star or not before:
+        return selection
+    kept = tuple(ast.ReturnItem(ast.Variable(name, span=clause.span), None, name, span=clause.span) for name in before)
+    return replace(selection, projection=replace(projection, items=(*kept, *projection.items)))
+
+
+def _named(binding: Binding, clause: ast.ShowClause, scope: Scope) -> Expr:
+    """Return a list of what is asked for by name, null for all."""
+    if not clause.names:
+        return Literal(None)
+    return ListOf(tuple(_name(binding, each, scope) for each in clause.names))
+
+
+def _name(binding: Binding, name: ast.Expression, scope: Scope) -> Expr:
+    match name:
+        case ast.Literal(value=value):
+            return Literal(value, type=STRING)
+        case ast.Parameter(name=known):
+            return Parameter(known, span=name.span)
+        case ast.Variable(name=known) if known in scope.symbols:
+            symbol = scope.symbols[known]
+            return Variable(symbol.name, type=symbol.type)
+    message = f"Variable `{binding.text[name.span.start : name.span.end]}` is not defined."
+    raise binding.error("UndefinedVariable", message, name.span, "Texts stand in quotes.")
+
+
+def _rows(binding: Binding, clause: ast.ShowClause) -> Iterable[dict[str, Any]]:
+    words, rules = frozenset(clause.words), binding.catalog.rules
+    match clause.what:
+        case "INDEXES":
+            return (row for row in _indexes(rules) if not words & set(INDEXES) or row["type"] in words)
+        case "CONSTRAINTS":
+            return (row for row in _constraints(rules) if _is_meant(row["type"], words))
+        case "FUNCTIONS":
+            users = binding.procedures.functions()
+            return _functions(() if "BUILT" in words else users, built_in=not {"USER", "DEFINED"} <= words)
+        case "PROCEDURES":
+            return _procedures(binding.procedures)
+        case "DATABASES":
+            wanted = {str(each.name if isinstance(each, ast.Variable) else "") for each in clause.names}
+            given = any(not isinstance(each, ast.Variable) for each in clause.names)
+            return [_DATABASE] if given or not wanted or _DATABASE["name"] in wanted else []
+        case _:  # there are no users, roles, rights, aliases or servers
+            return []
+
+
+_PROCEDURES = {
+    "SETTINGS": "dbms.listConfig",
+    "TRANSACTIONS": "dbms.listTransactions",
+    "TERMINATED": "dbms.killTransactions",
+}
+_DATABASE: dict[str, Any] = {
+    "name": "qengine",
+    "type": "standard",
+    "aliases": (),
+    "access": "read-write",
+    "role": "primary",
+    "writer": True,
+    "requestedStatus": "online",
+    "currentStatus": "online",
+    "statusMessage": "",
+    "default": True,
+    "home": True,
+    "constituents": (),
+}
+"""The one graph that a statement can read, as a database."""
 
 
 def _constant(value: Any) -> Expr:
@@ -166,5 +247,6 @@ def _procedures(known: Iterable[Procedure]) -> Iterator[dict[str, Any]]:
             "description": each.description,
             "mode": "READ",
             "worksOnSystem": False,
+            "admin": False,
             "signature": str(each.signature),
         }

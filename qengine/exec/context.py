@@ -92,9 +92,9 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "control", "gpu_memory_limit", "gpus",
-        "imports", "memory_limit", "parameters", "planning_ends", "procedures", "profile", "rivals",
-        "spill_directory", "timeout",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control",
+        "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "parameters", "planning_ends", "procedures",
+        "profile", "rivals", "running", "spill_directory", "text", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +114,11 @@ class ExecutionContext:
         self.rivals: Rivals | None = None
         #: Those that the statement may call, where they are to be listed.
         self.procedures: Procedures | None = None
+        #: The statement that runs under these limits.
+        self.text = ""
+        #: What lists those that the graph runs which has accepted it; as which one, and when (seconds since 1970).
+        self.running: Callable[[], list[ExecutionContext]] | None = None
+        self.number, self.began = 0, 0.0
         #: Where LOAD CSV may read.
         self.imports: ImportRoots = NO_IMPORTS
         #: Numbers of the GPUs that it may use; empty: the current one.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
+from time import time
 from weakref import ref
 
 from qengine.exec.context import ExecutionContext
 
 __all__ = ["Executions"]
+
+_NUMBERS = count(1)
 
 
 class Executions:
@@ -23,8 +27,14 @@ class Executions:
 
     def accept(self, context: ExecutionContext) -> ExecutionContext:
         """Let ``interrupt`` reach an execution from now on, and return it."""
+        context.running, context.number, context.began = self.running, next(_NUMBERS), time()
         self._accepted.add(ref(context, self._accepted.discard))
         return context
+
+    def running(self) -> list[ExecutionContext]:
+        """Return those of which a statement runs, or waits for its rows to be read, oldest first."""
+        found = [context for each in self._accepted.copy() if (context := each()) is not None and context.text]
+        return sorted(found, key=lambda context: context.number)
 
     def interrupt(self) -> None:
         """Stop all of them soon; those that are accepted later go on."""

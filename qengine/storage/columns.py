@@ -53,6 +53,10 @@ class PropertyColumn:
         """How many values are not null, at least; of a union all."""
         return int(len(self.array) - self.array.null_count)
 
+    def changed_from(self, before: PropertyColumn) -> Any:
+        """Return what tells how it differs from a column, ids being the same; None where that isn't known."""
+        return None
+
     depth = 0
     """Of how many columns that were never read this one is to be made."""
 

@@ -5,6 +5,7 @@ Two forms: an ``Edit`` of few places, which costs what it changes, and an ``Orde
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.numbers import NumberList, NumberPieces, NumberRange, Run
 from qengine.storage.variant import concatenate, is_variant
 
-__all__ = ["NOTHING", "Edit", "Order", "Pieces", "among", "ascending", "taken"]
+__all__ = ["NOTHING", "Edit", "LaterEdit", "Order", "Pieces", "among", "ascending", "taken"]
 
 NOTHING = -1
 """The source of an element that has none."""
@@ -97,12 +98,12 @@ class Edit:
     @property
     def count(self) -> int:
         """How many elements there are now."""
-        return self.before - len(self.removed) + len(self.at)
+        return self.before - len(self.removed) + len(self.sources)
 
     @property
     def size(self) -> int:
         """How many elements go or come."""
-        return len(self.removed) + len(self.at)
+        return len(self.removed) + len(self.sources)
 
     def follow(self, places: Array) -> Array:
         """Return where elements that stay have moved to (int64); of others, where the next that stays has."""
@@ -203,6 +204,31 @@ class Edit:
         if len(joined.begins) <= 1:
             return NumberRange(int(joined.sources[0]) if self.count else 0, self.count)
         return NumberPieces(joined.begins, joined.sources, self.count)
+
+
+class LaterEdit(Edit):
+    """An edit that finds where elements come when that is first asked for.
+
+    ``before``, ``removed``, ``sources``: as in ``Edit``. ``find``: returns its ``at``; it is called once, and then let
+    go, with what it holds.
+    """
+
+    def __init__(self, before: int, removed: Array, find: Callable[[], Array], sources: Array) -> None:
+        self.before = before
+        self.removed = removed
+        self.sources = sources
+        self._find: Callable[[], Array] | None = find
+
+    @cached_property
+    def at(self) -> Array:  # type: ignore[override]
+        """int64, ascending: for each element that comes, the old place that it comes before."""
+        find = self._find
+        if find is None:  # another thread was quicker
+            found: Array = self.__dict__["at"]
+            return found
+        found = self.__dict__["at"] = find()
+        self._find = None
+        return found
 
 
 class Order:

@@ -368,13 +368,15 @@ def text_ends(array: Any) -> tuple[int, int]:
     return int(ends[0]), int(ends[1])
 
 
-def csv_rows_end(block: bytes, separator: str, *, last: bool) -> tuple[int, bool]:
+def csv_rows_end(block: bytearray, size: int, separator: str, *, last: bool) -> tuple[int, bool]:
     """Return where the last whole row of a block of a CSV file ends, and whether a quote is odd then.
 
     Parameters
     ----------
     block
         Bytes that begin a row.
+    size
+        How many of them are there.
     separator
         The character between fields, of ASCII.
     last
@@ -388,7 +390,7 @@ def csv_rows_end(block: bytes, separator: str, *, last: bool) -> tuple[int, bool
         Whether there is an odd one: in the middle of a field, behind a backslash, or left open at the end of the file.
     """
     end = (_U64 * 2)()
-    _call("qe_csv_rows_end", block, len(block), ord(separator), last, end)
+    _call("qe_csv_rows_end", ctypes.addressof(ctypes.c_char.from_buffer(block)), size, ord(separator), last, end)
     return int(end[0]), bool(end[1])
 
 

@@ -48,6 +48,10 @@ class Facts:
         """Tell whether the answer for a type stays right, now that another one may be."""
         return self.settle(type, self._unknown) == self._unknown
 
+    def is_unknown(self, type: str) -> bool:
+        """Tell whether the answer for a type is right whatever there is."""
+        return self._known.get(type) == self._unknown
+
     def get(self, type: str) -> bool | None:
         """Return the answer for a type, None where nobody has asked."""
         return self._known.get(type)
@@ -118,7 +122,7 @@ class Nature:
 
 
 def following(
-    base: GraphStore, store: GraphStore, touched: int, doubts: Mapping[str, tuple[bool, bool]]
+    base: GraphStore, store: GraphStore, touched: int, doubts: Mapping[str, Callable[[], tuple[bool, bool]]]
 ) -> tuple[Nature | None, int]:
     """Return the nature of a version that was made of another one, None where it is another one.
 
@@ -129,8 +133,8 @@ def following(
     touched
         How many elements differ.
     doubts
-        Of types with new relationships: whether these may have made a circle, and whether they may join vertices both
-        ways that were joined one way.
+        Of types with new relationships: what tells whether these may have made a circle, and whether they may join
+        vertices both ways that were joined one way.
 
     Returns
     -------
@@ -140,7 +144,10 @@ def following(
     nature, touched = base.nature, base.drift + touched
     if not nature.fits(store, touched):
         return None, 0
-    for name, (circle, turned) in doubts.items():
+    for name, doubt in doubts.items():
+        if nature.acyclic.is_unknown(name) and nature.antiparallel.is_unknown(name):
+            continue
+        circle, turned = doubt()
         if circle and not nature.acyclic.survives(name):
             return None, 0
         if turned and not nature.antiparallel.survives(name):

@@ -16,7 +16,7 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
 
-__all__ = ["Identity", "NumberList", "NumberPieces", "NumberRange", "Numbers", "Run"]
+__all__ = ["Identity", "LaterNumbers", "NumberList", "NumberPieces", "NumberRange", "Numbers", "Run"]
 
 _TABLE = 4  # a table of places may have so many entries for each number; else numbers are sorted
 
@@ -185,6 +185,50 @@ Run = NumberRange | NumberPieces | NumberList
 """The numbers of consecutive internal ids."""
 
 
+class LaterNumbers:
+    """Numbers that are found when somebody asks for one.
+
+    ``find``: returns them; it is called once, and then let go, with what it holds. ``count``: how many there are.
+    """
+
+    def __init__(self, find: Callable[[], Run], count: int) -> None:
+        self._find: Callable[[], Run] | None = find
+        self.count = count
+
+    @cached_property
+    def run(self) -> Run:
+        """What was found."""
+        find = self._find
+        if find is None:  # another thread was quicker
+            found: Run = self.__dict__["run"]
+            return found
+        found = self.__dict__["run"] = find()
+        self._find = None
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays; none before they are found."""
+        found = self.__dict__.get("run")
+        return 0 if found is None else int(found.nbytes)
+
+    def of(self, places: Array) -> Array:
+        """Return the numbers at places (int64)."""
+        return self.run.of(places)
+
+    def places(self, numbers: Array) -> Array:
+        """Return the places of numbers (int64), -1 where there is none."""
+        return self.run.places(numbers)
+
+    def number(self, place: int) -> int:
+        """Return the number at one place."""
+        return self.run.number(place)
+
+    def place(self, number: int) -> int:
+        """Return the place of one number, -1 where there is none."""
+        return self.run.place(number)
+
+
 class Numbers:
     """The numbers of all nodes, or of all relationships.
 
@@ -196,19 +240,29 @@ class Numbers:
         Whether the graph may have been changed since it was loaded.
     """
 
-    def __init__(self, runs: Sequence[Run], *, changed: bool = True) -> None:
+    def __init__(self, runs: Sequence[Run | LaterNumbers], *, changed: bool = True) -> None:
         self.changed = changed
-        self.runs = tuple(runs)
-        self._bases = np.cumsum([0, *(run.count for run in self.runs)], dtype=np.int64)
+        self._runs = tuple(runs)
+        self._bases = np.cumsum([0, *(run.count for run in self._runs)], dtype=np.int64)
         self._starts: list[int] = self._bases.tolist()
-        firsts = (run.first if isinstance(run, NumberRange) else -1 for run in self.runs)
+        firsts = (run.first if isinstance(run, NumberRange) else -1 for run in self._runs)
         self.equal_ids = all(first == base for first, base in zip(firsts, self._starts, strict=False))
         """Whether each number is the internal id."""
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs, in the order of internal ids."""
+        return tuple(map(self.run, range(len(self._runs))))
+
+    def run(self, index: int) -> Run:
+        """Return one of the runs."""
+        found = self._runs[index]
+        return found.run if isinstance(found, LaterNumbers) else found
+
+    @property
     def nbytes(self) -> int:
         """Bytes of arrays."""
-        return sum(run.nbytes for run in self.runs)
+        return sum(run.nbytes for run in self._runs)
 
     def of(self, ids: Array | Sequence[int]) -> Array:
         """Return the numbers (int64) of internal ids; -1 for -1. The array itself where nothing differs."""
@@ -220,7 +274,7 @@ class Numbers:
         for index in np.unique(run_of).tolist():
             if index >= 0:
                 rows = run_of == index
-                found[rows] = self.runs[index].of(wanted[rows] - self._bases[index])
+                found[rows] = self._runs[index].of(wanted[rows] - self._bases[index])
         return found
 
     def check(self) -> None:
@@ -240,13 +294,13 @@ class Numbers:
         if self.equal_ids:
             return id
         index = bisect_right(self._starts, id) - 1
-        return self.runs[index].number(id - self._starts[index])
+        return self._runs[index].number(id - self._starts[index])
 
     def place(self, number: int) -> int:
         """Return the internal id of one number, -1 where no element has it."""
         if self.equal_ids:
             return number if 0 <= number < self._starts[-1] else -1
-        for start, run in zip(self._starts, self.runs, strict=False):
+        for start, run in zip(self._starts, self._runs, strict=False):
             if (place := run.place(number)) >= 0:
                 return start + place
         return -1
@@ -255,7 +309,7 @@ class Numbers:
         """Return the internal ids (int64) of numbers, -1 where no element has one."""
         wanted = np.asarray(numbers, np.int64)
         found = np.full(len(wanted), -1, np.int64)
-        for base, run in zip(self._starts, self.runs, strict=False):
+        for base, run in zip(self._starts, self._runs, strict=False):
             within = run.places(wanted)
             np.copyto(found, within + base, where=within >= 0)
         return found

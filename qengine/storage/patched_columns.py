@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,17 @@ from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_present, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["PatchedColumn", "patched", "same_value"]
+__all__ = ["Change", "PatchedColumn", "patched", "same_value"]
 
 _DEEPEST = 16  # columns that were never read, one made of the other
+_BYTES = 8  # that a value takes, or a character at most
+_PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str, pa.large_string(): str}
+_FEWER = 16  # times fewer values than a column has are taken without making it
 _TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
 
 Origin = Edit | Order
+Change = Callable[[], tuple[Array, Any]]
+"""Returns ids (int64, ascending) and an Arrow array of their values."""
 
 
 def same_value(one: Any, other: Any) -> bool:
@@ -39,8 +45,11 @@ def patched(
     *,
     whole: bool,
     added: Sequence[tuple[Array, Any]] = (),
+    find: Callable[[Array], Array] | None = None,
 ) -> PropertyColumn | None:
     """Return a column by the ids of the next version; None where no value is left.
+
+    Where few values of the column's own type come, where they belong is found when the array is first read.
 
     Parameters
     ----------
@@ -57,6 +66,8 @@ def patched(
     added
         New ids (int64) that aren't among ``values``, and normal Arrow arrays of their values, null for none. Of an id
         that is there twice the last counts.
+    find
+        Returns the new ids that ``values`` and ``added`` stand for; None where these have them.
 
     Raises
     ------
@@ -65,9 +76,14 @@ def patched(
     """
     if column is not None and origin is None and not values and not added:
         return column
+    if column is not None and not added and not isinstance(origin, Order):
+        later = _later(column, origin, count, values, whole, find)
+        if later is not None:
+            return later
+    values, added = _found(values, added, find)
     changed = ascending(np.concatenate([np.fromiter(values, np.int64, len(values)), *(ids for ids, _ in added)]))
     fresh, new = _fresh(values, added)
-    pieces = Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
+    pieces = _pieces(origin, count)
     new = _of_type(new, column)
     begin, end = (0, count) if whole else _covered(column, pieces, fresh)
     if begin >= end:
@@ -75,7 +91,7 @@ def patched(
     made = _rows(column, pieces, begin, end, changed, fresh)
     if column is not None and (not len(fresh) or column.arrow_type == new.type) and not is_variant(column.arrow_type):
         left = column.present - _lost(made, column.length) + len(new) - new.null_count
-        lazy = PatchedColumn(begin, column, made, new, max(left, 0))
+        lazy = PatchedColumn((begin, end), column, lambda: (made, new), new.nbytes, max(left, 0))
         if left > 0 and lazy.fits():
             return lazy
     old = pa.nulls(0) if column is None else column.array
@@ -84,6 +100,58 @@ def patched(
     if pa.types.is_null(array.type) or not is_present(array).any():
         return None
     return PropertyColumn(begin, array)
+
+
+def _pieces(origin: Origin | None, count: int) -> Pieces:
+    """Return all ids of the next version as runs of those before."""
+    return Pieces(np.zeros(1, np.int64), np.zeros(1, np.int64), count) if origin is None else origin.pieces
+
+
+def _found(
+    values: Mapping[int, Any], added: Sequence[tuple[Array, Any]], find: Callable[[Array], Array] | None
+) -> tuple[Mapping[int, Any], Sequence[tuple[Array, Any]]]:
+    """Return ``values`` and ``added`` of ``patched`` by new ids."""
+    if find is None:
+        return values, added
+    ids = find(np.fromiter(values, np.int64, len(values))).tolist() if values else ()
+    return dict(zip(ids, values.values(), strict=True)), [(find(own), array) for own, array in added]
+
+
+def _later(
+    column: PropertyColumn,
+    origin: Edit | None,
+    count: int,
+    values: Mapping[int, Any],
+    whole: bool,
+    find: Callable[[Array], Array] | None,
+) -> PropertyColumn | None:
+    """Return ``patched`` with places that are yet to be found; None where its type may be another one."""
+    wanted, classes = column.arrow_type, set(map(type, values.values()))
+    left = column.present - (0 if origin is None else len(origin.removed))
+    if left <= 0 or not (whole or origin is None) or NoneType in classes or is_variant(wanted):
+        return None
+    given: Any = None
+    if classes and classes != {_PLAIN.get(wanted)}:
+        given = _of_type(from_python(list(values.values()), "a property"), column)
+        if given.type != wanted:
+            return None
+    begin, end = 0, count
+    if not whole:
+        begin, end = min(column.begin, *values), max(column.end, max(values) + 1)
+
+    def change() -> tuple[Array, Any]:
+        ids = np.fromiter(values, np.int64, len(values))
+        new = from_python(list(values.values()), "a property") if given is None else given
+        return _fresh({}, [(ids if find is None else find(ids), new)])
+
+    def made() -> tuple[Pieces, Any]:
+        fresh, new = change()
+        return _rows(column, _pieces(origin, count), begin, end, fresh, fresh), new
+
+    size = sum(map(len, values.values())) if classes == {str} else 0
+    own = (begin, end), column, made, _BYTES * (size + len(values)), left
+    later = PatchedColumn(*own, change if origin is None else None)
+    return later if later.fits() else None
 
 
 def _fresh(values: Mapping[int, Any], added: Sequence[tuple[Array, Any]]) -> tuple[Array, Any]:
@@ -165,35 +233,59 @@ class PatchedColumn(PropertyColumn):
 
     Parameters
     ----------
-    begin
-        The first id.
+    ids
+        The ids ``[begin, end)`` that it covers.
     before
         The column before.
-    pieces
-        Whose rows are taken: of that, and after them of ``added``.
-    added
-        An Arrow array of the same type, or of nulls.
+    find
+        Returns whose rows are taken: of that, and after them of an Arrow array of the same type, or of nulls, which is
+        returned, too. It is called once, and then let go, with what it holds.
+    size
+        About how many bytes the new values have.
     present
         So many values are not null, at least.
+    change
+        What returns which ids have other values than in the column before, and these; None where it isn't known, or ids
+        have moved.
     """
 
     _before: PropertyColumn | None
-    _pieces: Pieces
-    _added: Any
+    _find: Callable[[], tuple[Pieces, Any]] | None
+    _change: Change | None
+    _taken: tuple[Pieces, Any] | None = None
     _type: Any
+    _length: int
+    _present: int
     _bytes: int
     _lock: threading.Lock
 
-    def __init__(self, begin: int, before: PropertyColumn, pieces: Pieces, added: Any, present: int) -> None:
-        self.__dict__.update(begin=begin, _type=before.arrow_type, present=present, length=pieces.count)
-        self.__dict__.update(_bytes=before.nbytes * pieces.count // max(before.length, 1) + added.nbytes)
-        self.__dict__.update(_pieces=pieces, _added=added, _lock=threading.Lock(), depth=before.depth + 1)
+    def __init__(
+        self,
+        ids: tuple[int, int],
+        before: PropertyColumn,
+        find: Callable[[], tuple[Pieces, Any]],
+        size: int,
+        present: int,
+        change: Change | None = None,
+    ) -> None:
+        begin, length = ids[0], ids[1] - ids[0]
+        self.__dict__.update(begin=begin, _length=length, _present=present, _type=before.arrow_type, type=before.type)
+        self.__dict__.update(_bytes=before.nbytes * length // max(before.length, 1) + size)
         if before.depth >= _DEEPEST:
-            before = PropertyColumn(before.begin, before.array)
-            self.__dict__["depth"] = 1
-        self.__dict__["_before"] = before
+            _ = before.array  # those before it are let go
+        self.__dict__.update(_before=before, _find=find, _change=change, _lock=threading.Lock(), depth=before.depth + 1)
 
     array = _Gate()
+
+    @property
+    def length(self) -> int:
+        """How many ids the array covers."""
+        return int(self._length)
+
+    @property
+    def present(self) -> int:
+        """How many values are not null, at least."""
+        return int(self._present)
 
     @property
     def end(self) -> int:
@@ -214,12 +306,47 @@ class PatchedColumn(PropertyColumn):
         """Tell whether the array surely has the type of the one before."""
         return not pa.types.is_string(self._type) or self._bytes < _TEXTS
 
+    def changed_from(self, before: PropertyColumn) -> Change | None:
+        """Return what tells how it differs from a column, ids being the same; None where that isn't known."""
+        return self._change if self._before is before else None
+
+    def take(self, ids: Array) -> Any:
+        """Return the values of ``ids`` as an Arrow array; for few ones of a column that isn't made, nothing is made."""
+        with self._lock:
+            before = self._before
+            if before is not None and len(ids) * _FEWER < self._length:
+                return self._picked(before, np.asarray(ids).astype(np.int64, copy=False) - self.begin)
+        return super().take(ids)
+
+    def _picked(self, before: PropertyColumn, places: Array) -> Any:
+        """Return the values of some places, any others being null, of the column before and the new ones."""
+        pieces, added = self._parts()
+        sources = np.full(len(places), NOTHING, np.int64)
+        inside = (places >= 0) & (places < self._length)
+        sources[inside] = pieces.at(places[inside])
+        old = before.take(np.where((sources >= 0) & (sources < before.length), sources + before.begin, NOTHING))
+        new = np.flatnonzero(sources >= before.length)
+        if not len(new):
+            return old
+        rows = np.arange(len(places))
+        rows[new] = len(places) + sources[new] - before.length
+        return concatenate([old, added]).take(pa.array(rows))
+
+    def _parts(self) -> tuple[Pieces, Any]:
+        """Return what ``find`` does, which is called once."""
+        if self._taken is None:
+            assert self._find is not None
+            self.__dict__.update(_taken=self._find(), _find=None)
+        assert self._taken is not None
+        return self._taken
+
     def make(self) -> Any:
         """Return the array; make it if that hasn't been done."""
         with self._lock:
             if self._before is not None:
-                array = taken(self._pieces, self._before.array, self._added)
-                self.__dict__.update(array=array, _before=None, _added=None, depth=0)
+                pieces, added = self._parts()
+                array = taken(pieces, self._before.array, added)
+                self.__dict__.update(array=array, _before=None, _taken=None, depth=0)
         return self.__dict__["array"]
 
 

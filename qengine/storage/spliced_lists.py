@@ -31,7 +31,8 @@ class Splice:
     owners, entries
         uint32: the owners (ascending) and the neighbours of entries that come, new ids.
     ids
-        How the ids beside the entries move, and (uint32) those of the entries that come; None where there are none.
+        How the ids beside the entries move, and what returns (uint32) those of the entries that come; None where there
+        are none.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Splice:
         find: Callable[[], Edit],
         owners: Array,
         entries: Array,
-        ids: tuple[Edit, Array] | None,
+        ids: tuple[Edit, Callable[[], Array]] | None,
     ) -> None:
         self.lists = lists
         self.vertices = vertices
@@ -81,7 +82,7 @@ class Splice:
         if name == "neighbours":
             return spliced_entries(self.lists.neighbours, self.edit, self._entries, self.vertices)
         assert self._ids is not None and self.lists.edge_ids is not None
-        return spliced_entries(self.lists.edge_ids, self.edit, self._ids[1], self._ids[0])
+        return spliced_entries(self.lists.edge_ids, self.edit, self._ids[1](), self._ids[0])
 
 
 def key_places(lists: Adjacency, vertices: Edit | None, owners: Array, entries: Array) -> tuple[Array, Array]:
@@ -141,6 +142,9 @@ class SplicedAdjacency(Adjacency):
         Why this form was chosen.
     """
 
+    depth: int
+    """Of how many lists that were never read these are to be made."""
+
     _splice: Splice | None
     _length: int
     _missing: set[str]
@@ -149,6 +153,7 @@ class SplicedAdjacency(Adjacency):
     def __init__(self, splice: Splice, length: int, rows: tuple[int, int], reason: str) -> None:
         own = self.__dict__  # the class is frozen
         own.update(form=Form.DENSE, lo=rows[0], hi=rows[1], keys=None, groups=None, home_groups=0, reason=reason)
+        own.update(depth=1 + getattr(splice.lists, "depth", 0))
         own.update(_splice=splice, _length=length, _lock=threading.Lock(), _missing={"neighbours", "offsets"})
         if splice.has_ids:
             self._missing.add("edge_ids")
@@ -179,6 +184,11 @@ class SplicedAdjacency(Adjacency):
         """Whether relationship ids stand beside the entries; nothing is made for it."""
         return "edge_ids" in self._missing or self.__dict__["edge_ids"] is not None
 
+    def make_all(self) -> None:
+        """Make what wasn't made yet, which lets go what that is made of."""
+        for name in sorted(self._missing):
+            self.make(name)
+
     def make(self, name: str) -> Any:
         """Return one of the arrays; make it if that hasn't been done."""
         with self._lock:
@@ -187,5 +197,5 @@ class SplicedAdjacency(Adjacency):
                 self.__dict__[name] = self._splice.made(name, (self.lo, self.hi))
                 self._missing.remove(name)
                 if not self._missing:
-                    self.__dict__["_splice"] = None
+                    self.__dict__.update(_splice=None, depth=0)
         return self.__dict__[name]

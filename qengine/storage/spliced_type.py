@@ -16,7 +16,7 @@ from qengine.errors import InternalError
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
-from qengine.storage.edits import Edit, Order, among, ascending
+from qengine.storage.edits import Edit, LaterEdit, Order, among, ascending
 from qengine.storage.forms import Lists, choose_changing, index, span_of
 from qengine.storage.list_changes import ListChange, are_many, list_change, near
 from qengine.storage.pcsr_build import build_type, turned_lists
@@ -27,9 +27,11 @@ __all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type
 
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 _ROUNDS = 32  # in which new relationships are found to be on no circle
+_DEEPEST = 4  # lists that were never read, one spliced from the other
 _SCANNED = 256  # with more than one of so many to be found among the entries of the other direction, all are read
 
 Changes = Callable[[], Mapping[Direction, ListChange] | None]
+Doubts = Callable[[], tuple[bool, bool]]
 Ends = tuple[Array, Array, Array]
 """Starts, ends (uint32, vertex ids) and sources of relationships: local ids, from the type's count on new ones."""
 
@@ -57,9 +59,9 @@ class SplicedType:
     """A type's adjacencies and facts.
 
     ``origin``: how its local ids follow from those before; None where they stay. ``changes``: tells what changes of its
-    lists, by direction, where that is small. ``doubts``: whether new relationships may have made a circle, and whether
-    they may join vertices both ways that were joined one way. ``made_anew``: whether all lists were made anew for few
-    changes, so that those that come can be spliced.
+    lists, by direction, where that is small. ``doubts``: tells whether new relationships may have made a circle, and
+    whether they may join vertices both ways that were joined one way; None where neither is so. ``made_anew``: whether
+    all lists were made anew for few changes, so that those that come can be spliced.
     """
 
     adjacencies: Mapping[Direction, Adjacency]
@@ -67,7 +69,7 @@ class SplicedType:
     parallel: bool
     loops: bool
     changes: Changes | None = None
-    doubts: tuple[bool, bool] = (False, False)
+    doubts: Doubts | None = None
     made_anew: bool = False
 
 
@@ -178,13 +180,15 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
     out, turned, vertices = before.adjacencies[Direction.OUT], before.adjacencies[other], change.vertices
     if change.keeps_ids and not turned.has_ids:
         return None
+    for lists in (out, turned):
+        if isinstance(lists, SplicedAdjacency) and lists.depth >= _DEEPEST:
+            lists.make_all()
     removed = ascending(np.concatenate((change.gone, again)))
     starts, ends, sources = _sorted(_added(out, change, again))
-    at, same = key_places(out, vertices, starts, ends)
-    edit = Edit(len(out), removed, at, sources)
+    edit = LaterEdit(len(out), removed, lambda: key_places(out, vertices, starts, ends)[0], sources)
     both = other is Direction.BOTH
-    owners, entries, ids = _turned(starts, ends, edit.added.astype(np.uint32), both)
-    old_ends = out.owners(removed), out.neighbours[removed]
+    owners, entries, order = _turned(starts, ends, np.arange(len(starts)), both)
+    old_ends = (out.owners(removed), out.neighbours[removed]) if len(removed) else (starts[:0], ends[:0])
 
     def find() -> Edit:
         gone = _turned_places(turned, removed, old_ends, both)
@@ -192,20 +196,17 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
             len(turned), gone, key_places(turned, vertices, owners, entries)[0], np.zeros(len(owners), np.int64)
         )
 
-    back = Splice(turned, vertices, find, owners, entries, (edit, ids) if turned.has_ids else None)
+    ids = (edit, lambda: edit.added[order].astype(np.uint32)) if turned.has_ids else None
+    back = Splice(turned, vertices, find, owners, entries, ids)
     forth = Splice(out, vertices, lambda: edit, starts, ends, None)
     loops = old_ends[0] == old_ends[1]
     size = len(turned) + (len(owners) - len(removed)) - (int((~loops).sum()) if both else 0)
     made = SplicedAdjacency.of(forth, edit.count), SplicedAdjacency.of(back, size)
     if made[0] is None or made[1] is None:
         return None
-    lists, firsts, seconds = (made[1], owners, entries) if both else (made[0], starts, ends)
-    if both:
-        same = key_places(turned, vertices, owners, entries)[1] & ~among(back.edit.at - 1, back.edit.removed)
-    else:
-        same = same & ~among(at - 1, removed)
-    twice = bool(same.any() or ((firsts[1:] == firsts[:-1]) & (seconds[1:] == seconds[:-1])).any())
-    parallel = twice or (before.parallel and (not _cuts_repeats(out, removed, both) or repeats(lists)))
+    splice, pairs = (back, (owners, entries)) if both else (forth, (starts, ends))
+    parallel = before.parallel and (not len(removed) or not _cuts_repeats(out, removed, both))
+    parallel = parallel or _repeat(splice, *pairs) or (before.parallel and repeats(made[1] if both else made[0]))
     if parallel and not turned.has_ids:
         return None
     has_loops = bool((starts == ends).any())
@@ -220,24 +221,39 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
         return _both(other, (one, list_change(turned, vertices, back.edit, owners, entries, touched[other])))
 
     origin = edit if edit.size else None
-    doubts = (False, False) if both else _doubts(before.adjacencies, vertices, starts, ends)
+    doubts = None if both or not len(starts) else lambda: _doubts(before.adjacencies, vertices, starts, ends)
     made_both = {Direction.OUT: made[0], other: made[1]}
     return SplicedType(made_both, origin, parallel, has_loops, changes, doubts)
+
+
+def _repeat(splice: Splice, owners: Array, entries: Array) -> bool:
+    """Tell whether an entry that comes is one that stays, or one that comes, too."""
+    if ((owners[1:] == owners[:-1]) & (entries[1:] == entries[:-1])).any():
+        return True
+    lists = splice.lists
+    if splice.vertices is None:
+        known = (owners >= lists.lo) & (owners < lists.hi)  # others have no entries
+        owners, entries = owners[known], entries[known]
+    if not len(owners):
+        return False
+    at, same = key_places(lists, splice.vertices, owners, entries)
+    return bool(same.any()) and bool((same & ~among(at - 1, splice.edit.removed)).any())
 
 
 def _doubts(
     adjacencies: Mapping[Direction, Adjacency], vertices: Edit | None, starts: Array, ends: Array
 ) -> tuple[bool, bool]:
-    """Return ``SplicedType.doubts`` of new relationships, sorted by start and end."""
+    """Return what ``SplicedType.doubts`` tells of new relationships, sorted by start and end."""
     out, turned = adjacencies[Direction.OUT], adjacencies[Direction.IN]
-    begun, reached = (_used(lists, vertices, each) for lists, each in ((turned, starts), (out, ends)))
-    left = np.ones(len(starts), np.bool_)
+    begun, reached = (_used(lists, vertices, each).tolist() for lists, each in ((turned, starts), (out, ends)))
+    pairs = list(zip(starts.tolist(), ends.tolist(), begun, reached, strict=True))
     for _ in range(_ROUNDS):  # none is on a circle to whose start no other one comes, or from whose end none goes on
-        begins, goes_on = begun | np.isin(starts, ends[left]), reached | np.isin(ends, starts[left])
-        if not (left & ~(begins & goes_on)).any():
+        begin, end = {start for start, *_ in pairs}, {end for _, end, *_ in pairs}
+        left = [pair for pair in pairs if (pair[2] or pair[0] in end) and (pair[3] or pair[1] in begin)]
+        if len(left) == len(pairs):
             break
-        left &= begins & goes_on
-    if not left.any():
+        pairs = left
+    if not pairs:
         return False, False
     order = np.lexsort((starts, ends))
     owners, entries = ends[order], starts[order]
@@ -250,6 +266,8 @@ def _doubts(
 
 def _used(lists: Adjacency, vertices: Edit | None, some: Array) -> Array:
     """Tell which of some vertices (uint32, new ids) had entries in lists."""
+    if vertices is None and not ((some >= lists.lo) & (some < lists.hi)).any():
+        return np.zeros(len(some), np.bool_)
     old, stays = some.astype(np.int64), np.ones(len(some), np.bool_)
     if vertices is not None:
         old, stays = vertices.back(old)
@@ -352,7 +370,7 @@ def _relisted(before: SplicedType, change: Change) -> SplicedType:
         back = back._replace(ids=None)
     loops = (before.loops or bool((starts == ends).any())) and repeats(lists, loops=True)
     made_both = {Direction.OUT: lists, other: _indexed(back)[0]}
-    doubts = (len(change.starts) > 0,) * 2 if other is Direction.IN else (False, False)
+    doubts = (lambda: (True, True)) if other is Direction.IN and len(change.starts) else None
     return SplicedType(made_both, Order(len(out), order), parallel, loops, doubts=doubts)
 
 

@@ -181,7 +181,10 @@ class GraphStore:
         return index is not None and bool(index.unique)
 
     def take_over_indexes(self, before: GraphStore) -> None:
-        """Keep the indexes of columns that are those of the version before, whose ids are the same."""
+        """Keep the indexes of columns that are those of the version before, whose ids are the same.
+
+        Of columns in which few values differ indexes that find these, too.
+        """
         for place, index in before.derived.items():
             if not isinstance(place, tuple) or place[0] not in _INDEXES:
                 continue
@@ -194,9 +197,13 @@ class GraphStore:
                 ):
                     continue
                 place = place[0], now, key
-            elif self.node_property(key) is not before.node_property(key):
-                continue
-            self.derived.get(place, lambda index=index: index)  # type: ignore[misc]
+            else:
+                was, column = before.node_property(key), self.node_property(key)
+                if was is not column:
+                    change = column.changed_from(was) if was is not None and column is not None else None
+                    index = None if change is None else index.with_change(change)
+            if index is not None:
+                self.derived.get(place, lambda index=index: index)  # type: ignore[misc]
 
     def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.

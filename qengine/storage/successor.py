@@ -23,7 +23,7 @@ from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import NOTHING, Edit, Order, among, ascending
 from qengine.storage.nature import following
 from qengine.storage.node_layout import NodeLayout, lay_out
-from qengine.storage.numbers import Identity, NumberRange, Numbers, Run
+from qengine.storage.numbers import Identity, LaterNumbers, NumberRange, Numbers, Run
 from qengine.storage.patched_columns import patched, same_value
 from qengine.storage.spliced_type import Change, SplicedType, changed_type, new_type, relabelled_type
 from qengine.storage.state_blocks import Part, parts_of, values_of
@@ -57,7 +57,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     StorageError
         If the graph would be too large, or for a value that can't be a property.
     """
-    old_nodes = _places(base.node_numbers, commit.nodes)
+    old_nodes = _places(base.node_numbers, commit.nodes, base.next_node)
     parts = parts_of(commit.node_blocks, commit.nodes)
     layout = lay_out(base, commit.nodes, old_nodes, parts, commit.node_patches)
     nodes = _node_columns(base, layout, commit, old_nodes, parts)
@@ -74,7 +74,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     columns = [each.columns for each in made]
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
-    doubts = {each.name: each.lists.doubts for each in made}
+    doubts = {each.name: each.lists.doubts for each in made if each.lists.doubts is not None}
     nature, drift = following(base, store, size_of(commit), doubts)
     if nature is not None:
         store.__dict__.update(nature=nature, drift=drift)
@@ -94,8 +94,14 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     return store
 
 
-def _places(numbers: Numbers, wanted: Mapping[int, Any]) -> Array:
-    return numbers.places(np.fromiter(wanted, np.int64, len(wanted))) if wanted else _EMPTY
+def _places(numbers: Numbers, wanted: Mapping[int, Any], end: int) -> Array:
+    """Return the ids of some numbers (int64), -1 where there are none, as for all from ``end`` on."""
+    own = np.fromiter(wanted, np.int64, len(wanted))
+    found = np.full(len(own), NOTHING, np.int64)
+    known = own < end
+    if known.any():
+        found[known] = numbers.places(own[known])
+    return found
 
 
 # ---------------------------------------------------------------- properties
@@ -184,10 +190,12 @@ def _patched(
     *,
     whole: bool,
 ) -> dict[str, PropertyColumn]:
+    """Return the columns of the next version. ``whole``: of relationships, whose values are given by their sources."""
+    find = origin.find if whole and origin is not None else None
     found = {}
     for key in dict.fromkeys((*columns, *changed, *added)):
         values, own = changed.get(key, {}), added.get(key, ())
-        column = patched(columns.get(key), origin, count, values, whole=whole, added=own)
+        column = patched(columns.get(key), origin, count, values, whole=whole, added=own, find=find)
         if column is not None:
             found[key] = column
     return found
@@ -205,7 +213,7 @@ class _Made:
     undirected: bool
     lists: SplicedType
     columns: Mapping[str, PropertyColumn]
-    numbers: Run
+    numbers: Run | LaterNumbers
 
 
 @dataclass
@@ -262,7 +270,7 @@ def _types(base: GraphStore, layout: NodeLayout, commit: Commit, undirected: fro
 def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
     """Sort the relationships of a commit by type; one whose type or ends change is another one with its number."""
     found: dict[str, _Touched] = {}
-    ids = _places(base.relationship_numbers, commit.relationships)
+    ids = _places(base.relationship_numbers, commit.relationships, base.next_relationship)
     known = np.flatnonzero(ids >= 0)
     types = np.full(len(ids), NOTHING, np.int64)
     types[known] = base.type_of(ids[known])
@@ -312,7 +320,7 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     adjacencies = {way: base.adjacency(index, way) for way in ways}
     read = ((key, base.relationship_property(index, key)) for key in edge_type.property_keys)
     columns = {key: column for key, column in read if column is not None}
-    numbers = base.relationship_numbers.runs[index]
+    numbers = base.relationship_numbers.run(index)
     lists = SplicedType(adjacencies, None, edge_type.parallel, edge_type.loops)
     keeps_ids = bool(columns) or touched.has_properties
     lacks_ids = keeps_ids and not adjacencies[ways[1]].has_ids
@@ -327,12 +335,17 @@ def _next_type(base: GraphStore, edge_type: EdgeType, layout: NodeLayout, touche
     count = len(lists.adjacencies[Direction.OUT])
     if count > MAX_RELATIONSHIPS:
         raise StorageError(f"type {name} has {count:,} relationships, more than the {MAX_RELATIONSHIPS:,} possible")
-    changed, added = _relationship_values(columns, touched, lists.origin, edge_type.count)
-    _add_patched_values(added, touched, lists.origin)
-    if lists.origin is not None:
-        numbers = lists.origin.numbers(numbers, touched.numbers())
+    changed, added = _relationship_values(columns, touched, edge_type.count)
+    _add_patched_values(added, touched)
     own = _patched(columns, lists.origin, count, changed, added, whole=True)
-    return _Made(name, count, edge_type.undirected, lists, own, numbers)
+    following = numbers if lists.origin is None else _following_numbers(numbers, lists.origin, touched)
+    return _Made(name, count, edge_type.undirected, lists, own, following)
+
+
+def _following_numbers(before: Run, origin: Edit | Order, touched: _Touched) -> LaterNumbers:
+    """Return the numbers of a type's relationships, found when somebody asks for one."""
+    fresh = touched.numbers()
+    return LaterNumbers(lambda: origin.numbers(before, fresh), origin.count)
 
 
 def _new_type(name: str, layout: NodeLayout, touched: _Touched, *, undirected: bool) -> _Made:
@@ -340,9 +353,10 @@ def _new_type(name: str, layout: NodeLayout, touched: _Touched, *, undirected: b
     count = len(starts)
     lists = new_type(starts, ends, keeps_ids=touched.has_properties, undirected=undirected)
     assert lists.origin is not None
-    changed, added = _relationship_values({}, touched, lists.origin, 0)
-    columns = _patched({}, None, count, changed, added, whole=True)
-    return _Made(name, count, undirected, lists, columns, lists.origin.numbers(NumberRange(0, 0), touched.numbers()))
+    changed, added = _relationship_values({}, touched, 0)
+    columns = _patched({}, lists.origin, count, changed, added, whole=True)
+    numbers = _following_numbers(NumberRange(0, 0), lists.origin, touched)
+    return _Made(name, count, undirected, lists, columns, numbers)
 
 
 def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
@@ -354,27 +368,25 @@ def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
 
 
 def _relationship_values(
-    columns: Mapping[str, PropertyColumn], touched: _Touched, origin: Edit | Order | None, old_count: int
+    columns: Mapping[str, PropertyColumn], touched: _Touched, old_count: int
 ) -> tuple[dict[str, dict[int, Any]], dict[str, list[tuple[Array, Any]]]]:
-    """Return by key and new local id the values that differ from those of the version before, and those of blocks."""
+    """Return by key and source the values that differ from those of the version before, and those of blocks.
+
+    A source is an old local id, or that of a new one.
+    """
     states = (*touched.kept.values(), *touched.fresh.values())
     if not (states or touched.parts):
         return {}, {}
     own = np.concatenate((np.fromiter(touched.kept, np.int64, len(touched.kept)), old_count + np.arange(touched.new)))
-    new = own if origin is None else origin.find(own)
-    one_by_one = slice(len(states))
-    old = np.where(own < old_count, own, NOTHING)[one_by_one]
-    changed = _differing(columns, old, new[one_by_one], [state.properties for state in states])
-    return changed, _placed(touched.parts, new[len(states) :])
+    old = np.where(own < old_count, own, NOTHING)[: len(states)]
+    changed = _differing(columns, old, own[: len(states)], [state.properties for state in states])
+    return changed, _placed(touched.parts, own[len(states) :])
 
 
-def _add_patched_values(
-    added: dict[str, list[tuple[Array, Any]]], touched: _Touched, origin: Edit | Order | None
-) -> None:
-    """Add what patches give relationships that stay, by key and new local ids."""
+def _add_patched_values(added: dict[str, list[tuple[Array, Any]]], touched: _Touched) -> None:
+    """Add what patches give relationships that stay, by key and old local ids."""
     gone = ascending(np.concatenate((_EMPTY, *touched.gone)))
     for local, columns in touched.patched:
         rows = np.flatnonzero(~among(local, gone))
-        ids = local[rows] if origin is None else origin.find(local[rows])
         for key, array in columns.items():
-            added.setdefault(key, []).append((ids, array.take(pa.array(rows))))
+            added.setdefault(key, []).append((local[rows], array.take(pa.array(rows))))

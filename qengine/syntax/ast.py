@@ -597,16 +597,19 @@ class SchemaClause(Clause):
 
 @frozen
 class ShowClause(Clause):
-    """``SHOW … what``; ``what``: "INDEXES", "CONSTRAINTS", "FUNCTIONS" or "PROCEDURES".
+    """``SHOW … what``; ``what``: "INDEXES", … of ``words.SHOWN``; "TERMINATED" for ``TERMINATE TRANSACTIONS``.
 
-    ``words``: in upper case, those that say which of them. ``columns``: those that there are, in their order.
-    ``selection``: what YIELD and WHERE say, as a WITH behind it.
+    ``words``: in upper case, those that say which of them. ``names``: what is asked for by name: texts, parameters,
+    variables. ``columns``: those that there are, in their order. ``selection``: what YIELD and WHERE say, as a WITH
+    behind it. ``is_yielding``: whether there is a YIELD, behind which another SHOW may stand.
     """
 
     what: str
     words: tuple[str, ...] = ()
+    names: tuple[Expression, ...] = ()
     columns: tuple[str, ...] = ()
     selection: WithClause | None = None
+    is_yielding: bool = False
 
 
 # ---------------------------------------------------------------- statements

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.build_updates import UpdateBuilder
+from qengine.syntax.literals import parameter_of, parse_string
 from qengine.syntax.scanner import Token, scan
 from qengine.syntax.schema_commands import read_schema_command
 from qengine.syntax.shown_columns import shown_columns
@@ -21,6 +24,8 @@ _SELECTING = word_set(
     "EXIST EXISTS TYPE BUILT IN USER DEFINED EXECUTABLE BY CURRENT"
 )
 """Words that may stand beside what SHOW lists."""
+
+_LISTED = tuple(dict.fromkeys(SHOWN.values()))
 
 
 class CommandBuilder(UpdateBuilder):
@@ -48,14 +53,39 @@ class CommandBuilder(UpdateBuilder):
 
     def _shown(self, token: Token, selection: ast.WithClause | None, *, whole: bool) -> ast.ShowClause:
         span = span_of(token)
-        words = [each.value.upper() for each in scan(self.text[span.start : span.end]) if each.type == "NAME"][1:]
-        what = next(word for word in words if word in SHOWN)
-        words.remove(what)
-        unknown = next((word for word in words if word not in _SELECTING), None)
-        if unknown is not None:
-            raise self.fail(f"SHOW {SHOWN[what]} doesn't know {unknown}.", span, "Select with WHERE what to show.")
-        columns = shown_columns(SHOWN[what], whole=whole)
-        return ast.ShowClause(SHOWN[what], tuple(words), columns, selection, span=between(token, selection or token))
+        tokens = scan(self.text[span.start : span.end])[1:]
+        words = [each.value.upper() for each in tokens if each.type == "NAME"]
+        place, what = min((_LISTED.index(SHOWN[word]), SHOWN[word]) for word in words if word in SHOWN)
+        words.remove(next(word for word in words if SHOWN.get(word) == what))
+        names: tuple[ast.Expression, ...] = ()
+        if place < _LISTED.index("SETTINGS"):
+            unknown = next((word for word in words if word not in _SELECTING), None)
+            unknown = unknown or next((each.value for each in tokens if each.type not in ("NAME", "HINT")), None)
+            if unknown is not None:
+                raise self.fail(f"SHOW {what} doesn't know {unknown}.", span, "Select with WHERE what to show.")
+        else:
+            names = self._names(tokens, what, span.start)
+        what = "TERMINATED" if token.value == "TERMINATE" else what
+        if what == "TERMINATED" and not names:
+            raise self.fail("TERMINATE TRANSACTIONS takes ids.", span, "SHOW TRANSACTIONS lists them.")
+        columns = shown_columns(what, whole=whole)
+        span = between(token, selection or token)
+        return ast.ShowClause(what, tuple(words), names, columns, selection, whole, span=span)
+
+    def _names(self, tokens: Sequence[Token], what: str, start: int) -> tuple[ast.Expression, ...]:
+        """Return what is asked for by name, behind the word for what is listed: texts, parameters and other names."""
+        behind = next(at for at, each in enumerate(tokens) if SHOWN.get(each.value.upper()) == what) + 1
+        found: list[ast.Expression] = []
+        for each in tokens[behind:]:
+            span = Span(start + each.start_pos, start + each.end_pos)
+            match each.type:
+                case "STRING":
+                    found.append(ast.Literal(parse_string(each, self.text), span=span))
+                case "PARAMETER":
+                    found.append(replace(parameter_of(each), span=span))
+                case "NAME" | "BACKTICKED":
+                    found.append(ast.Variable(each.value.strip("`"), span=span))
+        return tuple(found)
 
 
 def shown(clause: ast.ShowClause) -> ast.ReturnClause:

@@ -255,7 +255,8 @@ def _check_order(query: ast.Query, text: str) -> None:
             word = _first_word(following, text)
             hint = "End the first query with ';', or write WITH instead of its RETURN."
             raise _error("Nothing may follow RETURN.", word, text, hint)
-        if isinstance(clause, ast.ShowClause) and not isinstance(following, ast.ReturnClause):
+        composed = isinstance(following, ast.ShowClause) and isinstance(clause, ast.ShowClause) and clause.is_yielding
+        if isinstance(clause, ast.ShowClause) and not (composed or isinstance(following, ast.ReturnClause)):
             word = _first_word(following, text)
             hint = "Only YIELD, WHERE and RETURN may follow."
             raise _error(f"{_text(word, text)} can't follow SHOW.", word, text, hint, "InvalidClauseComposition")

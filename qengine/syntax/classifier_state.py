@@ -58,6 +58,7 @@ class ClassifierState:
         # index of the `|` that divides it, and the index where the path inside an expression ends.
         self.context = Context.EXPRESSION
         self.is_query = True
+        self.is_command = False  # whether it began with SHOW or TERMINATE
         self.is_map = False
         self.divider = -1
         self.path_end = -1

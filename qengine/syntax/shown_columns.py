@@ -14,7 +14,27 @@ _COLUMNS: dict[str, tuple[str, str]] = {
         "createStatement",
     ),
     "FUNCTIONS": ("name category description", "signature isBuiltIn aggregating"),
-    "PROCEDURES": ("name description mode worksOnSystem", "signature"),
+    "PROCEDURES": ("name description mode worksOnSystem", "signature admin"),
+    "SETTINGS": (
+        "name value isDynamic defaultValue description",
+        "startupValue isExplicitlySet validValues isDeprecated",
+    ),
+    "TRANSACTIONS": (
+        "database transactionId currentQueryId connectionId clientAddress username currentQuery startTime status "
+        "elapsedTime",
+        "parameters allocatedBytes",
+    ),
+    "TERMINATED": ("transactionId username message", ""),
+    "DATABASES": (
+        "name type aliases access address role writer requestedStatus currentStatus statusMessage default home "
+        "constituents",
+        "databaseID serverID store lastCommittedTxn replicationLag creationTime lastStartTime lastStopTime",
+    ),
+    "SERVERS": ("name address state health hosting", ""),
+    "USERS": ("user roles passwordChangeRequired suspended home", ""),
+    "ROLES": ("role", "member immutable"),
+    "PRIVILEGES": ("access action resource graph segment role immutable", "user command"),
+    "ALIASES": ("name composite database location url user", "driver properties"),
 }
 
 

@@ -319,13 +319,22 @@ class WordRules(ClassifierState):
         return all(token.type in ("CYPHER_OPTIONS", "EXPLAIN", "STEPS", "PROFILE") for token in self.out)
 
     def _show(self, index: int, upper: str, after_operand: bool) -> int:
-        """Join SHOW, what it lists and the words round that into one token."""
+        """Join SHOW, or TERMINATE, what it lists and the words round that into one token."""
         last = index
-        while self.is_name(last + 1) and self.word(last + 1) not in ("YIELD", "WHERE", "RETURN"):
+        while self._is_shown(last + 1):
             last += 1
-        if not self._begins_statement() or not any(self.word(each) in SHOWN for each in range(index + 1, last + 1)):
-            return self._command(index, upper, after_operand)
+        wanted = SHOWN if upper == "SHOW" else ("TRANSACTION", "TRANSACTIONS")
+        first = self._begins_statement() or (self.is_command and self.begins_clause())
+        if not first or not any(self.word(each) in wanted for each in range(index + 1, last + 1)):
+            return self._command(index, upper, after_operand) if upper == "SHOW" else self.emit("NAME", index)
+        self.is_command = True
         return self.emit_joined("SHOW", upper, index, last)
+
+    def _is_shown(self, index: int) -> bool:
+        """Tell whether a token belongs to what SHOW lists: words, names in quotes, parameters, commas."""
+        if self.is_name(index):
+            return self.word(index) not in ("YIELD", "WHERE", "RETURN", "SHOW", "TERMINATE")
+        return self.kind(index) in ("STRING", "PARAMETER", "COMMA", "DOT")
 
     def _using(self, index: int, upper: str, after_operand: bool) -> int:
         """Join USING PERIODIC COMMIT and the number behind it, or a hint for the planner, into one token."""
@@ -505,7 +514,7 @@ _WORDS = {
     **dict.fromkeys(("YIELD", "FIELDTERMINATOR"), WordRules._trailing_word),
     "NEXT": WordRules._next,
     **dict.fromkeys(("ALTER", "DROP"), WordRules._command),
-    "SHOW": WordRules._show,
+    **dict.fromkeys(("SHOW", "TERMINATE"), WordRules._show),
     "USING": WordRules._using,
     "IS": WordRules._is,
     "END": WordRules._end,

@@ -38,7 +38,7 @@ _AMBIGUOUS = word_set(
 # Of clauses that change the graph, and of those that aren't built; most are keywords only where a clause may begin.
 _CLAUSE_WORDS = word_set(
     "ALTER CALL CREATE DELETE DETACH DROP FIELDTERMINATOR FILTER FOR FOREACH INSERT LET LOAD MERGE NEXT NODETACH ON "
-    "REMOVE SET SHOW USE USING YIELD"
+    "REMOVE SET SHOW TERMINATE USE USING YIELD"
 )
 
 KEYWORDS = _RESERVED | _AMBIGUOUS | _CLAUSE_WORDS
@@ -94,7 +94,12 @@ SCHEMA_WORDS = word_set(
 """Words that may follow CREATE in a command of administration."""
 
 SHOWN = {
-    "INDEX": "INDEXES", "INDEXES": "INDEXES", "CONSTRAINT": "CONSTRAINTS", "CONSTRAINTS": "CONSTRAINTS",
-    "FUNCTION": "FUNCTIONS", "FUNCTIONS": "FUNCTIONS", "PROCEDURE": "PROCEDURES", "PROCEDURES": "PROCEDURES",
+    word: plural
+    for plural, singular in (
+        ("INDEXES", "INDEX"), ("CONSTRAINTS", "CONSTRAINT"), ("FUNCTIONS", "FUNCTION"), ("PROCEDURES", "PROCEDURE"),
+        ("SETTINGS", "SETTING"), ("TRANSACTIONS", "TRANSACTION"), ("PRIVILEGES", "PRIVILEGE"), ("ALIASES", "ALIAS"),
+        ("DATABASES", "DATABASE"), ("SERVERS", "SERVER"), ("ROLES", "ROLE"), ("USERS", "USER"),
+    )
+    for word in (plural, singular)
 }  # fmt: skip
-"""What SHOW can list, by the words for it."""
+"""What SHOW can list, by the words for it; the first of them that a command has says what it lists."""

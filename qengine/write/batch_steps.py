@@ -24,6 +24,8 @@ from qengine.plan import updates as up
 from qengine.plan.expr import Expr, Literal, MapOf, Parameter, Variable
 from qengine.plan.pattern import MatchMode
 from qengine.storage.arrays import Array
+from qengine.storage.states import NodeState
+from qengine.temporal.arrow import to_values
 from qengine.write.ahead import Ahead
 from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged
@@ -31,7 +33,7 @@ from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, 
 from qengine.write.key_lookup import distinct_keys, keyed_nodes, nodes_by_keys, relationships_between
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
-from qengine.write.table import Elements, Plain, Table, repeated
+from qengine.write.table import Column, Elements, Plain, Table, repeated
 
 __all__ = ["BatchSteps", "ByRow", "Held"]
 
@@ -42,6 +44,7 @@ _ByRow = Callable[..., Any]
 _Named = list[tuple[tuple[str, ...], Array | None]]  # rows (None: all) of the same labels, or type
 _AT_ONCE = 4096  # elements that are read together
 _PLAIN = frozenset((bool, int, float, str, type(None)))  # values of which a column is repeated as an array
+_NOBODY = NodeState((), {})  # in place of null, which has no properties
 _SHARE = 4  # a block's column is made anew where at least one of so many of its nodes changes
 
 
@@ -95,7 +98,7 @@ class BatchSteps:
         self._check, self._look = held.check, held.look
         self._by_row = by_row
         #: What evaluates expressions.
-        self.values = ColumnValues(environment, held.check)
+        self.values = ColumnValues(environment, held.check, self._properties)
         self._changes = BatchChanges(graph, held.check, held.look)
         #: Values that rows may have, by ``id`` of their expressions.
         self.ahead: dict[int, Ahead] = {}
@@ -103,6 +106,31 @@ class BatchSteps:
     @property
     def _overlay(self) -> Overlay:
         return self._graph.overlay
+
+    def _properties(self, column: Elements, key: str) -> Column:
+        """Return a property of elements: from the base's column where they are as they are there."""
+        overlay, numbers = self._overlay, column.numbers
+        is_node = column.handle is NodeHandle
+        patches = overlay.node_patches if is_node else overlay.relationship_patches
+        if is_node and not patches.changes(numbers, key) and not overlay.are_apart(numbers, nodes=True).any():
+            store = overlay.base.store
+            places = store.node_numbers.places(numbers)
+            if (places[numbers >= 0] < 0).any():
+                raise Unbatched  # one isn't there any more
+            found = store.node_property(key)
+            values = pa.nulls(len(numbers)) if found is None else found.take(places)
+            return Plain(values) if _is_plain(values.type) else to_values(values)
+        listed: list[Any] = []
+        for first in range(0, len(numbers), _AT_ONCE):
+            self._check()
+            part = numbers[first : first + _AT_ONCE]
+            self._read_ahead(Elements(part[part >= 0], column.handle))
+            read = overlay.node if is_node else overlay.relationship
+            states = [read(number) if number >= 0 else _NOBODY for number in part.tolist()]
+            if None in states:
+                raise Unbatched
+            listed += [state.properties.get(key) for state in states]  # type: ignore[union-attr]
+        return listed
 
     @singledispatchmethod
     def step(self, step: up.Step) -> _Run | None:
@@ -495,6 +523,11 @@ class BatchSteps:
             for number, own in zip(part.tolist(), values[first : first + _AT_ONCE], strict=True):
                 self._check()
                 assign(handle(number), dict(zip(keys, own, strict=True)), replace=replace)
+
+
+def _is_plain(kind: Any) -> bool:
+    tests = (pa.types.is_int64, pa.types.is_float64, pa.types.is_boolean, pa.types.is_string, pa.types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _given_columns(columns: Mapping[str, list[Any]], rows: Array) -> dict[str, list[Any]]:

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qengine.errors import QengineError, ResourceError
+from qengine.exec.scalar.aggregates import Accumulator, accumulator
+from qengine.exec.scalar.compare import row_key
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import logical as op
@@ -24,6 +26,7 @@ from qengine.plan.expr import Expr, Variable
 from qengine.plan.traverse import free_variables
 from qengine.storage.arrays import Array
 from qengine.write import effects
+from qengine.write.ahead import Ahead, values_ahead
 from qengine.write.batch_steps import BatchSteps, Held
 from qengine.write.column_values import Unbatched
 from qengine.write.overlay import Overlay
@@ -33,7 +36,7 @@ __all__ = ["Bodies", "Body"]
 
 Given: TypeAlias = Rows | Table
 Body = Callable[[Table], Table]
-_Compile = Callable[[Iterable[up.Step]], Callable[[Given], Given]]
+_Compile = Callable[..., Callable[[Given], Given]]
 _Part: TypeAlias = op.Operator | up.Step
 _ROW = " row"  # a column: of which row of the table a row is
 _VALUES = frozenset((bool, int, float, str, type(None)))
@@ -74,27 +77,31 @@ class Bodies:
     def called(self, step: up.CallSubquery, steps: _Compile) -> Body | None:
         """Return what runs the plan of a ``CALL`` for a table, and gives its rows; None where it has other parts.
 
-        ``steps``: compiles those of updates.
+        ``steps``: compiles those of updates, given values that rows have.
         """
-        runs: list[Body] = []
+        runs: list[tuple[Body, bool]] = []
         parts: list[_Part] = []
         plan: op.Operator = step.plan
+        size = [0]  # rows that it is called for
         while not isinstance(plan, op.Argument):
-            run = None if step.optional or _renames(plan, step.outer) else self._operator(plan, steps)
+            run = None if _renames(plan, step.outer) else self._operator(plan, steps, size)
             if run is None:
                 return None
-            runs.insert(0, run)
+            runs.insert(0, (run, isinstance(plan, op.Aggregate)))
             parts[:0] = plan.steps if isinstance(plan, up.Update) else (plan,)
             plan = plan.input  # type: ignore[attr-defined]
 
         def whole(table: Table) -> Table:
+            size[0] = len(table)
             inside = Table(len(table), {name: table.columns[name] for name in step.outer})
             inside = inside.with_column(_ROW, list(range(len(table))))
-            for each in runs:
-                if len(inside):
+            for each, makes_rows in runs:
+                if len(inside) or makes_rows:
                     inside = each(inside)
             if step.unit:
                 return table
+            if step.optional:
+                return _with_missing(table, inside, step.columns)
             if not len(inside):
                 return Table(0, {})
             found = table.take(np.array(inside.values(_ROW), np.int64))
@@ -136,11 +143,18 @@ class Bodies:
 
     # ------------------------------------------------------------ operators
 
-    def _operator(self, plan: op.Operator, steps: _Compile) -> Body | None:
-        """Return what carries out an operator, given the rows of its input; None for others."""
+    def _operator(self, plan: op.Operator, steps: _Compile, size: Sequence[int]) -> Body | None:
+        """Return what carries out an operator, given the rows of its input; None for others.
+
+        ``size``: how many rows the body is called for, by then.
+        """
         match plan:
             case up.Update():
-                return _as_tables(steps(plan.steps))
+                ahead = values_ahead(plan.steps)
+                run = _as_tables(steps(plan.steps, ahead))
+                return lambda table: run(self._with_values(table, ahead.values()))
+            case op.Aggregate(weight=None):
+                return lambda table: self._aggregated(plan, table, size[0])
             case op.Match():
                 return self._batches.match(plan)
             case op.Unwind(expr=expr, name=name):
@@ -150,6 +164,40 @@ class Bodies:
             case op.Project(items=items):
                 return lambda table: self._projected(items, table)
         return None
+
+    def _with_values(self, table: Table, ahead: Iterable[Ahead]) -> Table:
+        """Return a table with the values that steps set, where these read the graph."""
+        for each in ahead:
+            try:
+                table = table.with_column(each.name, self._batches.values.of_elements(each.expr, table))
+            except Unbatched:  # the step evaluates it, row by row
+                table = table.without({each.name})
+        return table
+
+    def _aggregated(self, plan: op.Aggregate, table: Table, size: int) -> Table:
+        """Return the groups of each row of the body's, in their order."""
+        calls = [call for _, call in plan.aggregates]
+        groups: dict[Any, tuple[int, list[Any], list[Accumulator]]] = {}
+        if not plan.keys:
+            groups = {(row,): (row, [], list(map(accumulator, calls))) for row in range(size)}
+        keys = [self._evaluated(expr, table) for _, expr in plan.keys] if len(table) else []
+        args = [[self._evaluated(arg, table) for arg in call.args] for call in calls] if len(table) else []
+        for place, row in enumerate(table.values(_ROW) if len(table) else ()):
+            self._held.check()
+            own = [each[place] for each in keys]
+            key = (row, row_key(own)) if plan.keys else (row,)
+            found = groups.get(key)
+            if found is None:
+                found = groups[key] = row, own, list(map(accumulator, calls))
+            for state, values in zip(found[2], args, strict=True):
+                state.add([each[place] for each in values])
+        ordered = sorted(groups.values(), key=lambda each: each[0])
+        columns: dict[str, Column] = {_ROW: [row for row, *_ in ordered]}
+        for place, (name, _) in enumerate(plan.keys):
+            columns[name] = column_of([own[place] for _, own, _ in ordered])
+        for place, (name, _) in enumerate(plan.aggregates):
+            columns[name] = column_of([states[place].result() for *_, states in ordered])
+        return Table(len(ordered), columns)
 
     def _projected(self, items: Iterable[tuple[str, Expr]], table: Table) -> Table:
         columns: dict[str, Column] = {_ROW: table.columns[_ROW]}
@@ -178,6 +226,20 @@ class Bodies:
         self._held.look(int(counts.sum()))
         expanded = table.take(np.repeat(np.arange(len(table)), counts))
         return expanded.with_column(name, column_of(list(chain.from_iterable(given))))
+
+
+def _with_missing(table: Table, inside: Table, names: Iterable[str]) -> Table:
+    """Return each row of a table with the rows that a body gave for it, or with nulls where there was none."""
+    rows = np.array(inside.values(_ROW), np.int64) if len(inside) else np.empty(0, np.int64)
+    missing = np.setdiff1d(np.arange(len(table)), rows)
+    sources = np.concatenate((np.arange(len(rows)), np.full(len(missing), -1)))
+    order = np.argsort(np.concatenate((rows, missing)), kind="stable")
+    found = table.take(np.concatenate((rows, missing))[order])
+    for name in names:
+        values = inside.values(name) if len(inside) else []
+        listed = [values[place] if place >= 0 else None for place in sources[order].tolist()]
+        found = found.with_column(name, column_of(listed))
+    return found
 
 
 def _as_tables(run: Callable[[Given], Given]) -> Body:

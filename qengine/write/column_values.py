@@ -17,9 +17,9 @@ from qengine.exec.scalar.entities import ENTITIES, label_names
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import expr as x
-from qengine.plan.traverse import free_variables, preorder
+from qengine.plan.traverse import free_variables, preorder, rewrite
 from qengine.storage.arrays import Array
-from qengine.write.table import Table, repeated
+from qengine.write.table import Column, Elements, Table, repeated
 from qengine.write.values import storable_value
 
 __all__ = ["SIMPLE", "ColumnValues", "Unbatched", "rows_by_names", "stored"]
@@ -47,11 +47,16 @@ class ColumnValues:
         What expressions read besides their rows.
     check
         Raises where the execution must stop.
+    properties
+        Returns a property of elements as a column.
     """
 
-    def __init__(self, env: Environment, check: Callable[[], None]) -> None:
+    def __init__(
+        self, env: Environment, check: Callable[[], None], properties: Callable[[Elements, str], Column]
+    ) -> None:
         self._env = env
         self._check = check
+        self._properties = properties
 
     def of(self, expr: x.Expr, table: Table) -> list[Any]:
         """Return an expression's value for each row.
@@ -101,6 +106,32 @@ class ColumnValues:
         except ExecutionError:
             raise Unbatched from None
         return found
+
+    def of_elements(self, expr: x.Expr, table: Table) -> Column:
+        """Return an expression's values, which may read properties of the table's elements as they are now.
+
+        Raises
+        ------
+        Unbatched
+            As the module says.
+        """
+        columns: dict[str, Column] = dict(table.columns)
+
+        def read(each: x.Expr) -> x.Expr:
+            if not isinstance(each, x.Property) or not isinstance(each.subject, x.Variable):
+                return each
+            column = table.columns.get(each.subject.name)
+            if not isinstance(column, Elements):
+                return each
+            name = f"{each.subject.name} {each.key}"
+            if name not in columns:
+                columns[name] = self._properties(column, each.key)
+            return x.Variable(name, type=each.type)
+
+        changed = rewrite(expr, read)
+        if isinstance(changed, x.Variable):
+            return columns[changed.name]
+        return self.of(changed, Table(len(table), columns))
 
     def check_reads(self, expr: x.Expr, table: Table, own: str = "") -> None:
         """Refuse an expression that reads more than its row's values and properties of ``own``, a column to come.

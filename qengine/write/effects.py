@@ -104,6 +104,9 @@ def effects_of(part: op.Operator | up.Step | Expr, given: Given) -> Effects | No
             return _reading((expr,), given)
         case op.Project(items=items):
             return _reading((expr for _, expr in items), given)
+        case op.Aggregate(keys=keys, aggregates=aggregates, weight=None):
+            args = (arg for _, call in aggregates for arg in call.args)
+            return _reading((*(expr for _, expr in keys), *args), given)
         case op.Match(graph=graph):
             nodes = keyed_nodes(graph)
             if nodes is None:

@@ -355,7 +355,7 @@ class _SameNumbers(Numbers):
     """The numbers of elements that are known by their numbers."""
 
     def __init__(self, exists: Callable[[int], bool]) -> None:  # nothing is counted for each statement
-        self.runs = ()
+        self._runs = ()
         self.changed, self.equal_ids = True, False
         self._exists = exists
 

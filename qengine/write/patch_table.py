@@ -112,6 +112,11 @@ class PatchTable:
                 found[hits] = is_present(each.columns[key].take(pa.array(rows)))
         return found
 
+    def changes(self, numbers: Array, key: str) -> bool:
+        """Tell whether patches change a property of some elements (int64), or delete one."""
+        patches = [each for each in self._patches if each.deleted or key in each.columns]
+        return any(bool(among(numbers, each.numbers).any()) for each in patches)
+
     def join(self) -> None:
         """Make one of patches that follow each other and are alike, where there are many."""
         if len(self._patches) <= _APART:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine.errors import QueryInterrupted
-from qengine.exec.common.value_index import HashIndex, SortedIndex, Unanswered
+from qengine.exec.common.value_index import ChangedIndex, HashIndex, SortedIndex, Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import equals, ordered
+from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.variant import from_python
 from qengine.temporal import Date, LocalDateTime, LocalTime
@@ -56,6 +57,38 @@ def test_equality(values: list[Any], asked: list[Any], begin: int) -> None:
             assert index.ids(one, ExecutionContext()).tolist() == index.few(one, ExecutionContext()) == ids
     repeated = any(equals(a, b) for k, a in enumerate(values) for b in values[:k])
     assert not (index.unique and repeated)
+
+
+def change_of(given: dict[int, Any]) -> tuple[Array, Any]:
+    """Return what differs of a column, by id."""
+    ids = sorted(given)
+    return np.array(ids, np.int64), from_python([given[id] for id in ids], "here")
+
+
+@given(columns, st.lists(st.dictionaries(st.integers(0, 30), scalars | st.none(), max_size=4), max_size=3), st.data())
+def test_an_index_of_a_column_in_which_values_differ(values: list[Any], steps: list[dict[int, Any]], data: Any) -> None:
+    context, now = ExecutionContext(), dict(enumerate(values))
+    index: Any = HashIndex(column_of(values, 0), context)
+    for step in steps:
+        now.update(step)
+        index = index.with_change(lambda step=step: change_of(step))
+        if index is None:  # more differs than it is worth
+            return
+    assert isinstance(index, ChangedIndex) == bool(steps)
+    asked = data.draw(st.lists(scalars | st.sampled_from([*now.values(), 1]), max_size=4))
+    expected = [(row, id) for row, one in enumerate(asked) for id in sorted(now) if equals(now[id], one)]
+    try:
+        found = index.pairs(asked, context)
+    except Unanswered:
+        assert not set(map(type, asked)) <= {int, float, str, bool, type(None)}
+        return
+    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
+    for row, one in enumerate(asked):
+        if one is not None:
+            ids = [id for which, id in expected if which == row]
+            assert index.ids(one, context).tolist() == index.few(one, context) == ids
+    present = [value for value in now.values() if value is not None]
+    assert not (index.unique and any(equals(a, b) for k, a in enumerate(present) for b in present[:k]))
 
 
 @given(columns, st.lists(st.tuples(st.sampled_from(list(COMPARE)), scalars), min_size=1, max_size=3))

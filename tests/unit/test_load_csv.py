@@ -296,6 +296,15 @@ def by_blocks(path: Path, monkeypatch: pytest.MonkeyPatch, *, headers: bool, sep
     return outcome(lambda: [row for (row,) in csv_blocks.rows_of_file(operator, path.name, context)])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    lines = [f"{n},x" if n % 50 else f"{n},x,more" for n in range(1, 400)]  # those of more fields are read by lines
+    path = tmp_path / "file.csv"
+    path.write_bytes("".join(line + end for line in [*lines, '400,"open']).encode())
+    found = by_blocks(path, monkeypatch, headers=False, separator=",", size=64)
+    assert "400" in str(found) and found == by_blocks(path, monkeypatch, headers=False, separator=",", size=1 << 20)
+
+
 def outcome(read: Callable[[], list[object]]) -> object:
     try:
         return read()

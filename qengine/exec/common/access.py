@@ -18,7 +18,7 @@ import numpy as np
 
 from qengine._frozen import record
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.common.value_index import HashIndex, SortedIndex, Unanswered, hash_bytes, sorted_bytes
+from qengine.exec.common.value_index import AnyHashIndex, HashIndex, SortedIndex, Unanswered, hash_bytes, sorted_bytes
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.view import ExecView
@@ -98,7 +98,7 @@ def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
     return ordered.ids(bounds, most)
 
 
-def _looked_up(index: HashIndex, op: str, value: Any, context: ExecutionContext) -> Array:
+def _looked_up(index: AnyHashIndex, op: str, value: Any, context: ExecutionContext) -> Array:
     if value is None:
         return np.empty(0, np.int64)
     if op == "=":
@@ -120,7 +120,7 @@ def _within(ids: Array, ranges: Sequence[Sequence[int]]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: bool = False) -> HashIndex | None:
+def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: bool = False) -> AnyHashIndex | None:
     """Return the hash index of a node property; None where there is none, unless it is to be made ``now``."""
     return _index(store, HashIndex, key, context, now=now)
 

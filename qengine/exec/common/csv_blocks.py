@@ -125,35 +125,43 @@ class _Source:
             raise unreadable(self.url, error) from None
 
     def _blocks(self, file: IO[bytes]) -> Iterator[_Block]:
-        kept, lines, size = b"", 0, _FIRST
+        space, kept = bytearray(_FIRST), 0  # the block is at its beginning, first what was kept of the one before
+        lines, counted, begin = 0, file.tell(), file.tell()
         while True:
             self.check()
-            read = file.read(size)
-            block = kept + read
-            if not block:
+            size = kept + file.readinto(memoryview(space)[kept : kept + _BLOCK])  # type: ignore[attr-defined]
+            if not size:
                 return
-            end = _rows_end(block, self.separator, last=not read)
-            if end is None or (not end and len(block) > _LARGEST):
-                yield self._by_lines(_Joined(block, file), lines)
+            end = _rows_end(space, size, self.separator, last=size == kept)
+            if end is None or (not end and size > _LARGEST):
+                lines += _lines_of(self.path, counted, begin)
+                yield self._by_lines(_Joined(bytes(space[:size]), file), lines)
                 return
-            if not end:
-                kept = block
-                continue
-            whole, kept, size = block[:end], block[end:], _BLOCK
-            rows = self._by_columns(whole)
-            yield self._by_lines(io.BytesIO(whole), lines) if rows is None else rows
-            lines += whole.count(b"\n") + (whole.count(b"\r") - whole.count(b"\r\n") if b"\r" in whole else 0)
+            rows = self._by_columns(space, end) if end else None
+            if rows is not None:
+                yield rows
+            elif end:
+                lines, counted = lines + _lines_of(self.path, counted, begin), begin
+                yield self._by_lines(io.BytesIO(space[:end]), lines)
+            begin, kept = begin + end, size - end
+            if kept + _BLOCK > len(space):
+                space = space[end:size] + bytes(2 * _BLOCK)
+            else:
+                space[:kept] = space[end:size]
 
     def _by_lines(self, file: Any, before: int) -> Iterator[CsvRow]:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         return records(text, self.url, self.separator, self.check, before)
 
-    def _by_columns(self, block: bytes) -> TextRows | None:
-        """Return the rows of a block as Arrow reads them, None where they differ in length, or are no text."""
-        if block.startswith(_MARK):  # Arrow takes it for what tells the encoding
+    def _by_columns(self, space: bytearray, end: int) -> TextRows | None:
+        """Return the rows of a block, up to ``end``, as Arrow reads them.
+
+        None where they differ in length, or are no text.
+        """
+        if space.startswith(_MARK):  # Arrow takes it for what tells the encoding
             return None
-        first = block[: block.find(b"\n") + 1 or len(block)]
-        fields = first.count(self.separator.encode()) + 1
+        fields = space.count(self.separator.encode(), 0, space.find(b"\n", 0, end) + 1 or end) + 1
+        block = pa.py_buffer(space).slice(0, end), space.find(_QUOTE, 0, end) >= 0
         try:
             table = _table(block, self.separator, fields)
             if any(each != pa.string() for each in table.schema.types):  # the first row has several lines
@@ -163,13 +171,14 @@ class _Source:
         return TextRows(None, [_single(each) for each in table.columns], table.num_rows)
 
 
-def _table(block: bytes, separator: str, fields: int) -> Any:
+def _table(block: tuple[Any, bool], separator: str, fields: int) -> Any:
+    """Return what Arrow reads of a buffer, and of whether there are quotes in it."""
     from pyarrow import csv
 
-    quoted = _QUOTE in block
+    text, quoted = block
     return csv.read_csv(
-        pa.BufferReader(block),
-        csv.ReadOptions(use_threads=False, block_size=len(block) + 1, autogenerate_column_names=True),
+        pa.BufferReader(text),
+        csv.ReadOptions(use_threads=False, block_size=text.size + 1, autogenerate_column_names=True),
         csv.ParseOptions(delimiter=separator, quote_char='"' if quoted else False, newlines_in_values=quoted),
         csv.ConvertOptions(
             column_types={f"f{place}": pa.string() for place in range(fields)},
@@ -184,15 +193,23 @@ def _single(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _rows_end(block: bytes, separator: str, *, last: bool) -> int | None:
-    """Return where the last whole row of a block ends, 0 where there is none; None where quotes soon stand otherwise.
+def _rows_end(space: bytearray, size: int, separator: str, *, last: bool) -> int | None:
+    """Return where the last whole row of a block of ``size`` bytes ends, 0 where there is none.
 
-    ``last``: the file ends with the block.
+    None where quotes soon stand otherwise. ``last``: the file ends with the block.
     """
-    if _QUOTE not in block:
-        return len(block) if last else block.rfind(b"\n") + 1
-    end, odd = csv_rows_end(block, separator, last=last)
+    if space.find(_QUOTE, 0, size) < 0:
+        return size if last else space.rfind(b"\n", 0, size) + 1
+    end, odd = csv_rows_end(space, size, separator, last=last)
     return None if odd and not end else end
+
+
+def _lines_of(path: Path, begin: int, end: int) -> int:
+    """Return how many lines end in a part of a file, which is read for it: few files need it."""
+    with path.open("rb") as file:
+        file.seek(begin)
+        text = file.read(end - begin)
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
 
 
 class _Joined(io.RawIOBase):

@@ -10,9 +10,9 @@ import ctypes
 from array import array as packed
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from math import isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,16 @@ from qengine.exec.context import ExecutionContext
 from qengine.plan.access import HASH, SORTED
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
-from qengine.storage.variant import is_variant
+from qengine.storage.edits import among
+from qengine.storage.patched_columns import Change
+from qengine.storage.variant import concatenate, is_variant
 from qengine.temporal import Date, LocalDateTime, LocalTime
-from qengine.temporal.arrow import UNITS
+from qengine.temporal.arrow import UNITS, to_values
 
-__all__ = ["HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
+__all__ = ["AnyHashIndex", "ChangedIndex", "HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
 
 _MOST_BITS = 31
+_FEW_CHANGED = 64  # bytes that an index must have for each value that differs from its column's
 _FEW = 7  # rows that are found quickly
 _Few: Any = ctypes.c_uint32 * (1 + _FEW)
 _NUMBERS = (ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_uint8)
@@ -254,6 +257,10 @@ class HashIndex(_Index):
         context.run(self._build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows))
         return index, (starts, rows), bool(unique.value)
 
+    def with_change(self, change: Change) -> ChangedIndex:
+        """Return an index of the column in which some values differ, which it makes when it is asked."""
+        return ChangedIndex(self, change)
+
     def ids(self, value: Any, context: ExecutionContext) -> Array:
         """Return the ids, ascending, whose value equals ``value``.
 
@@ -384,6 +391,89 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+class ChangedIndex:
+    """A hash index of a column in which few values differ from one that has an index; asked as ``HashIndex``.
+
+    Parameters
+    ----------
+    before
+        The index of the column before.
+    change
+        Returns which ids have other values, ascending, and these; it is called when the index is first asked.
+    """
+
+    KIND = HASH
+
+    def __init__(self, before: HashIndex, change: Change) -> None:
+        self._before = before
+        self._change = change
+        self.nbytes = before.nbytes
+        self._known: tuple[Array, frozenset[int], HashIndex] | None = None
+
+    def with_change(self, change: Change) -> ChangedIndex | None:
+        """Return an index of the column in which more values differ; None where these are many by now."""
+        ids, values = self._change()
+        if len(ids) * _FEW_CHANGED > self.nbytes:
+            return None
+
+        def both() -> tuple[Array, Any]:
+            more, others = change()
+            kept = ~among(ids, more)
+            joined = np.concatenate((ids[kept], more))
+            order = np.argsort(joined)
+            whole = concatenate([values.filter(pa.array(kept)), others])
+            return joined[order], whole.take(pa.array(order))
+
+        return ChangedIndex(self._before, both)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether no two ids have equal values."""
+        context = ExecutionContext(None)
+        _, changed, own = self._own(context)
+        if not (self._before.unique and own.unique):
+            return False
+        values = [value for value in to_values(self._change()[1]) if value is not None]
+        try:
+            found = self._before.pairs(values, context)[1].tolist()
+        except Unanswered:
+            return False
+        return all(id in changed for id in found)
+
+    def ids(self, value: Any, context: ExecutionContext) -> Array:
+        """Return the ids, ascending, whose value equals ``value``; errors as ``HashIndex.ids``."""
+        changed, _, own = self._own(context)
+        found = self._before.ids(value, context)
+        return np.sort(np.concatenate((found[~among(found, changed)], changed[own.ids(value, context)])))
+
+    def few(self, value: Any, context: ExecutionContext) -> list[int]:
+        """Return ``ids`` as a list, quickly as ``HashIndex.few``."""
+        ids, changed, own = self._own(context)
+        found = [id for id in self._before.few(value, context) if id not in changed]
+        return sorted([*found, *(int(ids[place]) for place in own.few(value, context))])
+
+    def pairs(self, values: Sequence[Any], context: ExecutionContext) -> tuple[Array, Array]:
+        """Return what ``HashIndex.pairs`` does."""
+        changed, _, own = self._own(context)
+        rows, found = self._before.pairs(values, context)
+        kept = ~among(found, changed)
+        more, places = own.pairs(values, context)
+        rows, found = np.concatenate((rows[kept], more)), np.concatenate((found[kept], changed[places]))
+        order = np.lexsort((found, rows))
+        return rows[order], found[order]
+
+    def _own(self, context: ExecutionContext) -> tuple[Array, frozenset[int], HashIndex]:
+        """Return the ids whose values differ, and an index of these values by place."""
+        known = self._known
+        if known is None:
+            ids, values = self._change()
+            known = self._known = ids, frozenset(ids.tolist()), HashIndex(PropertyColumn(0, values), context)
+        return known
+
+
+AnyHashIndex: TypeAlias = HashIndex | ChangedIndex
+
+
 class SortedIndex(_Index):
     """Which ids have a value within bounds, or with a prefix. Any number of threads may ask it.
 
@@ -400,6 +490,9 @@ class SortedIndex(_Index):
         self._orders = [_ordered(part, context) for part in self._parts]
         kept = [*self._orders, *(part.rows for part in self._parts if part.rows is not None)]
         self.nbytes = sum(array.nbytes for array in kept)
+
+    def with_change(self, change: Change) -> None:
+        """Return None: the order of a column in which values differ is another one."""
 
     def ids(self, bounds: Sequence[tuple[str, Any]], most: int) -> Array | None:
         """Return the ids, ascending, whose value satisfies all of ``(operator, value)``.

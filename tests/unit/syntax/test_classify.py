@@ -202,7 +202,7 @@ def test_ways_to_write_the_same_pattern(text: str, same: str) -> None:
 
 UNSUPPORTED = """
 CREATE                  «CREATE USER x»
-SHOW                    «SHOW DATABASES»
+SHOW                    «SHOW JOBS»
 DROP                    «DROP ROLE x»
 ALTER                   «ALTER USER x»
 """

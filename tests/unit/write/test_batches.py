@@ -147,6 +147,25 @@ TOGETHER = [
     "UNWIND $rows AS r CALL (r) { MERGE (p:P {id: r.props.p}) SET p += r.props }",
     "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) SET p += r RETURN p } RETURN p.a, p.w, r.b",
     "MATCH (n) CALL (n) { SET n.x = n.id }",
+    "MATCH (n) CALL (n) { SET n.x = n.id + 1, n.y = n.name }",
+    "MATCH (n)-[r]->(m) CALL (n, m) { SET n.x = coalesce(n.x, 0) + 1 SET m.seen = n.id } RETURN n.x, m.seen",
+    "MATCH (n)-[r]->(m) CALL (n, r, m) { SET r.w = r.w + n.id, r.name = m.name }",
+    "OPTIONAL MATCH (n:Nobody) CALL (n) { SET n.x = n.id }",
+    "MATCH (n) SET n.id = n.id + 1 WITH n CALL (n) { SET n.y = n.id }",
+    "CREATE (:P {id: 9}) WITH * MATCH (n) CALL (n) { SET n.z = n.id, n.last = n.name }",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) SET p.x = p.name }",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) SET p.x = 1 RETURN p } RETURN r.id, p.name",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { WITH r WHERE r.x > 100 CREATE (p:P) RETURN p, r.x AS x } RETURN r.id, p, x",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { MERGE (p:Fresh {id: r.id}) } RETURN r.id",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) SET p.x = r.x RETURN count(p) AS c } RETURN r.name, c",
+    "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t MERGE (k:Tag {name: t}) RETURN collect(k.name) AS l, count(*) AS c"
+    " } RETURN r.name, l, c",
+    "UNWIND $rows AS r CALL (r) { UNWIND r.tags AS t MERGE (k:Tag {name: t}) RETURN t = 'b' AS b, "
+    "count(DISTINCT t) AS c } RETURN r.name, b, c",
+    "UNWIND $rows AS r CALL (r) { UNWIND [1, 2, 2] AS x WITH r, max(x) AS m, sum(DISTINCT x) AS s CREATE "
+    "(:P {id: m, s: s + r.x}) }",
+    "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) SET p.x = 1 WITH count(*) AS c WHERE c > 1 RETURN c "
+    "} RETURN r.name, c",
     "MATCH (n) CALL (n) { DETACH DELETE n }",
     "UNWIND $links AS r CALL (r) { MATCH (a:P {id: r.a}) MATCH (b:P {id: r.b}) MERGE (a)-[k:New]->(b) SET k.w = 1 }",
 ]
@@ -205,7 +224,8 @@ ROW_BY_ROW = [
     "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) MERGE (q:P {w: r.a}) SET q += r }",
     "UNWIND $links AS r CALL (r) { MERGE (p:P {w: r.w}) SET p = r }",
     "UNWIND $rows AS r CALL (r) { CREATE (p:P {id: r.id}) WITH p MATCH (q:P) RETURN count(q) AS c } RETURN r.x, c",
-    "UNWIND $rows AS r OPTIONAL CALL (r) { MATCH (p:P {id: r.id}) SET p.x = 1 RETURN p } RETURN r.id, p.name",
+    "UNWIND $rows AS r CALL (r) { MATCH (p:P {id: r.id}) SET p.id = 2 RETURN count(p) AS c } RETURN r.name, c",
+    "MATCH (n) CALL (n) { SET n.x = n.id + 1, n.id = n.id * 2 SET n.y = n.name }",
     "MATCH (n) CALL (n) { SET n:A REMOVE n:A SET n:B RETURN labels(n) AS l } RETURN l",
     "UNWIND $rows AS r CALL (r) { MERGE (n:A {id: r.id}) SET n:$(r.props.q) MERGE (m:x {id: r.id}) }",
     "UNWIND $rows AS r CREATE (a:P {id: r.id}), (b:P {id: a.id})",

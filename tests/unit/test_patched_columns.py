@@ -1,0 +1,83 @@
+"""Columns of the next version: what is read of them before they are made, and that little reading makes none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from qengine import Graph
+from qengine.exec.common.value_index import ChangedIndex
+from qengine.exec.context import ExecutionContext
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.edits import Edit
+from qengine.storage.patched_columns import PatchedColumn, patched
+
+NOWHERE = np.empty(0, np.int64)
+
+
+def is_made(column: PropertyColumn) -> bool:
+    """Tell whether a column has its array."""
+    return "array" in vars(column)
+
+
+@pytest.mark.parametrize("kind", ["int64", "string", "timestamp"])
+def test_few_values_are_taken_without_making_the_column(kind: str) -> None:
+    before = PropertyColumn(10, pa.array(range(300)).cast({"timestamp": pa.timestamp("us")}.get(kind, kind)))
+    given = before.values(np.array([17, 30]))
+    now = patched(before, None, 400, {12: given[0], 350: given[1]}, whole=False)
+    assert isinstance(now, PatchedColumn) and not is_made(now)
+    assert (now.begin, now.end, now.length, now.type) == (10, 351, 341, before.type)
+    ids = np.array([350, 12, 9, 13, -1, 309, 310, 400, 12])
+    found = now.take(ids)
+    assert not is_made(now)
+    whole = now.array
+    assert is_made(now) and len(whole) == now.length
+    assert now.take(ids).to_pylist() == found.to_pylist()
+    assert now.take(ids[:2]).to_pylist() == [whole[340].as_py(), whole[2].as_py()]
+    assert now.present == 300 <= len(whole) - whole.null_count
+
+
+def test_where_relationships_stand_is_asked_when_a_column_is_read() -> None:
+    before = PropertyColumn(0, pa.array(range(100)))
+    edit = Edit(100, NOWHERE, np.array([3, 50]), np.array([100, 101]))
+    asked: list[int] = []
+
+    def find(sources: np.ndarray) -> np.ndarray:
+        asked.append(len(sources))
+        return edit.find(sources)
+
+    now = patched(before, edit, edit.count, {100: -1, 101: -2, 7: -3}, whole=True, find=find)
+    assert now is not None and (now.length, asked) == (102, [])
+    assert now.take(np.array([3, 51, 8, 4])).to_pylist() == [-1, -2, -3, 3]
+    assert not is_made(now) and asked == [3]
+    assert now.array.to_pylist() == [0, 1, 2, -1, 3, 4, 5, 6, -3, *range(8, 50), -2, *range(50, 100)]
+    assert asked == [3]
+
+
+def test_a_value_of_another_type_makes_the_column_at_once() -> None:
+    before = PropertyColumn(0, pa.array(range(100)))
+    for value in ("a", None, 0.5):
+        now = patched(before, None, 100, {3: value}, whole=False)
+        assert now is not None and now.value(3) == value
+        assert now.value(4) == 4
+    assert patched(PropertyColumn(0, pa.array([1])), None, 1, {0: None}, whole=False) is None
+
+
+def test_versions_find_keys_by_the_index_of_the_base_and_what_differs() -> None:
+    graph = Graph.from_records([{"id": n, "labels": ["P"], "properties": {"id": n}} for n in range(2_000)], [])
+    graph.query("CREATE INDEX FOR (n:P) ON (n.id)")
+    assert graph.query("MATCH (n:P {id: 5}) RETURN count(*)").value() == 1
+    graph.query("CREATE (:P {id: 5}), (:P {id: 'a'})")
+    graph.query("MATCH (n:P {id: 7}) SET n.id = -7")
+    store = graph._store
+    assert store.derived.find(("hash", "id")) is None  # a text among integers: another type
+    graph = Graph.from_records([{"id": n, "labels": ["P"], "properties": {"id": n}} for n in range(2_000)], [])
+    graph.query("CREATE INDEX FOR (n:P) ON (n.id)")
+    assert graph.query("MATCH (n:P {id: 5}) RETURN count(*)").value() == 1
+    graph.query("CREATE (:P {id: 5})")
+    graph.query("MATCH (n:P {id: 7}) SET n.id = -7")
+    index = graph._store.derived.find(("hash", "id"))
+    assert isinstance(index, ChangedIndex) and not index.unique and not graph._store.is_key("id")
+    assert [len(index.few(key, ExecutionContext())) for key in (5, 7, -7, 8, 2_000)] == [2, 0, 1, 1, 0]
+    assert not is_made(graph._store.node_property("id"))
