@@ -1,8 +1,10 @@
 """Order DuckDB's joins by sampled estimates, where columns go together as statistics of single columns can't tell.
 
 Persons know persons, mostly of their own city, and like tags, mostly of their own country; few have most of both.
-Queries of 5 to 12 joins are drawn from a seed; each runs in DuckDB as it orders the joins itself, and in the order that
-the estimates of all connected parts suggest, the time of estimating included: seconds of the processor, on one thread.
+Queries of 5 to 12 joins are drawn from a seed. Each runs in DuckDB as it orders the joins itself; and again so, but
+once that takes long the estimates of all connected parts suggest another order, which takes over where it promises to
+be done far sooner. Seconds of the processor, one thread each, that of estimating and of what was given up included; of
+two runs the shorter one.
 
 Run it from anywhere: python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--verbose]
 """
@@ -14,6 +16,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import combinations
@@ -28,11 +31,15 @@ from qengine.estimate import EstimateTable
 if TYPE_CHECKING:
     import duckdb
 
-SAMPLES = 2_000
-SECONDS = 5.0  # that a query may take, in either order
+SAMPLES, BUDGET_MS = 2_000, 10.0
+SECONDS = 10.0  # that a query may take, in either order
+PATIENCE = 0.1  # seconds of DuckDB's own order before anything is estimated
+TURNS = 2.0  # times what ours is expected to take
+LOOK = 0.002  # seconds between two looks whether a query is done
 MOST_ROWS = 1e6  # of a query: what counts more rows takes as long in any order
 ENOUGH_HITS = 30
 HASHED, PROBED, FOUND = 80.0, 10.0, 6.0  # nanoseconds of a row that a join hashes, looks up, gives
+SCANNED = 2.0  # nanoseconds of a row that is read
 CITIES, COUNTRIES, TAGS = 500, 20, 2_000
 
 
@@ -230,7 +237,7 @@ class Orders:
         self.rows = rows
         self.neighbours = neighbours(query)
 
-    def best(self) -> str:
+    def best(self) -> Plan:
         """Return the query with its joins in the order that takes least, by dynamic programming over its parts."""
         found: dict[frozenset[str], Plan] = {}
         for nodes in self.rows:  # small parts first
@@ -240,7 +247,9 @@ class Orders:
             plans = [self.grown(found, nodes - {last}, last) for last in sorted(nodes) if nodes - {last} in found]
             plans += self.joined(found, nodes)
             found[nodes] = min(plans, key=lambda plan: plan.cost)
-        return f"SELECT count(*) FROM ({found[max(found, key=len)].text})"
+        plan = found[max(found, key=len)]
+        read = SCANNED * sum(SIZES[each.table] for each in self.query.edges)
+        return replace(plan, cost=plan.cost + read, text=f"SELECT count(*) FROM ({plan.text})")
 
     def filtered(self, name: str) -> str:
         """Return the ids of a variable that its condition admits; nothing where it has none."""
@@ -265,7 +274,9 @@ class Orders:
             here = max(first, 1.0) ** (1 - share) * max(after, 1.0) ** share
             other = Plan(0.0, size, text, is_scan=True)
             shared = {edge.start, edge.end} & (nodes | ({last} if number else set()))
-            plan = replace(other, rows=here, is_scan=False) if not plan.text else both(plan, other, here, sorted(shared))
+            plan = (
+                replace(other, rows=here, is_scan=False) if not plan.text else both(plan, other, here, sorted(shared))
+            )
         return plan
 
     def fan(self, nodes: frozenset[str], near: str, last: str) -> float:
@@ -308,20 +319,88 @@ def both(one: Plan, other: Plan, rows: float, shared: Sequence[str]) -> Plan:
 SIZES: dict[str, int] = {}
 
 
-def timed(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[float, int | None]:
-    """Return the seconds of the processor that a query takes, and its count; None where it was stopped."""
-    import duckdb
+class Run:
+    """A query that DuckDB runs, on a thread of its own, until it is done or stopped.
 
-    stop = threading.Timer(SECONDS, connection.interrupt)
-    stop.start()
+    ``begin``: when its time began, by ``time.process_time``.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, text: str, begin: float) -> None:
+        self.count: int | None = None
+        self._connection = connection
+        self._begin = begin
+        self._thread = threading.Thread(target=self._execute, args=(text,))
+        self._thread.start()
+
+    def _execute(self, text: str) -> None:
+        import duckdb
+
+        with suppress(duckdb.InterruptException):
+            row = self._connection.execute(text).fetchone()
+            self.count = None if row is None else int(row[0])
+
+    def done_within(self, seconds: float) -> bool:
+        """Tell whether it is done once the process has taken so long since then."""
+        while self._thread.is_alive() and (left := seconds - (time.process_time() - self._begin)) > 0:
+            self._thread.join(max(left, LOOK))
+        return not self._thread.is_alive()
+
+    def stopped(self) -> int | None:
+        """Stop it, and return its count if it was done."""
+        while self._thread.is_alive():
+            self._connection.interrupt()
+            self._thread.join(LOOK)
+        return self.count
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A query run by our orders: its count, None where it was stopped, seconds of the processor; of estimating, too.
+
+    ``turned``: whether the order is ours; else DuckDB's own was soon done, or ours did not promise to be faster.
+    """
+
+    count: int | None
+    seconds: float
+    estimating: float
+    turned: bool
+
+
+def seconds(run: Ordered) -> float:
+    """Return the seconds that a run took."""
+    return run.seconds
+
+
+def plain(own: duckdb.DuckDBPyConnection, query: Query) -> Ordered:
+    """Run a query in DuckDB's own order."""
     begin = time.process_time()
-    try:
-        row = connection.execute(text).fetchone()
-    except duckdb.InterruptException:
-        row = None
-    finally:
-        stop.cancel()
-    return time.process_time() - begin, None if row is None else int(row[0])
+    run = Run(own, query.sql(), begin)
+    run.done_within(SECONDS)
+    return Ordered(run.stopped(), time.process_time() - begin, 0.0, False)
+
+
+def ordered(
+    graph: qengine.Graph, own: duckdb.DuckDBPyConnection, given: duckdb.DuckDBPyConnection, query: Query
+) -> Ordered:
+    """Run a query in DuckDB's own order, and in ours instead once that promises to be done far sooner.
+
+    Nothing is estimated before DuckDB has worked for ``PATIENCE``: what is done by then leaves nothing to gain. Its run
+    goes on meanwhile, and until it has taken ``TURNS`` times as long as ours is expected to take.
+    """
+    begin = time.process_time()
+    run = Run(own, query.sql(), begin)
+    if run.done_within(PATIENCE):
+        return Ordered(run.count, time.process_time() - begin, 0.0, False)
+    thinking = time.thread_time()
+    table = graph.estimate_all(query.pattern(), samples=SAMPLES, budget_ms=BUDGET_MS, seed=1, threads=1)
+    plan = Orders(query, expected_rows(query, table)).best()
+    estimating = time.thread_time() - thinking
+    if run.done_within(min(TURNS * plan.cost / 1e9, SECONDS)):
+        return Ordered(run.count, time.process_time() - begin, estimating, False)
+    run.stopped()
+    run = Run(given, plan.text, begin)
+    run.done_within(SECONDS)
+    return Ordered(run.stopped(), time.process_time() - begin, estimating, True)
 
 
 def main() -> None:
@@ -352,24 +431,37 @@ def main() -> None:
             connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM made')
             connection.unregister("made")
     given.execute("SET disabled_optimizers = 'join_order,build_side_probe_side,compressed_materialization'")
-    found: list[tuple[float, float, float]] = []
+    found: list[tuple[Ordered, Ordered]] = []
     for query in drawn(graph, options.queries, options.seed):
-        theirs, count = timed(own, query.sql())
-        begin = time.process_time()
-        rows = expected_rows(query, graph.estimate_all(query.pattern(), samples=SAMPLES, seed=1, threads=1))
-        text = Orders(query, rows).best()
-        estimating = time.process_time() - begin
-        ours, same = timed(given, text)
-        if None not in (count, same) and count != same:
-            raise AssertionError(f"{count} and {same}: {query.pattern()}\n{text}")
+        theirs, ours = plain(own, query), ordered(graph, own, given, query)
+        if theirs.count is not None:  # the first run of each reads more from memory than the next
+            theirs, ours = (
+                min(theirs, plain(own, query), key=seconds),
+                min(ours, ordered(graph, own, given, query), key=seconds),
+            )
+        if None not in (theirs.count, ours.count) and theirs.count != ours.count:
+            raise AssertionError(f"{theirs.count} and {ours.count}: {query.pattern()}")
         if options.verbose:
-            times = f"{1e3 * theirs:9.1f} ms, {1e3 * estimating:6.1f} + {1e3 * ours:9.1f}"
-            print(f"{query.joins:3} joins {count!s:>14} {times}", flush=True)
-        found.append((theirs, estimating + ours, estimating))
-    theirs, ours, estimating = (sum(column) for column in zip(*found, strict=True))
-    worst = max(mine / other for other, mine, _ in found)
-    print(f"{len(found)} queries: {theirs:.2f} s in DuckDB's own orders, {ours:.2f} s in ours")
-    print(f"{estimating:.2f} s of these is estimating; {ours / theirs:.2f} times in all, the worst {worst:.2f} times")
+            times = f"{1e3 * theirs.seconds:9.1f} ms, ours {1e3 * ours.seconds:9.1f}"
+            print(f"{query.joins:3} joins {ours.count!s:>14} {times}{' turned' if ours.turned else ''}", flush=True)
+        found.append((theirs, ours))
+    print(summary(found))
+
+
+def summary(found: Sequence[tuple[Ordered, Ordered]]) -> str:
+    """Return what queries took: DuckDB's own orders, and ours."""
+    theirs, ours = (sum(each.seconds for each in column) for column in zip(*found, strict=True))
+    ratios = sorted(each.seconds / own.seconds for own, each in found)
+    turned = [each for _, each in found if each.turned]
+    asked = [each.estimating for _, each in found if each.estimating]
+    return "\n".join(
+        [
+            f"{len(found)} queries: {theirs:.2f} s in DuckDB's own orders, {ours:.2f} s in ours",
+            f"{ours / theirs:.2f} times in all, the median {ratios[len(ratios) // 2]:.2f}, the worst {ratios[-1]:.2f}, "
+            f"{sum(each > 1.2 for each in ratios)} over 1.2",
+            f"{len(asked)} were estimated, in {sum(asked):.2f} s, and {len(turned)} turned to another order",
+        ]
+    )
 
 
 if __name__ == "__main__":
