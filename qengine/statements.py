@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
 
+_LEARNING_SHARE = 0.01
+"""Of the time of a run that took long, how much finding out what it teaches may take."""
+
 _DEVICES = (*DEVICES, "reference")
 
 
@@ -200,6 +203,21 @@ class Statements:
         if self.learned is not None and self.learned.enabled:
             self.learned.add(self.store, learned_parts(seen, self.store, context))
 
+    def _learn_from(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> None:
+        """After a run that took long, sample its patterns for a small share of its time, and learn from that."""
+        learned = self.learned
+        if learned is None or not learned.enabled or stats.seconds < learned.after or context.profile is not None:
+            return
+        if planned.physical is None:
+            return
+        from qengine.binder import bind
+        from qengine.long_runs import sampled_parts
+
+        begin = time.perf_counter()
+        bound = bind(one_statement(planned.text), planned.text, self.store, procedures=self.procedures)
+        left = 1e3 * (_LEARNING_SHARE * stats.seconds - (time.perf_counter() - begin))
+        learned.add(self.store, sampled_parts(bound.plan, self.store, context, left))
+
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
         batches: Iterator[ResultBatch] | None = None
@@ -216,6 +234,7 @@ class Statements:
                 stats.seconds += time.perf_counter() - begin
                 stats.bytes = max(stats.bytes, context.memory_peak)
                 if batch is None:
+                    self._learn_from(planned, context, stats)
                     return
                 stats.rows += batch.length
                 yield batch

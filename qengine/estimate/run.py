@@ -218,7 +218,7 @@ class _Known:
     def so_far(self) -> Estimate:
         """Return what the slices or pilots say, whichever are closer."""
         slices = self.slices
-        if slices is not None and slices.counted.samples and slices.error_after(0.0) <= self._best_pilot()[0]:
+        if slices is not None and slices.sums.samples and (slices.first or slices.error <= self._best_pilot()[0]):
             return self.of_slices(slices)
         _, name, sums = self._best_pilot()
         return self.told(sums, name)
@@ -359,9 +359,9 @@ class _Estimation:
             return self._counted(self.known.slices)
         return None
 
-    def _counted(self, slices: SliceCount, times: int = 1, share: float = _COUNTING_SHARE) -> Estimate | None:
+    def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:
         """Return the count if what is left of it takes little work; ``times``: as much as that so often."""
-        with self._some_time(share):
+        with self._some_time(_COUNTING_SHARE):
             complete = slices.go_on(_exact_work(self.request, times))
         self.context.check()
         return _exactly(slices.total, self.known.begin) if complete else None
@@ -401,8 +401,7 @@ class _Estimation:
         slices = self.known.slices
         tried = self.known.tried = try_each(samplers, goal)
         if slices is not None and goal.timed_alone and self._slices_are_best(slices, tried):
-            found = self._counted(slices, _MOST_TIMES, 1.0)
-            return self.known.of_slices(slices) if found is None else found
+            return self._by_slices(slices)
         if slices is not None and hit_rarely(tried):
             found = self._counted(slices, _RARE)
             if found is not None:
@@ -411,6 +410,13 @@ class _Estimation:
                 samplers["trawling"] = sampling.trawling(sampling.ways())
         sampler, goal, first = choose(samplers, tried, goal)
         return sampling.drawn(sampler, goal, first)
+
+    def _by_slices(self, slices: SliceCount) -> Estimate:
+        """Count slices until time is over: a sample of all where it isn't enough for these."""
+        with self._some_time(1.0):
+            complete = slices.sample_others(_exact_work(self.request, _MOST_TIMES))
+        self.context.check()
+        return _exactly(slices.total, self.known.begin) if complete else self.known.so_far()
 
     def _slices_are_best(self, slices: SliceCount, tried: dict[str, Trial]) -> bool:
         """Tell whether counting on ends within the budget, or says more by then than any sampler."""
