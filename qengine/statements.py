@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -203,24 +204,23 @@ class Statements:
         if self.learned is not None and self.learned.enabled:
             self.learned.add(self.store, learned_parts(seen, self.store, context))
 
-    def _learn_from(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> None:
-        """After a run that took long, sample its patterns for a small share of its time, and learn from that."""
+    def _learn_from(self, planned: Planned, context: ExecutionContext, seconds: float) -> None:
+        """Where a run has taken so long, sample its patterns for a small share of that, and learn from it."""
         learned = self.learned
-        if learned is None or not learned.enabled or stats.seconds < learned.after or context.profile is not None:
-            return
-        if planned.physical is None:
+        if learned is None or not learned.enabled or planned.physical is None:
             return
         from qengine.binder import bind
         from qengine.long_runs import sampled_parts
 
         begin = time.perf_counter()
         bound = bind(one_statement(planned.text), planned.text, self.store, procedures=self.procedures)
-        left = 1e3 * (_LEARNING_SHARE * stats.seconds - (time.perf_counter() - begin))
+        left = 1e3 * (_LEARNING_SHARE * seconds - (time.perf_counter() - begin))
         learned.add(self.store, sampled_parts(bound.plan, self.store, context, left))
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
         batches: Iterator[ResultBatch] | None = None
+        after = math.inf if self.learned is None or context.profile is not None else self.learned.after
         begin = time.perf_counter()
         try:
             batches = self._execute(planned, context, stats.device)
@@ -234,9 +234,11 @@ class Statements:
                 stats.seconds += time.perf_counter() - begin
                 stats.bytes = max(stats.bytes, context.memory_peak)
                 if batch is None:
-                    self._learn_from(planned, context, stats)
                     return
                 stats.rows += batch.length
+                if stats.seconds >= after:  # perhaps no other batch is asked for
+                    after = math.inf
+                    self._learn_from(planned, context, stats.seconds)
                 yield batch
                 begin = time.perf_counter()
         except QengineError as error:
