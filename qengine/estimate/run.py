@@ -24,6 +24,7 @@ from qengine.estimate.device import (
     device_trawling,
     on_device,
 )
+from qengine.estimate.lateness import Lateness
 from qengine.estimate.narrowed import begun_at, few_relationships
 from qengine.estimate.norms import relations
 from qengine.estimate.prior import ENOUGH_HITS, Prior, together
@@ -93,6 +94,8 @@ _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache
 _too_long: PerOperatorCache[list[float]] = PerOperatorCache()
 """The budget by whose end a plan could not even be resolved: such a one is not tried again."""
 
+_lateness: PerOperatorCache[Lateness] = PerOperatorCache()
+
 _bounds: PerOperatorCache[float] = PerOperatorCache()
 """Bounds by statistics alone."""
 
@@ -137,16 +140,27 @@ def estimate(
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
     known = _Known(begin, prior, request)
-    budget = request.budget_ms
-    if budget is None:
+    if request.budget_ms is None:
         return _estimation(plan, store, context, known).run()
+    lateness = _lateness.get(store, plan.root, lambda: (Lateness(), True))
+    known.late = lateness.of(request.budget_ms)
+    found = _within(request.budget_ms, plan, store, context, known)
+    lateness.note(request.budget_ms, min(known.milliseconds(), known.busy()))
+    return found
+
+
+def _within(
+    budget: float, plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known
+) -> Estimate:
+    """Return what an estimate finds until its budget, of milliseconds, is over."""
+    end = _HARD * budget - known.late
     tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
     if budget > tried[0]:
         try:
-            with context.within(max(_HARD * budget - known.milliseconds(), _LEAST_PREPARATION)):
+            with context.within(max(end - known.milliseconds(), _LEAST_PREPARATION)):
                 estimation = _estimation(plan, store, context, known)
                 estimation.prepare()
-            with context.within(_HARD * budget - known.milliseconds()):
+            with context.within(end - known.milliseconds()):
                 return estimation.run()
         except QueryTimeout:
             context.check()
@@ -186,6 +200,7 @@ class _Known:
     """What an estimate has found so far, which counts when its time is over.
 
     ``begin``: by ``time.perf_counter``. ``seed``: of all samples. ``slices``, ``tried``: as far as they have come.
+    ``late``: milliseconds by which it is to end earlier.
     """
 
     begin: float
@@ -196,8 +211,10 @@ class _Known:
     prepared: bool = False
     slices: SliceCount | None = None
     tried: dict[str, Trial] = field(default_factory=dict)
+    late: float = 0.0
 
     def __post_init__(self) -> None:
+        self._busy = time.thread_time()
         asked = self.request.seed
         self.seed = int.from_bytes(os.urandom(8), "little") if asked is None else asked % 2**64
 
@@ -209,11 +226,17 @@ class _Known:
     def deadline(self) -> float:
         """When samples end, by ``time.perf_counter``, so that telling what they say is within the budget, too."""
         budget = self.request.budget_ms
-        return math.inf if budget is None else self.begin + (budget - min(_TELLING, 0.2 * budget)) / 1e3
+        if budget is None:
+            return math.inf
+        return self.begin + (budget - max(min(_TELLING, 0.2 * budget), self.late)) / 1e3
 
     def milliseconds(self) -> float:
         """Return how long it took so far."""
         return 1e3 * (time.perf_counter() - self.begin)
+
+    def busy(self) -> float:
+        """Return how many milliseconds of the processor its thread took so far."""
+        return 1e3 * (time.thread_time() - self._busy)
 
     def so_far(self) -> Estimate:
         """Return what the slices or pilots say, whichever are closer."""
