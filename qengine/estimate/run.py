@@ -94,6 +94,9 @@ _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache
 _too_long: PerOperatorCache[list[float]] = PerOperatorCache()
 """The budget by whose end a plan could not even be resolved: such a one is not tried again."""
 
+_stuck: PerOperatorCache[list[float]] = PerOperatorCache()
+"""Milliseconds in which not one slice of a plan was counted: such a count is not tried again in less than twice that."""
+
 _lateness: PerOperatorCache[Lateness] = PerOperatorCache()
 
 _bounds: PerOperatorCache[float] = PerOperatorCache()
@@ -149,9 +152,7 @@ def estimate(
     return found
 
 
-def _within(
-    budget: float, plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known
-) -> Estimate:
+def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> Estimate:
     """Return what an estimate finds until its budget, of milliseconds, is over."""
     end = _HARD * budget - known.late
     tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
@@ -164,7 +165,7 @@ def _within(
                 return estimation.run()
         except QueryTimeout:
             context.check()
-            if not known.prepared:
+            if not known.prepared and known.busy() > budget / 2:  # else it was others that took the time
                 tried[0] = budget
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
@@ -378,8 +379,17 @@ class _Estimation:
             except QueryTimeout:
                 self.context.check()
         if self.target.tail is None:
-            self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
-            return self._counted(self.known.slices)
+            slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
+            stuck = _stuck.get(self.store, self.target.search, lambda: ([0.0], True))
+            time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
+            if time_ms < 2 * stuck[0]:
+                return None
+            busy = self.known.busy()
+            try:
+                return self._counted(slices)
+            finally:
+                if not slices.counted.samples and self.known.busy() - busy > time_ms / 2:
+                    stuck[0] = time_ms
         return None
 
     def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:
