@@ -1,4 +1,4 @@
-"""What runs that took long teach the planner: the parts of their patterns are sampled, for a small share of their time."""
+"""What runs that took long teach the planner: parts of their patterns are sampled, for a small share of their time."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ _too_long: PerOperatorCache[list[float]] = PerOperatorCache()
 """The budget by whose end a plan could not even be resolved: such a one is not tried again."""
 
 _stuck: PerOperatorCache[list[float]] = PerOperatorCache()
-"""Milliseconds in which not one slice of a plan was counted: such a count is not tried again in less than twice that."""
+"""Milliseconds in which not one slice of a plan was counted: such a count needs twice that to be tried again."""
 
 _lateness: PerOperatorCache[Lateness] = PerOperatorCache()
 
