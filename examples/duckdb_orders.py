@@ -6,7 +6,8 @@ once that takes long the estimates of all connected parts suggest another order,
 be done far sooner. Seconds of the processor, one thread each, that of estimating and of what was given up included; of
 two runs the shorter one.
 
-Run it from anywhere: python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--verbose]
+Run it from anywhere:
+python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--patience 0.15] [--verbose]
 """
 
 from __future__ import annotations
@@ -380,16 +381,20 @@ def plain(own: duckdb.DuckDBPyConnection, query: Query) -> Ordered:
 
 
 def ordered(
-    graph: qengine.Graph, own: duckdb.DuckDBPyConnection, given: duckdb.DuckDBPyConnection, query: Query
+    graph: qengine.Graph,
+    own: duckdb.DuckDBPyConnection,
+    given: duckdb.DuckDBPyConnection,
+    query: Query,
+    patience: float = PATIENCE,
 ) -> Ordered:
     """Run a query in DuckDB's own order, and in ours instead once that promises to be done far sooner.
 
-    Nothing is estimated before DuckDB has worked for ``PATIENCE``: what is done by then leaves nothing to gain. Its run
-    goes on meanwhile, and until it has taken ``TURNS`` times as long as ours is expected to take.
+    Nothing is estimated before DuckDB has worked for ``patience`` seconds: what is done by then leaves nothing to
+    gain. Its run goes on meanwhile, and until it has taken ``TURNS`` times as long as ours is expected to take.
     """
     begin = time.process_time()
     run = Run(own, query.sql(), begin)
-    if run.done_within(PATIENCE):
+    if run.done_within(patience):
         return Ordered(run.count, time.process_time() - begin, 0.0, False)
     thinking = time.thread_time()
     table = graph.estimate_all(query.pattern(), samples=SAMPLES, seed=1, threads=1)
@@ -409,6 +414,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=4)
     parser.add_argument("--persons", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=PATIENCE)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if not find_spec("duckdb"):
@@ -433,11 +439,11 @@ def main() -> None:
     given.execute("SET disabled_optimizers = 'join_order,build_side_probe_side,compressed_materialization'")
     found: list[tuple[Ordered, Ordered]] = []
     for query in drawn(graph, options.queries, options.seed):
-        theirs, ours = plain(own, query), ordered(graph, own, given, query)
+        theirs, ours = plain(own, query), ordered(graph, own, given, query, options.patience)
         if theirs.count is not None:  # the first run of each reads more from memory than the next
             theirs, ours = (
                 min(theirs, plain(own, query), key=seconds),
-                min(ours, ordered(graph, own, given, query), key=seconds),
+                min(ours, ordered(graph, own, given, query, options.patience), key=seconds),
             )
         if None not in (theirs.count, ours.count) and theirs.count != ours.count:
             raise AssertionError(f"{theirs.count} and {ours.count}: {query.pattern()}")
