@@ -209,10 +209,10 @@ class Statements:
         learned = self.learned
         if learned is None or not learned.enabled or planned.physical is None:
             return
+        begin = time.perf_counter()
         from qengine.binder import bind
         from qengine.long_runs import sampled_parts
 
-        begin = time.perf_counter()
         bound = bind(one_statement(planned.text), planned.text, self.store, procedures=self.procedures)
         left = 1e3 * (_LEARNING_SHARE * seconds - (time.perf_counter() - begin))
         learned.add(self.store, sampled_parts(bound.plan, self.store, context, left))

@@ -162,6 +162,7 @@ def test_every_stage_is_known() -> None:
         "cardinalities",
         "sampled",
         "learned",
+        "long_runs",
         "updating",
         "formats",
         "importing",
