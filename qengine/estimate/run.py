@@ -24,7 +24,7 @@ from qengine.estimate.device import (
     device_trawling,
     on_device,
 )
-from qengine.estimate.lateness import Lateness
+from qengine.estimate.lateness import Lateness, Stuck
 from qengine.estimate.narrowed import begun_at, few_relationships
 from qengine.estimate.norms import relations
 from qengine.estimate.prior import ENOUGH_HITS, Prior, together
@@ -94,8 +94,8 @@ _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache
 _too_long: PerOperatorCache[list[float]] = PerOperatorCache()
 """The budget by whose end a plan could not even be resolved: such a one is not tried again."""
 
-_stuck: PerOperatorCache[list[float]] = PerOperatorCache()
-"""Milliseconds in which not one slice of a plan was counted: such a count needs twice that to be tried again."""
+_stuck: PerOperatorCache[Stuck] = PerOperatorCache()
+"""Where not one slice of a plan was counted."""
 
 _lateness: PerOperatorCache[Lateness] = PerOperatorCache()
 
@@ -380,16 +380,16 @@ class _Estimation:
                 self.context.check()
         if self.target.tail is None:
             slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
-            stuck = _stuck.get(self.store, self.target.search, lambda: ([0.0], True))
+            stuck = _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
             time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
-            if time_ms < 2 * stuck[0]:
+            if stuck.within(time_ms):
                 return None
             busy = self.known.busy()
             try:
                 return self._counted(slices)
             finally:
-                if not slices.counted.samples and self.known.busy() - busy > time_ms / 2:
-                    stuck[0] = time_ms
+                if not slices.counted.samples:
+                    stuck.note(time_ms, self.known.busy() - busy)
         return None
 
     def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:
