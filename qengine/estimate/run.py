@@ -105,6 +105,9 @@ _bounds: PerOperatorCache[float] = PerOperatorCache()
 _LEAST_PREPARATION = 10.0
 """Milliseconds that resolving may take under any budget, once a plan: what it finds is kept."""
 
+_BUSY = 0.8
+"""Of the time that resolving took too long, how much must be the processor's."""
+
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
 
@@ -165,7 +168,7 @@ def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: Executi
                 return estimation.run()
         except QueryTimeout:
             context.check()
-            if not known.prepared and known.busy() > budget / 2:  # else it was others that took the time
+            if not known.prepared and known.busy() > _BUSY * max(end, _LEAST_PREPARATION):  # else others took the time
                 tried[0] = budget
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
