@@ -2,9 +2,9 @@
 //
 // Problem: the vertices of a plan's first level are cut into slices, and what completes those of one slice is counted by the
 // search. Slices come in a random order, each once, so that the slices counted so far are a simple random sample without
-// replacement of all: their mean, times how many slices there are, is unbiased for the count (where one is counted at all), and
-// its error is 0 once all are counted. Slice k takes the vertices k, k + slices, k + 2 slices, …: stored vertices stand by descending degree, so that all
-// slices have their share of hubs (systematic sampling).
+// replacement of all: their mean, times how many slices there are, is unbiased for the count (where one is counted at
+// all), and its error is 0 once all are counted. Slice k takes the vertices k, k + slices, k + 2 slices, …: stored
+// vertices stand by descending degree, so that all slices have their share of hubs (systematic sampling).
 // Source: Cochran, Sampling Techniques, 1977, chapters 8 and 9.
 #include <numeric>
 #include <utility>
