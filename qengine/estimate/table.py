@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine._printable import printable_line
@@ -160,15 +160,20 @@ def estimate_all(
     if budget_ms is None:
         sample()
     else:
-        try:
-            with context.within(_HARD * budget_ms - 1e3 * (time.perf_counter() - begin)):
-                sample()
-        except QueryTimeout:
-            context.check()
+        _until(context, begin + _HARD * budget_ms / 1e3, sample)
     seconds = time.perf_counter() - begin
     return EstimateTable(
         {nodes: _estimated(nodes, sums[nodes], bounds[nodes], confidence, seconds, seed) for nodes in parts}
     )
+
+
+def _until(context: ExecutionContext, end: float, sample: Callable[[], None]) -> None:
+    """Sample until ``end``, by ``time.perf_counter``."""
+    try:
+        with context.within(1e3 * (end - time.perf_counter())):
+            sample()
+    except QueryTimeout:
+        context.check()
 
 
 class _Path:
