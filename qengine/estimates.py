@@ -111,6 +111,7 @@ class Estimates:
 
     def estimate_all(self, text: str, params: Mapping[str, Any] | None, options: TableOptions) -> EstimateTable:
         """Estimate all connected parts of a statement's pattern; see ``Graph.estimate_all``."""
+        begin = time.perf_counter()
         samples, confidence, seed, budget_ms = options.samples, options.confidence, options.seed, options.budget_ms
         Request(confidence=confidence, samples=samples, seed=seed, budget_ms=budget_ms).check()
         context = self._accept(options)
@@ -127,6 +128,7 @@ class Estimates:
                 confidence=confidence,
                 seed=seed,
                 budget_ms=budget_ms,
+                begin=begin,
             )
             return EstimateTable(found, counted.notices, pattern)
 
@@ -221,14 +223,16 @@ def _statement(text: str) -> tuple[str, Any]:
     """Parse the one statement of a text; a pattern without ``RETURN`` gets one."""
     from qengine.syntax import parse
 
+    texts = [text, text + _RETURN]
+    if text[:5].upper() == "MATCH" and "RETURN" not in text.upper():
+        texts.reverse()  # a pattern alone: read once
     try:
-        statements = parse(text)
+        statements, text = parse(texts[0]), texts[0]
     except QuerySyntaxError as error:
         try:
-            statements = parse(text + _RETURN)
-        except QuerySyntaxError:
-            raise error from None
-        text += _RETURN
+            statements, text = parse(texts[1]), texts[1]
+        except QuerySyntaxError as other:
+            raise (other if texts[1] == text else error) from None
     if len(statements) != 1:
         raise SemanticError("An estimate is of one statement.", hint="Estimate them one by one.")
     return text, statements[0]

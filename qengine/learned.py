@@ -1,4 +1,4 @@
-"""What PROFILE has shown of a graph: cardinalities of parts of patterns, which its next plans believe."""
+"""What runs have shown of a graph: cardinalities of parts of patterns, which its next plans believe."""
 
 from __future__ import annotations
 
@@ -33,22 +33,27 @@ class LearnedCardinality:
 
 
 class Learned:
-    """What PROFILE has shown of a graph's latest version: an iterable of ``LearnedCardinality``, the oldest first.
+    """What runs have shown of a graph's latest version: an iterable of ``LearnedCardinality``, the oldest first.
 
-    Where a profiled statement finds parts of its pattern to have twice as many rows as expected, or half as many, these
-    are kept, and believed when statements are planned from then on; EXPLAIN says of how many. A version that changes
-    a type, a label or a property that a part has forgets the part. They are not saved with the graph.
+    A statement that was profiled, or took ``after`` seconds, is looked at when it is done; the latter by samples, for
+    at most a hundredth of its time. Where that finds parts of its pattern to have twice as many rows as expected, or
+    half as many, these are kept, and believed when statements are planned from then on; EXPLAIN says of how many. A
+    version that changes a type, a label or a property that a part has forgets the part. They are not saved with the
+    graph.
 
     Attributes
     ----------
     enabled
-        Whether PROFILE adds to it. Set it to False, and ``clear()``, to plan by statistics alone.
+        Whether runs add to it. Set it to False, and ``clear()``, to plan by statistics alone.
+    after
+        Seconds that a statement without PROFILE takes before it is looked at; ``math.inf``: none is.
     most
         How many parts are kept: the oldest are forgotten first.
     """
 
     def __init__(self) -> None:
         self.enabled = True
+        self.after = 2.0
         self.most = 256
         self.round = 0  # how often it was changed
         self._store: GraphStore | None = None

@@ -35,11 +35,14 @@ class SampledRows:
         The limits of the statement that is planned.
     samples
         In all parts of one pattern.
+    budget_ms
+        Milliseconds that a pattern may take, which ends its samples; None: any.
     """
 
     store: ExecView
     context: ExecutionContext
     samples: int = 50_000
+    budget_ms: float | None = None
 
     @property
     def reason(self) -> str:
@@ -54,9 +57,21 @@ class SampledRows:
     ) -> Mapping[frozenset[str], float]:
         """Return the estimated rows of the connected parts of a pattern, by the names of their nodes.
 
+        Parts that samples seldom hit are left out.
+        """
+        table = self.table(nodes, relationships, conditions)
+        return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}
+
+    def table(
+        self,
+        nodes: Mapping[str, PatternNode],
+        relationships: Sequence[PatternRelationship],
+        conditions: Sequence[Expr] = (),
+    ) -> Mapping[frozenset[str], estimate.Estimate]:
+        """Return the estimates of the connected parts of a pattern.
+
         Nothing is known of patterns that can't be sampled before they run: with parameters, of more than ten nodes,
         or with conditions that fail for what is sampled.
-        Parts that samples seldom hit are left out.
         """
         graph = QueryGraph(
             tuple(replace(node, bound=False) for node in nodes.values()),
@@ -69,9 +84,14 @@ class SampledRows:
             return {}
         try:
             counted = plan_count(LogicalPlan(match, graph.variables()), self.store)
-            table = estimate.estimate_all(
-                counted, self.store, self.context, samples=self.samples, confidence=_CONFIDENCE, seed=_SEED
+            return estimate.estimate_all(
+                counted,
+                self.store,
+                self.context,
+                samples=self.samples,
+                confidence=_CONFIDENCE,
+                seed=_SEED,
+                budget_ms=self.budget_ms,
             )
         except (Unsupported, ExecutionError):  # a condition may fail for a sample, and for no row of the query
             return {}
-        return {part: found.value for part, found in table.items() if found.relative_error <= _WORST_ERROR}

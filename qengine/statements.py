@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Cardinalities: TypeAlias = 'Mapping[str, float] | EstimateTable | Literal["sampled"]'
 """Rows by patterns, an ``EstimateTable``, or how to find them."""
+
+_LEARNING_SHARE = 0.01
+"""Of the time of a run that took long, how much finding out what it teaches may take."""
 
 _DEVICES = (*DEVICES, "reference")
 
@@ -201,9 +205,23 @@ class Statements:
         if self.learned is not None and self.learned.enabled:
             self.learned.add(self.store, learned_parts(seen, self.store, context))
 
+    def _learn_from(self, planned: Planned, context: ExecutionContext, seconds: float) -> None:
+        """Where a run has taken so long, sample its patterns for a small share of that, and learn from it."""
+        learned = self.learned
+        if learned is None or not learned.enabled or planned.physical is None:
+            return
+        begin = time.perf_counter()
+        from qengine.binder import bind
+        from qengine.long_runs import sampled_parts
+
+        bound = bind(one_statement(planned.text), planned.text, self.store, procedures=self.procedures)
+        left = 1e3 * (_LEARNING_SHARE * seconds - (time.perf_counter() - begin))
+        learned.add(self.store, sampled_parts(bound.plan, self.store, context, left))
+
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""
         batches: Iterator[ResultBatch] | None = None
+        after = math.inf if self.learned is None or context.profile is not None else self.learned.after
         begin = time.perf_counter()
         context.text = planned.text
         try:
@@ -220,6 +238,9 @@ class Statements:
                 if batch is None:
                     return
                 stats.rows += batch.length
+                if stats.seconds >= after:  # perhaps no other batch is asked for
+                    after = math.inf
+                    self._learn_from(planned, context, stats.seconds)
                 yield batch
                 begin = time.perf_counter()
         except QengineError as error:

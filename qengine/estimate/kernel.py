@@ -65,6 +65,7 @@ class _SliceTask(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("slices", ctypes.c_int64),
         ("first", ctypes.c_int64),
+        ("last", ctypes.c_int64),
         ("work", ctypes.c_int64),
     )
 
@@ -207,7 +208,7 @@ def trawl(
     return Sums(hauls.count, int(each["reached"]), float(each["weight"]), float(each["square"]), int(each["work"]))
 
 
-def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work: int) -> Sums:
+def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work: int, most: int | None = None) -> Sums:
     """Count slice by slice the embeddings of a plan whose first level is a vertex.
 
     Parameters
@@ -219,6 +220,8 @@ def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work
         which is the first to be counted.
     work
         Ids that may be read.
+    most
+        How many slices to count at most; None: all.
 
     Returns
     -------
@@ -232,7 +235,8 @@ def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work
         By the context's limits.
     """
     sums = _SliceSums()
-    task = _SliceTask(slices.seed, slices.count, slices.first, work)
+    last = slices.count if most is None else min(slices.first + most, slices.count)
+    task = _SliceTask(slices.seed, slices.count, slices.first, last, work)
     pointers = ctypes.byref(context.control), ctypes.byref(task), ctypes.byref(sums)
     with suppress(QueryTimeout):
         context.run(_library().qe_count_slices, plan, *pointers, reads=work)

@@ -118,6 +118,16 @@ class Sums:
             self.work + more.work,
         )
 
+    def __sub__(self, fewer: Sums) -> Sums:
+        """Return the sums of the samples that are not among ``fewer``, which all are among these."""
+        return Sums(
+            self.samples - fewer.samples,
+            self.hits - fewer.hits,
+            self.weight - fewer.weight,
+            max(self.square - fewer.square, 0.0),
+            self.work - fewer.work,
+        )
+
     @property
     def mean(self) -> float:
         """The Horvitz–Thompson estimate."""

@@ -24,6 +24,7 @@ from qengine.estimate.device import (
     device_trawling,
     on_device,
 )
+from qengine.estimate.lateness import Lateness, Stuck
 from qengine.estimate.narrowed import begun_at, few_relationships
 from qengine.estimate.norms import relations
 from qengine.estimate.prior import ENOUGH_HITS, Prior, together
@@ -93,11 +94,19 @@ _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache
 _too_long: PerOperatorCache[list[float]] = PerOperatorCache()
 """The budget by whose end a plan could not even be resolved: such a one is not tried again."""
 
+_stuck: PerOperatorCache[Stuck] = PerOperatorCache()
+"""Where not one slice of a plan was counted."""
+
+_lateness: PerOperatorCache[Lateness] = PerOperatorCache()
+
 _bounds: PerOperatorCache[float] = PerOperatorCache()
 """Bounds by statistics alone."""
 
 _LEAST_PREPARATION = 10.0
 """Milliseconds that resolving may take under any budget, once a plan: what it finds is kept."""
+
+_BUSY = 0.8
+"""Of the time that resolving took too long, how much must be the processor's."""
 
 _LEAST_MS, _LEAST_WALKS = 1_000, 1 << 18
 """Time or walks from which other matching orders are looked for, which takes some tenths of a second."""
@@ -137,20 +146,29 @@ def estimate(
     if known_to_be_empty(plan.root):
         return _exactly(0.0, begin)
     known = _Known(begin, prior, request)
-    budget = request.budget_ms
-    if budget is None:
+    if request.budget_ms is None:
         return _estimation(plan, store, context, known).run()
+    lateness = _lateness.get(store, plan.root, lambda: (Lateness(), True))
+    known.late = lateness.of(request.budget_ms)
+    found = _within(request.budget_ms, plan, store, context, known)
+    lateness.note(request.budget_ms, min(known.milliseconds(), known.busy()))
+    return found
+
+
+def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> Estimate:
+    """Return what an estimate finds until its budget, of milliseconds, is over."""
+    end = _HARD * budget - known.late
     tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
     if budget > tried[0]:
         try:
-            with context.within(max(_HARD * budget - known.milliseconds(), _LEAST_PREPARATION)):
+            with context.within(max(end - known.milliseconds(), _LEAST_PREPARATION)):
                 estimation = _estimation(plan, store, context, known)
                 estimation.prepare()
-            with context.within(_HARD * budget - known.milliseconds()):
+            with context.within(end - known.milliseconds()):
                 return estimation.run()
         except QueryTimeout:
             context.check()
-            if not known.prepared:
+            if not known.prepared and known.busy() > _BUSY * max(end, _LEAST_PREPARATION):  # else others took the time
                 tried[0] = budget
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
@@ -186,6 +204,7 @@ class _Known:
     """What an estimate has found so far, which counts when its time is over.
 
     ``begin``: by ``time.perf_counter``. ``seed``: of all samples. ``slices``, ``tried``: as far as they have come.
+    ``late``: milliseconds by which it is to end earlier.
     """
 
     begin: float
@@ -196,8 +215,10 @@ class _Known:
     prepared: bool = False
     slices: SliceCount | None = None
     tried: dict[str, Trial] = field(default_factory=dict)
+    late: float = 0.0
 
     def __post_init__(self) -> None:
+        self._busy = time.thread_time()
         asked = self.request.seed
         self.seed = int.from_bytes(os.urandom(8), "little") if asked is None else asked % 2**64
 
@@ -209,16 +230,22 @@ class _Known:
     def deadline(self) -> float:
         """When samples end, by ``time.perf_counter``, so that telling what they say is within the budget, too."""
         budget = self.request.budget_ms
-        return math.inf if budget is None else self.begin + (budget - min(_TELLING, 0.2 * budget)) / 1e3
+        if budget is None:
+            return math.inf
+        return self.begin + (budget - max(min(_TELLING, 0.2 * budget), self.late)) / 1e3
 
     def milliseconds(self) -> float:
         """Return how long it took so far."""
         return 1e3 * (time.perf_counter() - self.begin)
 
+    def busy(self) -> float:
+        """Return how many milliseconds of the processor its thread took so far."""
+        return 1e3 * (time.thread_time() - self._busy)
+
     def so_far(self) -> Estimate:
         """Return what the slices or pilots say, whichever are closer."""
         slices = self.slices
-        if slices is not None and slices.counted.samples and slices.error_after(0.0) <= self._best_pilot()[0]:
+        if slices is not None and slices.sums.samples and (slices.first or slices.error <= self._best_pilot()[0]):
             return self.of_slices(slices)
         _, name, sums = self._best_pilot()
         return self.told(sums, name)
@@ -355,13 +382,22 @@ class _Estimation:
             except QueryTimeout:
                 self.context.check()
         if self.target.tail is None:
-            self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
-            return self._counted(self.known.slices)
+            slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
+            stuck = _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
+            time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
+            if stuck.within(time_ms):
+                return None
+            busy = self.known.busy()
+            try:
+                return self._counted(slices)
+            finally:
+                if not slices.counted.samples:
+                    stuck.note(time_ms, self.known.busy() - busy)
         return None
 
-    def _counted(self, slices: SliceCount, times: int = 1, share: float = _COUNTING_SHARE) -> Estimate | None:
+    def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:
         """Return the count if what is left of it takes little work; ``times``: as much as that so often."""
-        with self._some_time(share):
+        with self._some_time(_COUNTING_SHARE):
             complete = slices.go_on(_exact_work(self.request, times))
         self.context.check()
         return _exactly(slices.total, self.known.begin) if complete else None
@@ -401,8 +437,7 @@ class _Estimation:
         slices = self.known.slices
         tried = self.known.tried = try_each(samplers, goal)
         if slices is not None and goal.timed_alone and self._slices_are_best(slices, tried):
-            found = self._counted(slices, _MOST_TIMES, 1.0)
-            return self.known.of_slices(slices) if found is None else found
+            return self._by_slices(slices)
         if slices is not None and hit_rarely(tried):
             found = self._counted(slices, _RARE)
             if found is not None:
@@ -411,6 +446,13 @@ class _Estimation:
                 samplers["trawling"] = sampling.trawling(sampling.ways())
         sampler, goal, first = choose(samplers, tried, goal)
         return sampling.drawn(sampler, goal, first)
+
+    def _by_slices(self, slices: SliceCount) -> Estimate:
+        """Count slices until time is over: a sample of all where it isn't enough for these."""
+        with self._some_time(1.0):
+            complete = slices.sample_others(_exact_work(self.request, _MOST_TIMES))
+        self.context.check()
+        return _exactly(slices.total, self.known.begin) if complete else self.known.so_far()
 
     def _slices_are_best(self, slices: SliceCount, tried: dict[str, Trial]) -> bool:
         """Tell whether counting on ends within the budget, or says more by then than any sampler."""

@@ -1,4 +1,10 @@
-"""Counting by slices: exact once all are counted, until then a sample of them that says how far it may be off."""
+"""Counting by slices: exact once all are counted, until then a sample of them that says how far it may be off.
+
+The first slices tell whether it pays to go on, so they can't stand for the others: where a heavy one is among them, it
+looks as if it didn't. They count for themselves alone, and so does the slice that was under way when they were looked
+at, which is rather a heavy one. What comes then is a random sample of the others, whatever the first ones were, and
+until time is over, of which the mean of those that are done is unbiased: they are as likely in any order.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +33,7 @@ class SliceCount:
     """A count of a target without a tail, as far as it has come.
 
     ``number``: of slices. ``counted``: a sample for each slice that was counted; ``seconds``: what they took, by the
-    clock.
+    clock. ``first``: of these, those that were looked at to decide whether to go on; None: nothing was decided.
     """
 
     target: Target
@@ -36,6 +42,7 @@ class SliceCount:
     seed: int
     counted: Sums = field(default_factory=Sums)
     seconds: float = 0.0
+    first: Sums | None = None
     name = "slices"
 
     def __post_init__(self) -> None:
@@ -66,33 +73,66 @@ class SliceCount:
             By the context's limits. A timeout is for the caller to check.
         """
         begin = time.perf_counter()
-        slices = SampleRange(self.seed, self.counted.samples, self.number)
-        self.counted += count_slices(self.space.plan, self.context, slices, work)
+        self._count(work)
         self.seconds += time.perf_counter() - begin
         return self.complete
 
+    def sample_others(self, work: int) -> bool:
+        """Go on as ``go_on``, now that the slices so far have decided that: the others are a sample of what is left."""
+        begin = time.perf_counter()
+        before = self.counted
+        self._count(work, 1)  # the one that was under way
+        if self.counted.samples > before.samples:
+            self.first = self.counted
+            self._count(work - (self.counted.work - before.work))
+        self.seconds += time.perf_counter() - begin
+        return self.complete
+
+    def _count(self, work: int, most: int | None = None) -> None:
+        slices = SampleRange(self.seed, self.counted.samples, self.number)
+        self.counted += count_slices(self.space.plan, self.context, slices, work, most)
+
     @property
     def sums(self) -> Sums:
-        """The slices as samples of the count, their squares such that the variance is that without replacement."""
-        found = self.counted.scaled(self.number * self.target.search.orbits)
-        n = found.samples
-        if n < 2:
-            return found
-        spread = found.variance * (1 - self.share) * (n - 1) / n
-        return Sums(n, found.hits, found.weight, n * (spread + found.mean**2), found.work)
+        """The slices as samples of the count, their squares such that the variance is that without replacement.
+
+        Of those after the first, with what these have: none where no slice was counted since.
+        """
+        first = self.first or Sums()
+        sampled, others = self.counted - first, self.number - first.samples
+        n, orbits = sampled.samples, self.target.search.orbits
+        if not n:
+            return Sums()
+        mean = (first.weight + others * sampled.mean) * orbits
+        variance = max(sampled.variance, self.counted.variance) if n > 1 else sampled.mean**2
+        spread = variance * (1 - n / others) * (n - 1) / n if n > 1 else variance
+        square = spread * (others * orbits) ** 2 + mean**2
+        return Sums(n, min(self.counted.hits, n), n * mean, n * square, self.counted.work)
 
     def seconds_left(self) -> float:
         """Return how long the other slices will take, if they take as long as those so far; infinite without any."""
         done = self.counted.samples
         return self.seconds / done * (self.number - done) if done else math.inf
 
+    @property
+    def error(self) -> float:
+        """The relative variance of what the slices so far say; infinite if unknown."""
+        done = self.counted.samples
+        return _HANDICAP * self._spread() / done * (1 - self.share) if done else math.inf
+
     def error_after(self, seconds: float) -> float:
-        """Return the relative variance to expect once slices were counted for so much longer; infinite if unknown."""
+        """Return the relative variance to expect once others were sampled for so long; infinite if unknown."""
+        done = self.counted.samples
+        others = self.number - done - 1
+        later = min(seconds / self.seconds * done - 1, others) if done else 0
+        if later < 1:
+            return math.inf
+        return _HANDICAP * self._spread() * (others / self.number) ** 2 / later * (1 - later / others)
+
+    def _spread(self) -> float:
+        """Return the relative variance of a slice; infinite if unknown, or too great to be trusted."""
         done, hits = self.counted.samples, self.counted.hits
         if hits == 0 or done < _ENOUGH:
             return math.inf
         spread = max(self.counted.variance / self.counted.mean**2, done / hits - 1)
-        if spread > _MOST_SPREAD:
-            return math.inf
-        later = min(done + seconds / self.seconds * done, self.number)
-        return _HANDICAP * spread / later * (1 - later / self.number)
+        return spread if spread <= _MOST_SPREAD else math.inf

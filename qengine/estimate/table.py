@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine._printable import printable_line
@@ -110,8 +110,11 @@ def estimate_all(
     confidence: float,
     seed: int | None,
     budget_ms: float | None = None,
+    begin: float | None = None,
 ) -> EstimateTable:
     """Estimate the rows of every connected part of a pattern, with ``samples`` samples in all, fewer at a budget's end.
+
+    ``begin``: when the budget began, by ``time.perf_counter``; None: now.
 
     Matching orders are chosen so that each connected set of nodes begins one of them. A sample that binds a whole order
     is a sample of each of its beginnings: the parts share the samples. Sums of a part that begins several orders are
@@ -124,7 +127,7 @@ def estimate_all(
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
-    begin = time.perf_counter()
+    begin = time.perf_counter() if begin is None else begin
     masks = Masks(Runtime(store, context))
     target = target_of(sound_root(plan, store, masks))
     if target.tail is not None:
@@ -157,15 +160,20 @@ def estimate_all(
     if budget_ms is None:
         sample()
     else:
-        try:
-            with context.within(_HARD * budget_ms):
-                sample()
-        except QueryTimeout:
-            context.check()
+        _until(context, begin + _HARD * budget_ms / 1e3, sample)
     seconds = time.perf_counter() - begin
     return EstimateTable(
         {nodes: _estimated(nodes, sums[nodes], bounds[nodes], confidence, seconds, seed) for nodes in parts}
     )
+
+
+def _until(context: ExecutionContext, end: float, sample: Callable[[], None]) -> None:
+    """Sample until ``end``, by ``time.perf_counter``."""
+    try:
+        with context.within(1e3 * (end - time.perf_counter())):
+            sample()
+    except QueryTimeout:
+        context.check()
 
 
 class _Path:

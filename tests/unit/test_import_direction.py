@@ -163,6 +163,7 @@ def test_every_stage_is_known() -> None:
         "cardinalities",
         "sampled",
         "learned",
+        "long_runs",
         "updating",
         "formats",
         "importing",

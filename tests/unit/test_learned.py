@@ -182,3 +182,30 @@ def test_what_takes_long_to_count_is_sampled(graph: Graph, monkeypatch: pytest.M
     sampled = levels(profile(graph, SKEWED))
     assert not sampled["b"]["exact"]
     assert sampled["b"]["rows"] == pytest.approx(counted["b"]["rows"], rel=0.2)
+
+
+def test_a_run_that_took_long_teaches_without_a_profile(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qengine.statements._LEARNING_SHARE", 1e6)
+    count = graph.query(SKEWED).value()
+    assert len(graph.learned) == 0  # it took less than ``after``
+    graph.learned.after = 0.0
+    assert graph.query(SKEWED).value() == count
+    assert 0 < len(graph.learned) <= graph.learned.most
+    assert all(each.rows > 0 and not each.pattern.startswith("<") for each in graph.learned)
+    assert "cardinalities learned" in str(graph.explain(SKEWED))
+    learned = graph.learned.round
+    assert graph.query(SKEWED).value() == count
+    assert graph.learned.round == learned  # what is expected now is what was found
+
+
+def test_what_a_run_may_not_teach(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph.learned.after = 0.0
+    monkeypatch.setattr("qengine.statements._LEARNING_SHARE", 0.0)
+    graph.query(SKEWED).value()
+    assert len(graph.learned) == 0  # its share of the time was over before anything was sampled
+    monkeypatch.setattr("qengine.statements._LEARNING_SHARE", 1e6)
+    graph.query(SKEWED.replace("x: 3", "x: $x"), {"x": 3}).value()
+    assert len(graph.learned) == 0
+    graph.learned.enabled = False
+    graph.query(SKEWED).value()
+    assert len(graph.learned) == 0

@@ -2,9 +2,9 @@
 //
 // Problem: the vertices of a plan's first level are cut into slices, and what completes those of one slice is counted by the
 // search. Slices come in a random order, each once, so that the slices counted so far are a simple random sample without
-// replacement of all: their mean, times how many slices there are, is unbiased for the count, and its error is 0 once all are
-// counted. Slice k takes the vertices k, k + slices, k + 2 slices, …: stored vertices stand by descending degree, so that all
-// slices have their share of hubs (systematic sampling).
+// replacement of all: their mean, times how many slices there are, is unbiased for the count (where one is counted at
+// all), and its error is 0 once all are counted. Slice k takes the vertices k, k + slices, k + 2 slices, …: stored
+// vertices stand by descending degree, so that all slices have their share of hubs (systematic sampling).
 // Source: Cochran, Sampling Techniques, 1977, chapters 8 and 9.
 #include <numeric>
 #include <utility>
@@ -15,11 +15,12 @@
 
 namespace qe {
 
-// Slices [first, slices) of a seed's order, while they take at most `work` ids read in all.
+// Slices [first, last) of a seed's order, while they take at most `work` ids read in all.
 struct SliceTask {
   uint64_t seed;
   int64_t slices;
   int64_t first;
+  int64_t last;
   int64_t work;
 };
 
@@ -54,7 +55,7 @@ class SliceCount {
     const PlanLevel& level = plan_.levels[0];
     const uint64_t n = fixed_places(plan_, level), slices = static_cast<uint64_t>(task_.slices);
     const std::vector<int64_t> order = slice_order(task_);
-    for (auto at = static_cast<size_t>(task_.first); at < order.size(); ++at) {
+    for (auto at = static_cast<size_t>(task_.first); at < static_cast<size_t>(task_.last); ++at) {
       double total = 0;
       bool counted = true;
       for (auto k = static_cast<uint64_t>(order[at]); k < n && counted; k += slices) counted = count(level, k, &total);
@@ -97,7 +98,7 @@ class SliceCount {
 QE_API int32_t qe_count_slices(const qe::MatchPlan* plan, qe::Control* control, const qe::SliceTask* task,
                                qe::SliceSums* sums) {
   const bool sound = plan->seeds == 0 && plan->n_levels > 0 && plan->levels[0].kind == qe::kVertexLevel && task->slices > 0 &&
-                     task->first >= 0;
+                     task->first >= 0 && task->last <= task->slices;
   if (!sound) return qe::kInvalid;
   try {
     qe::SliceCount(*plan, control, *task, sums).run();
