@@ -123,7 +123,7 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
         if isinstance(each, AggregateByNode | AggregateEntries):
             by_host.append(each.input)
         if isinstance(each, AggregateEntries) and each.core is not None:
-            by_host += [each.core, *each.counts]
+            by_host += [each.core, *each.counts, *each.values]
     found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
     instead = {id(below) for root in by_host for below in operators(root)}
     instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}
