@@ -72,7 +72,7 @@ def weighed_entries(
     if not variables or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog)
+        parts = _parts(match.graph, edge, catalog) if _may_be_read(aggregate, edge) else None
         asked = None if parts is None else _asked(aggregate, edge, parts)
         if parts is None or asked is None:
             continue
@@ -111,15 +111,13 @@ def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts) -> _A
     match = aggregate.input
     assert isinstance(match, Match)
     elements = {edge.name, edge.start, edge.end}
-    if not all(free_variables(expr) <= elements for _, expr in aggregate.keys):
-        return None
     calls: list[tuple[str, AggregateCall]] = []
     values: dict[str, list[tuple[str, AggregateCall]]] = {}
     for name, call in aggregate.aggregates:
         read = frozenset[str]().union(*map(free_variables, call.args))
         if not read <= elements:
             end = next((end for end, graph in parts.hanging if read <= set(graph.variables())), None)
-            if end is None or call.name not in EXTREMES:
+            if end is None:
                 return None
             column = f"@beyond {len(calls)}"
             values.setdefault(end, []).append((column, call))
@@ -142,6 +140,14 @@ def _by_end(
     """Return how values of a part are found by an end, and the cost; None where that takes rows."""
     lowered = lower(asked, [call for _, call in asked.aggregates])
     return over_entries(lowered, catalog) or weighed_entries(asked, lowered, lower, counted, budget, catalog)
+
+
+def _may_be_read(aggregate: Aggregate, edge: PatternRelationship) -> bool:
+    """Tell whether an aggregate reads a relationship and its ends alone, but for extremes of something else."""
+    elements = {edge.name, edge.start, edge.end}
+    calls = (call for _, call in aggregate.aggregates if call.name not in EXTREMES)
+    exprs = [*(expr for _, expr in aggregate.keys), *(arg for call in calls for arg in call.args)]
+    return all(free_variables(expr) <= elements for expr in exprs)
 
 
 def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:
