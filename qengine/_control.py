@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, ClassVar
 
 __all__ = ["Control", "Status", "call"]
+
+_SECONDS = 0.05  # between two looks whether Ctrl-C was pressed
 
 
 class Status:
@@ -44,7 +48,8 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     """Call a native function that may take long, and return its status.
 
     Python handles Ctrl-C in its main thread, between two steps of Python code. So a call from the main thread
-    runs on a worker: Ctrl-C sets ``control.stop``, which the function polls, and the wait for it is short.
+    runs on a worker, which the next call finds waiting: Ctrl-C sets ``control.stop``, which the function polls, and the
+    wait for it is short.
 
     Parameters
     ----------
@@ -55,23 +60,85 @@ def call(control: Control, function: Callable[..., int], *args: Any) -> int:
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
-    outcome: Future[int] = Future()
+    outcome: list[int | BaseException] = []
+    begun, done = threading.Lock(), threading.Lock()
+    done.acquire()
 
     def work() -> None:
-        if not outcome.set_running_or_notify_cancel():
+        if not begun.acquire(blocking=False):
             return
         try:
-            outcome.set_result(function(*args))
+            outcome.append(function(*args))
         except BaseException as error:
-            outcome.set_exception(error)
+            outcome.append(error)
+        finally:
+            done.release()
 
     try:
-        threading.Thread(target=work, name="qengine", daemon=True).start()
-        return outcome.result()
+        _Worker.waiting().do(work)
+        _wait(done)
     except KeyboardInterrupt:
         control.stop = 1
-        while not outcome.done():  # it writes to what is freed once this has returned
+        while not outcome:  # it writes to what is freed once this has returned
             with suppress(KeyboardInterrupt):
-                if not outcome.cancel():  # it has begun
-                    wait((outcome,))
+                if begun.acquire(blocking=False):  # it won't begin any more
+                    break
+                _wait(done)
         return Status.INTERRUPTED
+    (status,) = outcome
+    if isinstance(status, BaseException):
+        raise status
+    return status
+
+
+def _wait(done: threading.Lock) -> None:
+    """Wait until another thread lets go of a lock.
+
+    A signal that comes in just before the wait doesn't end it, so that it is looked for from time to time.
+    """
+    while not done.acquire(timeout=_SECONDS):
+        pass
+
+
+class _Worker:
+    """A thread that does one thing after the other, and waits in between: a new one takes four times as long."""
+
+    _idle: ClassVar[deque[_Worker]] = deque()
+
+    def __init__(self) -> None:
+        self._given: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        threading.Thread(target=self._serve, name="qengine", daemon=True).start()
+
+    @classmethod
+    def waiting(cls) -> _Worker:
+        """Return one that has nothing to do, and that nobody else gets."""
+        try:
+            return cls._idle.pop()
+        except IndexError:
+            return cls()
+
+    @classmethod
+    def forget(cls) -> None:
+        """Forget those that wait: a forked process has none of them."""
+        cls._idle.clear()
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Let it do something, which raises nothing."""
+        self._given.put(work)
+
+    def _serve(self) -> None:
+        while (work := self._given.get()) is not None:
+            work()
+            del work
+            self._rest()
+
+    def _rest(self) -> None:
+        """Wait for more, or end where another one waits already."""
+        if self._idle:
+            self._given.put(None)
+        else:
+            self._idle.append(self)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Worker.forget)

@@ -119,12 +119,13 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     Terms of an elimination are part of it, and what the host folds is no search.
     """
     by_host: list[Operator] = []
-    for each in operators(plan.root):
+    every = list(operators(plan.root))
+    for each in every:
         if isinstance(each, AggregateByNode | AggregateEntries):
             by_host.append(each.input)
         if isinstance(each, AggregateEntries) and each.core is not None:
-            by_host += [each.core, *each.counts]
-    found = [each for each in operators(plan.root) if isinstance(each, Search | Eliminate)]
+            by_host += [each.core, *each.counts, *each.values]
+    found = [each for each in every if isinstance(each, Search | Eliminate)]
     instead = {id(below) for root in by_host for below in operators(root)}
     instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}
     found = [each for each in found if id(each) not in instead]

@@ -6,9 +6,11 @@ such a value; so a condition that can fail waits until everything else holds.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from qengine.catalog.functions import Signature, lookup
+from qengine.errors import QengineError
 from qengine.plan.expr import (
     AggregateCall,
     Call,
@@ -33,6 +35,23 @@ __all__ = ["can_fail", "condition_can_fail", "fails_somewhere"]
 
 _ENTITIES = (Kind.NODE, Kind.RELATIONSHIP)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
+_INSTANTS = {
+    Kind.DATE: "Date",
+    Kind.TIME: "Time",
+    Kind.LOCAL_TIME: "LocalTime",
+    Kind.DATETIME: "DateTime",
+    Kind.LOCAL_DATETIME: "LocalDateTime",
+    Kind.DURATION: "Duration",
+}
+"""The classes of temporal values, in ``qengine.temporal.values``."""
+_WRITTEN = {
+    "date": "parse_date",
+    "time": "parse_time",
+    "localtime": "parse_local_time",
+    "datetime": "parse_date_time",
+    "localdatetime": "parse_local_date_time",
+}
+"""What reads the text that functions make values of, in ``qengine.temporal``."""
 _HARMLESS = (Match, Argument, Filter, Project, Distinct)
 
 
@@ -64,8 +83,8 @@ _FALLIBLE = frozenset(
 def _fails_itself(expr: Expr) -> bool:
     """Tell whether an expression may fail although its parts don't."""
     match expr:
-        case Property(subject=subject):
-            return not _is(subject.type, *_ENTITIES, Kind.MAP)
+        case Property(subject=subject, key=key):
+            return not (_is(subject.type, *_ENTITIES, Kind.MAP) or _is_field(subject.type.kind, key))
         case HasLabels(subject=subject):
             return not _is(subject.type, *_ENTITIES)
         case MapProjection(subject=subject):
@@ -100,8 +119,32 @@ def _call_fails(call: Call) -> bool:
         return _arithmetic_fails(call, types)
     if call.name == "+":
         return not (any(_is(type, Kind.LIST) for type in types) or all(_is(type, Kind.STRING) for type in types))
+    if call.name in _WRITTEN and len(call.args) == 1:
+        text = call.args[0]
+        return not (isinstance(text, Literal) and isinstance(text.value, str) and _is_read(call.name, text.value))
     function = lookup(call.name)
     return function is None or not function.total or not any(_fits(each, types) for each in function.signatures)
+
+
+def _is_field(kind: Kind, key: str) -> bool:
+    """Tell whether the values of a static type are temporal ones with a field of this name."""
+    if kind not in _INSTANTS:
+        return False
+    from qengine.temporal import values  # which few statements need
+
+    return key in values.FIELDS[getattr(values, _INSTANTS[kind])]
+
+
+@lru_cache(256)
+def _is_read(name: str, text: str) -> bool:
+    """Tell whether a function makes a value of a text, as it does at any time then."""
+    from qengine import temporal
+
+    try:
+        getattr(temporal, _WRITTEN[name])(text)
+    except QengineError:
+        return False
+    return True
 
 
 def _arithmetic_fails(call: Call, types: list[Type]) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
 from qengine.plan.logical import Aggregate
 from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.types import NODE, Type
 
-__all__ = ["entry_levels", "folded_variables", "ignores_repeats", "variable_of"]
+__all__ = ["EXTREMES", "beyond", "column_beyond", "entry_levels", "folded_variables", "ignores_repeats", "variable_of"]
 
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
-_EXTREMES = frozenset({"min", "max"})
+EXTREMES = frozenset({"min", "max"})
+_BEYOND = "@beyond"
 
 
 def folded_variables(operator: Aggregate) -> frozenset[str] | None:
@@ -35,7 +37,20 @@ def variable_of(expr: Expr) -> str:
 
 def ignores_repeats(calls: Sequence[AggregateCall]) -> bool:
     """Tell whether aggregates are the same however often a row comes."""
-    return all(call.distinct or call.name in _EXTREMES for call in calls)
+    return all(call.distinct or call.name in EXTREMES for call in calls)
+
+
+def beyond(node: str, column: str, type: Type) -> Call:
+    """Return the expression of a node that stands for a column of an aggregate by it (``AggregateEntries.values``)."""
+    return Call(_BEYOND, (Variable(node, type=NODE), Literal(column)), type=type)
+
+
+def column_beyond(expr: Expr) -> str:
+    """Return the column that an expression of ``beyond`` stands for, "" for others."""
+    match expr:
+        case Call(name=name, args=(_, Literal(value=column))) if name == _BEYOND:
+            return str(column)
+    return ""
 
 
 def entry_levels(search: Search) -> tuple[VertexLevel, VertexLevel | None, EdgeLevel | None] | None:

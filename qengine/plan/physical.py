@@ -303,7 +303,7 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
-@node("input", "core", "counts")
+@node("input", "core", "counts", "values")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
 
@@ -312,13 +312,15 @@ class AggregateEntries(Operator):
     Holds what is evaluated, and the groups, on the host for each thread.
 
     A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
-    ``counts`` counts embeddings by one of them. An entry counts as often as their product says. The host folds those;
-    a GPU runs ``input``.
+    ``counts`` counts embeddings by one of them. An entry counts as often as their product says. Each of ``values``
+    aggregates by one of them, and ``core`` reads its other columns as properties of that end (``plan.folding.beyond``).
+    The host folds those; a GPU runs ``input``.
     """
 
     input: Aggregate
     core: Aggregate | None = None
     counts: tuple[Eliminate, ...] = ()
+    values: tuple[Operator, ...] = ()
 
     @property
     def folded(self) -> Aggregate:

@@ -12,6 +12,7 @@ from typing import Any
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan import logical, physical
+from qengine.plan.columns import columns_of
 from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
 from qengine.plan.expr import Expr, Subquery
@@ -100,6 +101,9 @@ class _Writer:
         if isinstance(operator, physical.AggregateEntries):
             for counts in operator.counts:
                 yield from self._program(f"embeddings by {name_text(counts.emit[0])}", counts, depth + 1)
+            for values in operator.values:
+                yield Line(depth + 1, f"· values by {name_text(columns_of(values)[0])}:")
+                yield from self.lines(values, depth + 2)
         if isinstance(operator, physical.Eliminate):
             for text in elimination_lines(operator, self.expr):
                 yield Line(depth + 1, f"· {text}")

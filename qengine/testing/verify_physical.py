@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from qengine.plan.columns import columns_of
 from qengine.plan.elimination import NodeValues
 from qengine.plan.expr import AggregateCall, Expr, ListOf, Subquery
 from qengine.plan.folding import entry_levels, folded_variables
@@ -235,7 +236,11 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     assert levels is not None, "a row is no entry of a list"
     assert (operator.core is None) == (not operator.counts), "entries of a core are weighted, others are not"
     names = {level.name for level in levels[:2] if level is not None}
-    assert (folded_variables(operator.folded) or set()) == folded_variables(operator.input), "the core reads others"
+    others = (folded_variables(operator.folded) or frozenset()) - (folded_variables(operator.input) or frozenset())
+    assert others <= {columns_of(each)[0] for each in operator.values}, "the core reads others"
+    for each in operator.values:
+        assert isinstance(each, AggregateEntries) and columns_of(each)[0] in names, "values by something else"
+        _entries(each, ())
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

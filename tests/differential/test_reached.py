@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 
 from qengine import Graph
+from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.storage.store import GraphStore
 from qengine.testing.compare import difference
 from qengine.testing.oracle import true_rows
@@ -69,3 +71,19 @@ def test_ends_in_subqueries(walk: str) -> None:
     agree(f"MATCH (a) RETURN a, EXISTS {{ (a){walk}(:A {{k: 1}}) }} AS found", "Reach")
     agree(f"MATCH (a) RETURN a, COUNT {{ MATCH (a){walk}(b) RETURN DISTINCT b }} AS n", "Reach")
     agree(f"MATCH (a) OPTIONAL MATCH (a){walk}(b) RETURN a, count(DISTINCT b) AS n", "Reach")
+
+
+@pytest.mark.parametrize("walk", ["<-[:R|S*1..3]-", "-[:R*]->", "-[:S*0..2]-"])
+def test_ends_are_folded_into_groups(walk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = []
+    run = FoldedRows.run
+
+    def noted(self: FoldedRows, *args: Any) -> Any:
+        found = run(self, *args)
+        folded.append(found is not None)
+        return found
+
+    monkeypatch.setattr(FoldedRows, "run", noted)
+    agree(f"MATCH (a){walk}(b:A) RETURN a.k AS k, count(DISTINCT b.k) AS n, max(b) AS m", "Reach")
+    agree(f"MATCH (a){walk}(b) RETURN a.k AS k, sum(b.k) AS s, count(b.k) AS n, min(b.k % 2) AS m", "Walk")
+    assert any(folded[:12]) and any(folded[12:])

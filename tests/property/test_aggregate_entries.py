@@ -156,6 +156,65 @@ def test_weighed_entries_equal_reference(graph: Graph, query: str) -> None:
         agrees(graph, query)
 
 
+@st.composite
+def queries_beyond(draw: st.DrawFn) -> str:
+    """Ask for extremes of what hangs at the ends of a relationship, beside other aggregates of that."""
+    pattern = draw(st.sampled_from(HANGING))
+    names = [name for name in "cde" if f"({name}" in pattern]
+    beyond = st.builds(
+        "{}({}.{})".format, st.sampled_from(["min", "max"]), st.sampled_from(names), st.sampled_from("vit")
+    )
+    calls = draw(st.lists(beyond, min_size=1, max_size=3))
+    exprs = [each for each in (*OF_NODE, *OF_EDGE) if each not in ("a", "b", "k", "a:A", "type(k)")]
+    others = st.builds(str.format, st.sampled_from(CALLS), st.sampled_from(exprs))
+    calls += draw(st.lists(others, max_size=2))
+    keys = draw(st.lists(st.sampled_from((*OF_NODE, *OF_EDGE)), max_size=2, unique=True))
+    conditions = draw(st.lists(st.sampled_from((*CONDITIONS, "c.i <> 1", "c.i = b.i")), max_size=2, unique=True))
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"MATCH {draw(st.sampled_from(MODES))}{pattern}{where} RETURN {', '.join([*keys, *calls])}"
+
+
+@settings(max_examples=examples(100))
+@given(valued_graphs(), queries_beyond())
+def test_extremes_beyond_entries_equal_reference(graph: Graph, query: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        agrees(graph, query)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_extremes_beyond_entries(threads: int) -> None:
+    n, random = 1_000, np.random.default_rng(4)
+    nodes = pa.table({"id": np.arange(n), "g": np.arange(n) % 7, "t": [f"t{k % 97:02}" for k in range(n)]})
+    start, end, far, to = random.integers(0, n, (4, 20_000))
+    tables = [
+        ("R", pa.table({"start": start, "end": end, "i": np.arange(20_000) % 5})),
+        ("S", pa.table({"start": far[:3_000], "end": to[:3_000], "w": np.arange(3_000)})),
+        ("T", pa.table({"start": to[:900], "end": far[:900]})),
+    ]
+    graph = Graph.from_arrow([("P", nodes)], tables, key="id")
+    query = (
+        "MATCH (a:P)-[k:R]->(b:P)-[l:S]->(c:P)-[:T]->(d:P) WHERE c.g > 1 "
+        "RETURN k.i AS i, count(*) AS n, max(d.t) AS t, min(l.w) AS w, max(a.id) AS m ORDER BY i"
+    )
+    folded = [each for each in operators(plan_of(graph, query).root) if isinstance(each, AggregateEntries)]
+    assert [len(each.values) for each in folded] == [1, 1, 0]  # d by c is asked for by what asks for it by b
+    assert "values by b" in str(graph.explain(query))
+    near, last = {}, {}
+    for to_end, place in zip(far[:900].tolist(), to[:900].tolist(), strict=True):
+        last.setdefault(place, []).append(f"t{to_end % 97:02}")
+    for w, (b, c) in enumerate(zip(far[:3_000].tolist(), to[:3_000].tolist(), strict=True)):
+        near.setdefault(b, []).extend((w, t) for t in last.get(c, []) if c % 7 > 1)
+    expected = []
+    for i in range(5):
+        ends = zip(start[i::5].tolist(), end[i::5].tolist(), strict=True)
+        rows = [(a, w, t) for a, b in ends for w, t in near.get(b, [])]
+        a, w, t = zip(*rows, strict=True)
+        expected.append((i, len(rows), max(t), min(w), max(a)))
+    assert graph.query(query, device="cpu", threads=threads).fetchall() == expected
+
+
 @pytest.mark.parametrize("pattern", HANGING)
 def test_entries_are_weighed_where_nothing_else_joins_what_hangs(pattern: str) -> None:
     random = np.random.default_rng(2)

@@ -7,8 +7,6 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Collection
-from concurrent.futures import Future, wait
 
 import pytest
 
@@ -86,11 +84,15 @@ def test_ctrl_c_pressed_again_waits_for_the_native_call(monkeypatch: pytest.Monk
     """It writes to arrays that may be freed once it has returned."""
     presses, waited, ended = [KeyboardInterrupt, KeyboardInterrupt], threading.Event(), []
 
-    def pressed(futures: Collection[Future[int]]) -> None:
+    wait = _control._wait
+
+    def pressed(done: threading.Lock) -> None:
+        if not context.control.stop:
+            wait(done)
         if presses:
             raise presses.pop()
         waited.set()
-        wait(futures)
+        wait(done)
 
     def slow_to_stop(control: Control) -> int:
         polling(control)
@@ -98,11 +100,34 @@ def test_ctrl_c_pressed_again_waits_for_the_native_call(monkeypatch: pytest.Monk
         ended.append(True)
         return Status.INTERRUPTED
 
-    monkeypatch.setattr(_control, "wait", pressed)
     context = ExecutionContext()
+    monkeypatch.setattr(_control, "_wait", pressed)
     with pytest.raises(QueryInterrupted):
         context.run(slow_to_stop, context.control)
     assert ended
+
+
+def test_calls_one_after_the_other_have_one_thread() -> None:
+    seen: list[int] = []
+    context = ExecutionContext()
+    for _ in range(20):
+        context.run(lambda: seen.append(threading.get_ident()) or 0)
+    assert threading.get_ident() not in seen and len(set(seen)) <= 2
+    with pytest.raises(ZeroDivisionError):
+        context.run(lambda: 1 // 0)
+    assert len(seen) == 20
+
+
+def test_a_call_that_has_not_begun_when_it_is_interrupted_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def interrupted(self: object, work: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_control._Worker, "do", interrupted)
+    with pytest.raises(QueryInterrupted):
+        ExecutionContext().run(lambda: seen.append(1) or 0)
+    assert not seen
 
 
 def test_run_outside_the_main_thread_calls_directly() -> None:

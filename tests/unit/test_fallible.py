@@ -49,6 +49,8 @@ def bound(condition: str) -> Any:
         "all(x IN n.l WHERE x > 1)", "[x IN n.l | -1.5 * x][..] = []", "coalesce(n.i, 1) = 1", "n.nothing IS NULL",
         "startNode(r).i < 1", "type(r) = 'R'", "EXISTS { (n)-->(x) WHERE x.i > 1 }", "n.i = $p", "n.l + 1 = [1, 1]",
         "n.l[n.i] = 1", "[x IN n.l | -1.5 * x][n.i..] = []", "labels(n) = ['A']",
+        "localdatetime('2011-07-08T00:00:00') > n.f", "date('2011-07-08').month = 7", "time('12:30Z').offset = 'Z'",
+        "datetime('2011-07-08T12:00[Europe/Berlin]').timezone = 'Z'", "localtime('21:40').minute < n.i",
     ],
 )  # fmt: skip
 def test_what_cannot_fail(expression: str) -> None:
@@ -61,7 +63,8 @@ def test_what_cannot_fail(expression: str) -> None:
         "10 / n.i", "10 % n.i", "n.i + 1", "-n.i", "n.i / -1", "n.mixed + 1.5", "toInteger(n.f)", "n.mixed.x",
         "n.l[n.mixed]", "[1][n.mixed]", "range(0, 1, n.i)", "n.s =~ n.s", "date(n.s)", "size(n.mixed)", "abs(n.i)",
         "substring(n.s, n.i)", "NOT n.mixed", "n.mixed AND true", "[x IN n.mixed | x]", "n.i IN n.mixed",
-        "COUNT { (n) WHERE 1 / n.i = 0 }",
+        "COUNT { (n) WHERE 1 / n.i = 0 }", "date('11-07-08') > n.f", "date('2011').hour = 1", "date($p).year = 1",
+        "localdatetime('2011-07-08T25') > n.f",
         "COLLECT { UNWIND n.mixed AS x RETURN x }", "CASE WHEN n.mixed THEN 1 END", "n.i ^ n.mixed", "$p + 1",
     ],
 )  # fmt: skip
@@ -157,6 +160,7 @@ def test_a_condition_that_does_not_fail_is_evaluated_on_columns() -> None:
 
 def test_only_conditions_that_can_fail_make_two_plans() -> None:
     assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE n.i > 1 RETURN count(*)").plan.careful is None
+    assert GRAPH.explain("MATCH (n)-->() WHERE n.i < date('2011-07-08') RETURN count(*)").plan.careful is None
     assert GRAPH.explain("MATCH (n) WHERE EXISTS { (n)-->({i: 1}) } RETURN count(*)").plan.careful is None
     assert GRAPH.explain("MATCH (n)-[r]->(m) WHERE 2 / n.i > 1 RETURN count(*)").plan.careful is not None
 

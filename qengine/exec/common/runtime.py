@@ -12,6 +12,7 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
 
 if TYPE_CHECKING:
+    from qengine.exec.common.columns import Column
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
     from qengine.plan.physical import Eliminate, Search
@@ -52,15 +53,22 @@ class Runtime:
         Parameters and limits.
     matchers
         What matches patterns; None for the CPU.
+
+    Attributes
+    ----------
+    last_read
+        By names of properties the nodes or relationships that were last asked for theirs, and what they have, for
+        several expressions read the same; empty where memory is limited.
     """
 
-    __slots__ = ("context", "environment", "matchers", "memory", "store")
+    __slots__ = ("context", "environment", "last_read", "matchers", "memory", "store")
 
     def __init__(self, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> None:
         self.matchers = matchers
         self.store = store
         self.context = context
         self.memory = context.memory
+        self.last_read: dict[str, tuple[Column, Column | None]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)
 
     def eliminates(self, operator: Eliminate) -> bool:

@@ -134,8 +134,12 @@ def _lanes(op: Reach, batch: Batch) -> tuple[Lanes, Batch]:
     names = [*op.by, *(name for name in (ROW,) if name in batch.columns)]
     groups = group_rows([batch.columns[name] for name in names], batch.length)
     starts = vertex_ids(batch.columns[op.start])
-    rows = np.flatnonzero(starts >= 0)
-    pairs = np.unique(np.stack([groups.codes[rows], starts[rows]], axis=1), axis=0)
-    offsets = np.searchsorted(pairs[:, 0], np.arange(groups.count + 1))
     kept = batch.select(names).take(groups.first)
-    return Lanes(offsets.astype(np.int64), np.ascontiguousarray(pairs[:, 1])), kept
+    if op.start in op.by:  # a set is one start
+        alone = starts[groups.first]
+        offsets = np.concatenate(([0], np.cumsum(alone >= 0)))
+        return Lanes(offsets, alone[alone >= 0]), kept
+    rows = np.flatnonzero(starts >= 0)
+    size = int(starts.max(initial=0)) + 1  # ids are of 32 bits, and so are numbers of rows
+    sets, members = np.divmod(np.unique(groups.codes[rows] * size + starts[rows]), size)
+    return Lanes(np.searchsorted(sets, np.arange(groups.count + 1)), members), kept

@@ -9,7 +9,7 @@ terms of inclusion and exclusion cancel exactly.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf
 
@@ -20,7 +20,7 @@ from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
 from qengine.optimizer.lower.over_entries import over_entries
-from qengine.optimizer.lower.weighed_entries import weighed_entries
+from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
@@ -36,13 +36,15 @@ _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
 
 
-def by_node(
-    aggregate: Aggregate, calls: Sequence[AggregateCall], lower: Callable[[Aggregate], Aggregate], catalog: CatalogView
-) -> Operator:
-    """Return the operator that an aggregate is lowered to: what ``lower`` returns, where its rows cost less.
+def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, catalog: CatalogView) -> Operator:
+    """Return the operator that an aggregate is lowered to: what ``rows`` returns, where these cost less.
 
-    ``calls``: the aggregates as ``lower`` takes them.
+    ``calls``: the aggregates as they are computed.
     """
+
+    def lower(each: Aggregate) -> Aggregate:
+        return rows(each, calls)
+
     match = aggregate.input
     if not isinstance(match, Match) or match.optional or not isinstance(match.input, Unit):
         return lower(aggregate)
@@ -55,7 +57,9 @@ def by_node(
         otherwise, budget = entries
     elif not graph.hints.strategy and budget >= _LEAST:
         by_end = partial(_counted_by, catalog=catalog)
-        if (weighed := weighed_entries(aggregate, lowered, lower, by_end, budget, catalog)) is not None:
+        named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
+        asked = replace(aggregate, aggregates=tuple(named))
+        if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog)) is not None:
             otherwise, budget = weighed
     found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 
 from qengine._frozen import replace
@@ -124,12 +125,12 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 @lower.register
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
-    root = by_node(operator, calls, lambda each: _with_rows(each, calls, catalog), catalog)
+    root = by_node(operator, calls, lambda each, its: _with_rows(each, its, catalog), catalog)
     return Lowered(root, columns_of(operator))
 
 
-def _with_rows(operator: Aggregate, calls: list[AggregateCall], catalog: CatalogView) -> Aggregate:
-    """Lower an aggregate, and what its rows come from."""
+def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], catalog: CatalogView) -> Aggregate:
+    """Lower an aggregate, with the calls that it is computed by, and what its rows come from."""
     keys = [expr for _, expr in operator.keys]
     below = Demand(frozenset(), _duplicates(calls)).also(*keys, *calls)
     source = lower(operator.input, below, catalog)
@@ -146,7 +147,7 @@ def _with_rows(operator: Aggregate, calls: list[AggregateCall], catalog: Catalog
     return counted_ends(Aggregate(root, new_keys, new_calls, source.weight))
 
 
-def _duplicates(calls: list[AggregateCall]) -> Duplicates:
+def _duplicates(calls: Sequence[AggregateCall]) -> Duplicates:
     if all(call.distinct or call.name in ("min", "max") for call in calls):
         return Duplicates.IGNORE
     if all(call.distinct or call.name in _WEIGHABLE for call in calls):

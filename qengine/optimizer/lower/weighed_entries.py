@@ -3,6 +3,9 @@
 Where keys and arguments read a relationship and its ends alone, and the relationship is all that joins the two parts of
 the pattern at its ends, a row for each match of the pattern is the relationship times the matches of either part: these
 are counted by the end's vertex by elimination, and the lists of the relationship are folded with what was counted.
+
+Least and greatest values of something in such a part are found by the end's vertex first, by an aggregate of its own:
+of these the least or the greatest is that of all rows.
 """
 
 from __future__ import annotations
@@ -15,21 +18,25 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.pattern_edges import pattern_edge
-from qengine.plan.expr import Expr
+from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.folding import folded_variables
+from qengine.plan.folding import EXTREMES, beyond, folded_variables
 from qengine.plan.logical import Aggregate, Match
 from qengine.plan.pattern import NO_HINTS, PatternRelationship, QueryGraph
 from qengine.plan.physical import AggregateEntries, Eliminate
 from qengine.plan.traverse import free_variables
+from qengine.types import NODE
 
-__all__ = ["Counted", "weighed_entries"]
+__all__ = ["Counted", "Lower", "weighed_entries"]
 
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
 
 Counted = Callable[[Match, str, float], Eliminate | None]
 """Returns the elimination that counts a pattern by one of its nodes in less than some nanoseconds, None without one."""
+
+Lower = Callable[[Aggregate, Sequence[AggregateCall]], Aggregate]
+"""Lowers an aggregate of one pattern, and the calls that it is computed by, to an aggregate of rows."""
 
 
 @frozen
@@ -43,7 +50,7 @@ class _Parts:
 def weighed_entries(
     aggregate: Aggregate,
     lowered: Aggregate,
-    lower: Callable[[Aggregate], Aggregate],
+    lower: Lower,
     counted: Counted,
     budget: float,
     catalog: CatalogView,
@@ -55,7 +62,7 @@ def weighed_entries(
     Parameters
     ----------
     aggregate, lowered
-        The aggregate of one pattern, and as it is lowered to rows.
+        The aggregate of one pattern, with the calls that it is computed by, and as it is lowered to rows.
     lower
         Lowers another such aggregate.
     """
@@ -65,13 +72,18 @@ def weighed_entries(
     if not variables or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables) else None
-        if parts is None:
+        parts = _parts(match.graph, edge, catalog) if _may_be_read(aggregate, edge) else None
+        asked = None if parts is None else _asked(aggregate, edge, parts)
+        if parts is None or asked is None:
             continue
-        found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog)
+        found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog)
         if found is None:
             continue
         entries, cost = found
+        values = [_by_end(each, lower, counted, budget - cost, catalog) for each in asked.values]
+        if None in values:
+            continue
+        cost += sum(each[1] + _A_WEIGHT * catalog.vertex_count for each in values if each is not None)
         programs: list[Eliminate] = []
         for end, graph in parts.hanging:
             program = counted(replace(match, graph=graph), end, budget - cost)
@@ -81,8 +93,61 @@ def weighed_entries(
             programs.append(program)
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
         if len(programs) == len(parts.hanging) and cost < budget:
-            return AggregateEntries(lowered, entries.input, tuple(programs)), cost
+            by_end = tuple(each[0] for each in values if each is not None)
+            return AggregateEntries(lowered, entries.input, tuple(programs), by_end), cost
     return None
+
+
+@frozen
+class _Asked:
+    """What is asked of a relationship: ``core``, and before it aggregates of parts beyond by its ends."""
+
+    core: Aggregate
+    values: tuple[Aggregate, ...]
+
+
+def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts) -> _Asked | None:
+    """Return what an aggregate asks of a relationship; None where it asks more of the parts beyond than extremes."""
+    match = aggregate.input
+    assert isinstance(match, Match)
+    elements = {edge.name, edge.start, edge.end}
+    calls: list[tuple[str, AggregateCall]] = []
+    values: dict[str, list[tuple[str, AggregateCall]]] = {}
+    for name, call in aggregate.aggregates:
+        read = frozenset[str]().union(*map(free_variables, call.args))
+        if not read <= elements:
+            end = next((end for end, graph in parts.hanging if read <= set(graph.variables())), None)
+            if end is None:
+                return None
+            column = f"@beyond {len(calls)}"
+            values.setdefault(end, []).append((column, call))
+            call = replace(call, args=(beyond(end, column, call.type),))
+        calls.append((name, call))
+    core = replace(aggregate, input=replace(match, graph=parts.core), aggregates=tuple(calls))
+    if not _is_read(edge, folded_variables(core) or frozenset()):
+        return None
+    graphs = dict(parts.hanging)
+    by_end = (
+        Aggregate(replace(match, graph=graphs[end]), ((end, Variable(end, type=NODE)),), tuple(found))
+        for end, found in values.items()
+    )
+    return _Asked(core, tuple(by_end))
+
+
+def _by_end(
+    asked: Aggregate, lower: Lower, counted: Counted, budget: float, catalog: CatalogView
+) -> tuple[AggregateEntries, float] | None:
+    """Return how values of a part are found by an end, and the cost; None where that takes rows."""
+    lowered = lower(asked, [call for _, call in asked.aggregates])
+    return over_entries(lowered, catalog) or weighed_entries(asked, lowered, lower, counted, budget, catalog)
+
+
+def _may_be_read(aggregate: Aggregate, edge: PatternRelationship) -> bool:
+    """Tell whether an aggregate reads a relationship and its ends alone, but for extremes of something else."""
+    elements = {edge.name, edge.start, edge.end}
+    calls = (call for _, call in aggregate.aggregates if call.name not in EXTREMES)
+    exprs = [*(expr for _, expr in aggregate.keys), *(arg for call in calls for arg in call.args)]
+    return all(free_variables(expr) <= elements for expr in exprs)
 
 
 def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:

@@ -21,6 +21,8 @@ from qengine.exec.common.columns import (
     from_values,
     null_column,
 )
+from qengine.exec.common.expressions.functions import chosen_rows
+from qengine.exec.common.expressions.temporal import field_of
 from qengine.exec.common.grouping import group_rows, known_apart
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
@@ -177,3 +179,27 @@ def test_taking_more_text_than_narrow_offsets_reach() -> None:
     taken = ArrowColumn(Full()).take(np.array([1, 1, 0]))
     assert isinstance(taken, ArrowColumn) and taken.array.type == pa.large_string()
     assert taken.values() == ["b", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [ConstantColumn(1, 5), ConstantColumn(2, 5), ConstantColumn(None, 5)],
+        [ConstantColumn("a", 5), from_values(["b", None, "c", "d", "e"]), ConstantColumn(2.5, 5)],
+        [from_values([1, 2, 3, 4, 5]), from_values([6, None, 8, 9, 10]), from_values([0.5] * 5)],
+        [from_values([True, False, None, True, True]), ConstantColumn(False, 5), ConstantColumn(False, 5)],
+    ],
+)
+def test_each_row_is_of_the_column_that_is_chosen_for_it(columns: list[Column]) -> None:
+    chosen = np.array([2, 1, 0, 1, 2])
+    expected = [columns[each].values()[row] for row, each in enumerate(chosen)]
+    assert chosen_rows(columns, chosen).values() == expected
+
+
+@pytest.mark.parametrize("days", [[], [-1], [0, 30, 31, -365, 30, 31, 0], [3, 2, 3, 2, 3, 3], [-800, 10**6]])
+def test_fields_of_few_different_days_are_those_of_each(days: list[int]) -> None:
+    dates = ArrowColumn(pa.array(days, pa.int32()).cast(pa.date32()))
+    for field in ("year", "month", "day"):
+        found = field_of(dates, field)
+        assert found is not None
+        assert found.values() == [getattr(np.datetime64(day, "D").item(), field) for day in days]

@@ -36,7 +36,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.arithmetic import ARITHMETIC
 from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths, true_rows
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
-from qengine.exec.common.expressions.functions import FUNCTIONS, choose
+from qengine.exec.common.expressions.functions import FUNCTIONS, choose, chosen_rows
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.paths import PATHS, paths
@@ -198,9 +198,19 @@ def _variable(expr: x.Variable, runtime: Runtime) -> Evaluate:
 
 def _property(expr: x.Property, runtime: Runtime) -> Evaluate:
     key = expr.key
-    growth = None if runtime.memory.limit is None else partial(property_bytes, runtime.store, key=key)
-    return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
-                   lambda _, subject: property_of(runtime.store, subject, key), growth)  # fmt: skip
+    limited = runtime.memory.limit is not None
+    growth = partial(property_bytes, runtime.store, key=key) if limited else None
+
+    def read(_: Runtime, subject: Column) -> Column | None:
+        known = None if limited else runtime.last_read.get(key)
+        if known is not None and known[0] is subject:
+            return known[1]
+        found = property_of(runtime.store, subject, key)
+        if not limited:
+            runtime.last_read[key] = subject, found
+        return found
+
+    return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime, read, growth)
 
 
 def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:
@@ -404,10 +414,9 @@ def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
             if operand(column).kind not in ("boolean", "null"):
                 return None
             chosen[truths(column, expr)] = index
-        places = chosen * length + np.arange(length, dtype=np.int64)
         columns = [result(batch) for result in results]
         runtime.memory.room(length, choice_bytes(*columns))
-        return choose(columns, places)
+        return chosen_rows(columns, chosen)
 
     return _lazy(expr, runtime, columnar)
 
@@ -428,7 +437,7 @@ def _coalesce(expr: x.Call, runtime: Runtime) -> Evaluate:
             if (chosen >= 0).all():
                 break
         chosen[chosen < 0] = len(columns) - 1
-        return choose(columns, chosen * batch.length + np.arange(batch.length, dtype=np.int64))
+        return chosen_rows(columns, chosen)
 
     return _lazy(expr, runtime, columnar)
 

@@ -24,7 +24,7 @@ from qengine.exec.common.expressions.operand import NUMERIC, as_double, operand
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
 
-__all__ = ["FUNCTIONS", "choose"]
+__all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 
 _LARGEST = 2.0**63
 _DIGITS = r"\A-?[0-9]{1,18}\z"
@@ -114,6 +114,18 @@ def _scatter(found: BoolArray) -> IntArray:
 def choose(columns: Sequence[Column], places: IntArray) -> Column:
     """Return the values at ``places`` of the columns laid one after the other."""
     return concatenate(columns).take(places)
+
+
+def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
+    """Return the value that each row has in the column that is chosen for it, int64[rows]."""
+    constant = np.array([isinstance(column, ConstantColumn) for column in columns])
+    parts = [column.slice(0, 1) if alone else column for column, alone in zip(columns, constant, strict=True)]
+    begins = np.cumsum([0, *map(len, parts[:-1])])
+    places = begins[chosen]
+    if not constant.all():
+        rows = np.arange(len(chosen), dtype=np.int64)
+        places += np.where(constant[chosen], 0, rows) if constant.any() else rows
+    return choose(parts, places)
 
 
 def _head(_: Runtime, column: Column) -> Column | None:

@@ -120,7 +120,14 @@ def field_of(subject: ArrowColumn, name: str) -> Column | None:
 
 
 def _months(days: IntArray) -> IntArray:
-    """Return the months since January 1970."""
+    """Return the months since January 1970; of few different days each once."""
+    least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+    if 0 <= most - least < len(days):
+        return _months_of(np.arange(least, most + 1, dtype=np.int64))[days - least]
+    return _months_of(days)
+
+
+def _months_of(days: IntArray) -> IntArray:
     return days.view("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 

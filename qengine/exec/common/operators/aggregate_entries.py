@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from qengine._frozen import frozen, replace
 from qengine.errors import OutOfMemory
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces
+from qengine.exec.common.columns import Column, NodeColumn, concatenate, null_column
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
@@ -25,9 +26,10 @@ from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
-from qengine.plan.expr import AggregateCall, Variable
-from qengine.plan.folding import entry_levels, folded_variables, ignores_repeats
-from qengine.plan.logical import Aggregate
+from qengine.plan.columns import columns_of
+from qengine.plan.expr import AggregateCall, Expr, Variable
+from qengine.plan.folding import column_beyond, entry_levels, folded_variables, ignores_repeats
+from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
 from qengine.types import INTEGER, NODE
@@ -51,6 +53,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
     levels = entry_levels(operator.search)
     assert levels is not None
     vertices = build.later(operator.search, first)
+    values = [build.later(each, first) for each in operator.values]
 
     def singly(weight: str | None, batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
         return Aggregation(single_calls(operator.input), weight, runtime, True, operator).run(batches, outer)
@@ -68,6 +71,8 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
+            for by_end, stage in zip(operator.values, values, strict=True):
+                entries.give(by_end, list(stage(outer)), holding)
             why = "values are not of one kind, or not finite"
             try:
                 groups = entries.groups(holding)
@@ -103,6 +108,8 @@ def _by_vertex(
     None where different values are counted of vertices that come more than once.
     """
     if levels[1] is None:
+        return None
+    if operator.values:
         return None
     calls = [call for _, call in operator.input.aggregates]
     names = folded_variables(operator.folded) or frozenset()
@@ -154,6 +161,7 @@ class _Entries:
         found = {level.name: elements_of(level, self._runtime) for level in self._levels}
         self._counts = {program.emit[0]: program for program in operator.counts}
         self._weights: dict[str, Any] = {}
+        self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
         self._conditions = [each for level in self._levels for each in level.conditions]
@@ -161,6 +169,24 @@ class _Entries:
         compared = {self._levels[at].name for each in self._conditions for at in (each.left, each.right)}
         self._names = read | compared
         self._ways = list(self._found_ways()) if self.some and self._second else []
+
+    def give(self, by_end: Operator, batches: list[Batch], holding: Holding) -> None:
+        """Take what an aggregate of a part beyond has by one of the ends: a column of the end's elements each."""
+        end, *names = columns_of(by_end)
+        elements = self._elements[end]
+        rows = concatenate_batches(batches) if batches else Batch(0, dict.fromkeys(names, null_column(0)))
+        places = np.full(elements.end - elements.begin, rows.length, np.int64)
+        if batches:
+            found = rows.columns[end]
+            assert isinstance(found, NodeColumn)
+            inside = np.flatnonzero((found.ids >= elements.begin) & (found.ids < elements.end))
+            places[found.ids[inside] - elements.begin] = inside
+        for _, call in self._operator.folded.aggregates:
+            for arg in call.args:
+                if (name := column_beyond(arg)) in names:
+                    column = concatenate([rows.columns[name], null_column(1)]).take(places)
+                    holding.add(column.nbytes)
+                    self._given[arg] = column
 
     def groups(self, holding: Holding) -> FoldedGroups | None:
         """Return the groups; None where values can't be folded. A device folds many entries where it runs the query."""
@@ -189,7 +215,7 @@ class _Entries:
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker)
+        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker, self._given)
         try:
             if not folded.open(holding):
                 return None

@@ -95,6 +95,8 @@ class Folded:
         Weights of rows add up to less than 2 to the power of this.
     maker
         Makes the folds; None for the host's.
+    given
+        Columns of expressions that are known already, as ``evaluated`` would return them.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Folded:
         rows: int,
         weight_bits: int,
         maker: FoldMaker | None = None,
+        given: Mapping[Expr, Column | None] | None = None,
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
@@ -116,7 +119,7 @@ class Folded:
         self._calls = [call for _, call in operator.aggregates]
         self._rows = rows
         self._weight_bits = weight_bits
-        self._columns: dict[Expr, Column | None] = {}
+        self._columns: dict[Expr, Column | None] = dict(given or {})
         self._tasks: dict[tuple[int, Expr | None], tuple[int, Task]] = {}
         self._by: list[tuple[str, Keyed]] = []
         self._apart: list[tuple[str, Keyed]] = []  # different values that are counted as groups of their own

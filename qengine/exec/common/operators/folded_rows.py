@@ -44,6 +44,10 @@ def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | N
                     elements = elements_of(level, runtime) if level.name in names else None
                     if elements is not None:
                         found[level.name] = elements
+            case physical.Reach(end=end) | physical.Walk(end=end):
+                elements = elements_of(end, runtime) if end.name in names - found.keys() else None
+                if elements is not None:
+                    found[end.name] = elements
             case physical.HashJoin() | physical.Eliminate() | logical.Filter() | logical.Unit():
                 pass
             case _:
