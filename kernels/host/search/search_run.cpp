@@ -40,7 +40,7 @@ SearchRun::~SearchRun() {
     stop_ = true;
   }
   freed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.join();
   pool_->close();
 }
 

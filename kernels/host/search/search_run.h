@@ -10,10 +10,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/charged_memory.h"
+#include "base/threads.h"
 #include "plan/search_plan.h"
 #include "search/row_sink.h"
 #include "search/search_pool.h"
@@ -123,7 +123,7 @@ class SearchRun {
   std::atomic<RowSink*> sink_{nullptr};
   int working_ = 0;
   Status status_ = kOk;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace qe
