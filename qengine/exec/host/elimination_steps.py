@@ -70,13 +70,15 @@ Found = Array | SparseMatrix | Lists | None
 def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np.uint64]:
     """Return the vector of an ``NodeIndicator``."""
     store = relations.store
-    held = np.ones(store.vertex_count, np.uint64)
+    held: npt.NDArray[np.uint64] | None = None
     for name, labels, predicates in own.nodes:
         admitted = np.zeros(store.vertex_count, np.uint64)
         for begin, end in store.label_ranges(labels).tolist():
             mask = relations.masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
             admitted[begin:end] = mask
-        held *= admitted
+        held = admitted if held is None else np.multiply(held, admitted, out=held)
+    if held is None:
+        held = np.ones(store.vertex_count, np.uint64)
     for relation in own.loops:
         held *= relations.loops(relation)
     return held
