@@ -136,6 +136,8 @@ def draw_conditions(draw: st.DrawFn, j: int, others: list[int]) -> tuple[ColumnC
 class Masks:
     """A predicate is true of two in three ids, by the variable's name."""
 
+    context = ExecutionContext(threads=2)
+
     @staticmethod
     def true(name: str, id: int) -> bool:
         return zlib.crc32(f"{name}/{id}".encode()) % 3 > 0

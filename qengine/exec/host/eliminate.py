@@ -50,6 +50,7 @@ __all__ = [
     "only_count",
     "run_eliminate",
     "term_vectors",
+    "vertex_counts",
     "with_pair_terms",
 ]
 
@@ -116,6 +117,14 @@ def term_vectors(operator: Eliminate, runtime: Runtime, masks: MaskProvider, val
         If a number on the way exceeds 128 bits.
     """
     return _run_once(operator, runtime, masks, _Run.term_vectors, values)
+
+
+def vertex_counts(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Array:
+    """Return the counts of a pattern by one node: int64[n], or Python's integers, for each of the graph's n vertices.
+
+    Errors as of ``term_vectors``.
+    """
+    return _run_once(operator, runtime, masks, lambda run: summed_terms(run.term_vectors(), run.n, run.context))
 
 
 def with_pair_terms(

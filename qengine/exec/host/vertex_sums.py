@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qengine.errors import ResourceError
 from qengine.exec.common.runtime import Runtime
@@ -88,7 +87,7 @@ def _integer_parts(values: Array) -> Iterator[WholeNumbers]:
 
 
 def _added(total: Array | None, factor: int, more: Array) -> Array:
-    """Return ``total + factor * more``: in 64 bits where they surely do, else in Python's integers; None stands for 0."""
+    """Return ``total + factor * more``, None being 0: in 64 bits where they surely do, else in Python's integers."""
     if total is None:
         if factor == 1:
             return more

@@ -15,7 +15,6 @@ from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
-from qengine.exec.common.operators.aggregate_by_node import counts_by_vertex
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
@@ -203,15 +202,15 @@ class _Entries:
 
         Where it doesn't matter how often a row comes, ends without anything are left out, and others count once.
         """
+        from qengine.exec.host.eliminate import vertex_counts
+
         once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
         for name, program in self._counts.items():
-            n = self._runtime.store.vertex_count
-            holding.add(8 * n)
-            weights = self._weights[name] = np.zeros(n, np.int64)
-            found = counts_by_vertex(program, self._build)
-            if found.counts.dtype == object:
+            holding.add(8 * self._runtime.store.vertex_count)
+            counts = vertex_counts(program, self._runtime, self._build.masks)
+            if counts.dtype == object:
                 return False
-            weights[found.ids] = 1 if once else found.counts
+            self._weights[name] = np.minimum(counts, 1, out=counts) if once else counts
         return True
 
     def _most(self) -> int:
@@ -219,11 +218,13 @@ class _Entries:
         most = 1.0
         for way in self._ways:
             owned, ended = self._weights_of(way)
-            vertices, begins = way.lists.list_index()
-            entries = np.diff(begins).astype(np.float64)
-            if isinstance(vertices, int):
-                vertices = slice(vertices, vertices + len(entries))
-            of_owners = float(entries.sum() if owned is None else np.dot(entries, owned[vertices]))
+            of_owners = float(len(way.lists))
+            if owned is not None:
+                vertices, begins = way.lists.list_index()
+                entries = np.diff(begins).astype(np.float64)
+                if isinstance(vertices, int):
+                    vertices = slice(vertices, vertices + len(entries))
+                of_owners = float(np.dot(entries, owned[vertices]))
             most += of_owners * (1 if ended is None else int(ended.max(initial=0)))
         return int(1.01 * most)
 
