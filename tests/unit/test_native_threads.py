@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -46,3 +47,13 @@ def test_a_forked_process_begins_threads_of_its_own(graph: Graph) -> None:
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_threads_of_python_stay_too() -> None:
+    context = ExecutionContext(threads=2)
+    context.awaited(context.begun(lambda: None))
+    first = context.awaited(context.begun(get_ident))
+    assert context.awaited(context.begun(get_ident)) == first
+    with pytest.raises(ZeroDivisionError):
+        context.awaited(context.begun(lambda: 1 // 0))
+    assert context.awaited(context.begun(get_ident)) == first

@@ -21,6 +21,7 @@ from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
+from qengine.exec.common.vertex_scan import scanned_vertices
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
@@ -58,8 +59,10 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
         if ROW in outer.columns or (operator.counts and runtime.matchers is not None):
             yield from rows(outer)
             return
-        if levels[1] is None and runtime.matchers is None and tells_apart(operator.input, levels[0], runtime):
-            yield from singly(None, vertices(outer), outer)
+        on_host = runtime.matchers is None
+        scanned = levels[1] is None and (on_host or runtime.memory.limit is None)
+        if scanned and tells_apart(operator.input, levels[0], runtime):
+            yield from singly(None, vertices(outer) if on_host else _scanned(levels[0], build), outer)
             return
         with runtime.memory.holding("AggregateEntries") as holding:
             counted = _by_vertex(operator, levels, runtime)
@@ -90,6 +93,13 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
                 yield from singly(None if once else _WEIGHT, _counted(groups, counted.folded), outer)
 
     return run
+
+
+def _scanned(level: VertexLevel, build: Build) -> Iterator[Batch]:
+    """Yield the vertices of the only level where a device runs the query, which has nothing to do with them."""
+    for column in scanned_vertices(level, build.runtime, build.masks, BATCH_ROWS):
+        build.runtime.context.check()
+        yield Batch(len(column), {level.name: column})
 
 
 def _by_vertex(
