@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph, _native
+from qengine.exec.host.native_search import SearchHandle
 
 TEXT = """MATCH (a)-->(b) WITH a, b WHERE id(a) < 20
 OPTIONAL MATCH (b)-->(c)-->(d)-->(a) RETURN count(*), count(c)"""
@@ -39,3 +40,26 @@ def test_rows_of_a_unit_that_begins_anew_are_counted_once() -> None:
     for share in np.linspace(0.5, 1, 150):  # which of them ends within one of the last units depends on the machine
         begin_for(int(share * whole))
         assert graph.query(TEXT, device="cpu").fetchall() == expected
+
+
+@pytest.mark.usefixtures("trial")
+@pytest.mark.parametrize("seeded", [False, True])
+def test_few_rows_of_many_threads_come_together(seeded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.random.default_rng(4).integers(0, 300, (2, 3000))
+    graph = Graph.from_edge_list((ends[0], ends[1]))
+    lengths: list[int] = []
+    take = SearchHandle.take
+
+    def noted(self: SearchHandle, n: int, width: int) -> np.ndarray:
+        lengths.append(n)
+        return take(self, n, width)
+
+    monkeypatch.setattr(SearchHandle, "take", noted)
+    text = "MATCH (a) WITH a LIMIT 200 MATCH (a)-->(b)-->(c) RETURN " if seeded else "MATCH (a)-->(b)-->(c) RETURN "
+    text += "id(a) AS a, id(b) AS b, id(c) AS c ORDER BY a, b, c"
+    begin_for(ENDLESS)
+    expected = graph.query(text, device="cpu", threads=1).fetchall()
+    begin_for(0)
+    lengths.clear()
+    assert graph.query(text, device="cpu", threads=8).fetchall() == expected
+    assert sum(lengths) == len(expected) and len(lengths) <= 6  # the trial's, and those that a slow machine waits for

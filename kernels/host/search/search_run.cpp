@@ -274,11 +274,11 @@ void SearchRun::work() {
   } catch (const std::bad_alloc&) {
     status = kOutOfMemory;
   }
-  if (last && status == kOk) push(std::move(last));
   std::lock_guard<std::mutex> lock(mutex_);
+  if (last && status == kOk) put_together(std::move(last));
   if (status != kOk && status_ == kOk) status_ = status;
   if (status != kOk) stop_ = true;
-  --working_;
+  if (--working_ == 0) end_rest();
   filled_.notify_all();
   freed_.notify_all();
 }

@@ -86,6 +86,8 @@ class SearchRun {
   void work_breadth_first();
   Status take_sums(int64_t* const* columns);
   void sink_waiting(RowSink& sink);
+  void put_together(std::unique_ptr<Chunk> last);
+  void end_rest();
   Status end_sink();
   bool found(int component);
 
@@ -117,6 +119,7 @@ class SearchRun {
   std::condition_variable filled_, freed_;
   std::deque<std::unique_ptr<Chunk>> full_;
   std::vector<std::unique_ptr<Chunk>> free_;
+  std::unique_ptr<Chunk> rest_;  // few rows of workers that have ended
   std::shared_ptr<ChunkPool> pool_ = std::make_shared<ChunkPool>();
   size_t chunks_ = 0, max_chunks_ = 0;
   size_t lent_ = 0;  // chunks in whose place there is none yet
