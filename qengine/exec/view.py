@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from qengine._lru import LruCache
-    from qengine.exec.context import ExecutionContext
     from qengine.plan.expr import Expr
     from qengine.plan.pattern import Direction, LabelExpr
     from qengine.plan.physical import VertexLevel
@@ -164,9 +163,11 @@ class ExecView(CatalogView, GraphReader, Protocol):
 class MaskProvider(Protocol):
     """Evaluates the predicates of one variable over a range of ids."""
 
-    @property
-    def context(self) -> ExecutionContext:
-        """The execution that they are evaluated for."""
+    def bits(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+        """Return truth values as bits, padded to whole 64-bit words."""
+
+    def places(self, mask: npt.NDArray[np.bool_], first: int) -> npt.NDArray[np.uint32]:
+        """Return where they are true, counted from ``first``, ascending."""
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few."""

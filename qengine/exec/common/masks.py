@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.dealing import deal
+from qengine.exec.common.dealing import deal, packed, places_of
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
@@ -42,10 +42,13 @@ class Masks:
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
-    @property
-    def context(self) -> ExecutionContext:
-        """The execution that they are evaluated for."""
-        return self._runtime.context
+    def bits(self, mask: BoolArray) -> npt.NDArray[np.uint8]:
+        """Return truth values as bits, padded to whole 64-bit words."""
+        return packed(mask, self._runtime.context)
+
+    def places(self, mask: BoolArray, first: int) -> npt.NDArray[np.uint32]:
+        """Return where they are true, counted from ``first``, ascending."""
+        return places_of(mask, first, self._runtime.context)
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.

@@ -13,7 +13,6 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
-from qengine.exec.common.dealing import packed, places_of
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
@@ -152,7 +151,7 @@ class _Resolver:
             mask = None if listed is not None else self.mask(level, ranges)
             if mask is not None:
                 few = int(np.count_nonzero(mask)) * FEW <= len(mask)
-                listed = places_of(mask, begin, self.masks.context) if few or not level.sources else None
+                listed = self.masks.places(mask, begin) if few or not level.sources else None
                 if few and level.access:
                     self.masks.scanned(level)
             if listed is not None and not len(listed):
@@ -160,7 +159,7 @@ class _Resolver:
             if listed is not None:
                 candidates, n_candidates = self.hold(listed.astype(np.uint32, copy=False)), len(listed)
             elif mask is not None:
-                bitset = self.hold(packed(mask, self.masks.context))
+                bitset = self.hold(self.masks.bits(mask))
         if part is not None and part.share[2] > 1 and ranges:
             roots = _shared(self.tables.keep[-1] if candidates else None, ranges, part.share)
             if not len(roots):
@@ -216,7 +215,7 @@ class _Resolver:
             bitset = 0
             if level.predicates:
                 mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
-                bitset = self.hold(packed(mask, self.masks.context))
+                bitset = self.hold(self.masks.bits(mask))
             into = self.list_index.get((index, Direction.IN), -1)
             types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset, into, 0))
         tables = self.tables

@@ -15,6 +15,7 @@ from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
+from qengine.exec.common.operators.aggregate_by_node import counts_of_all
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
@@ -212,12 +213,10 @@ class _Entries:
 
         Where it doesn't matter how often a row comes, ends without anything are left out, and others count once.
         """
-        from qengine.exec.host.eliminate import vertex_counts
-
         once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
         for name, program in self._counts.items():
             holding.add(8 * self._runtime.store.vertex_count)
-            counts = vertex_counts(program, self._runtime, self._build.masks)
+            counts = counts_of_all(program, self._build)
             if counts.dtype == object:
                 return False
             self._weights[name] = np.minimum(counts, 1, out=counts) if once else counts
