@@ -8,7 +8,6 @@ from qengine._frozen import frozen
 from qengine.catalog.costs import costs
 from qengine.exec.devices import asked_device, devices_in_words
 from qengine.plan.device_cost import device_search_cost
-from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
@@ -18,7 +17,6 @@ from qengine.plan.physical import (
     Search,
     check_device_levels,
 )
-from qengine.plan.schedule import Schedule
 from qengine.plan.traverse import operators
 
 __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
@@ -26,20 +24,33 @@ __all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
 
 @frozen
 class LargestSearch:
-    """The search of a plan that is estimated to find the most embeddings.
+    """The search of a plan that the host is expected to work at longest, or what takes its place there.
 
     ``eliminate``: sums its vertices out instead; None where it is searched. ``levels``: the most of any search of the
-    plan, but for those that are eliminated.
+    plan, but for those that are eliminated. ``folded``: the host searches nothing, it folds vertices.
     """
 
     search: Search
     eliminate: Eliminate | None = None
     levels: int = 0
+    folded: bool = False
 
     @property
     def rows(self) -> float:
         """The estimate."""
         return self.search.rows or 0.0
+
+    @property
+    def most(self) -> float:
+        """Nanoseconds of one core that the host takes at most: those of a search, of which elimination takes less."""
+        if self.folded:
+            return self.rows * costs("cpu", "fold")["vertex"]
+        return self.rows * costs("cpu", "search")["row"] if self.search.cost is None else self.search.cost
+
+    def on_host(self) -> float:
+        """Return the nanoseconds of one core that the host takes."""
+        schedule = None if self.eliminate is None else self.eliminate.schedule("cpu")
+        return self.most if schedule is None else schedule.cost
 
 
 def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
@@ -65,11 +76,10 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     levels = largest.levels if largest is not None else 0
     if asked == "gpu":
         check_device_levels(levels)
-    rows = largest.rows if largest is not None else 0.0
     if asked == "auto" and largest is None:
         return "cpu", "no pattern of fixed length is matched"
-    if asked == "auto" and rows < costs("gpu", "choice")["rows"]:
-        return "cpu", f"{_expected(rows)}, too few to use the GPU"
+    if asked == "auto" and largest is not None and largest.most < costs("gpu", "choice")["host"]:
+        return "cpu", _too_short(largest, largest.most)
     if levels > MAX_DEVICE_LEVELS:
         return "cpu", f"a pattern has {levels:,} nodes and relationships, and a GPU searches {MAX_DEVICE_LEVELS}"
     from qengine.exec.gpu.device import missing, usable
@@ -79,13 +89,11 @@ def choose(asked: str, largest: LargestSearch | None) -> tuple[str, str]:
     if (reason := missing()) is not None:
         return "cpu", reason.message
     assert largest is not None
-    eliminate = largest.eliminate
-    on_cpu = None if eliminate is None else eliminate.schedule("cpu")
-    if on_cpu is not None and on_cpu.cost < costs("gpu", "choice")["elimination"]:
-        return "cpu", f"elimination takes about {on_cpu.cost / 1e6:,.3g} ms"
-    if longer := _longer_there(largest, on_cpu):
+    if (taken := largest.on_host()) < costs("gpu", "choice")["host"]:
+        return "cpu", _too_short(largest, taken)
+    if longer := _longer_there(largest, taken):
         return "cpu", longer
-    return "gpu", f"{_expected(rows)}{_several(usable())}"
+    return "gpu", f"{_expected(largest)}{_several(usable())}"
 
 
 def _several(numbers: tuple[int, ...]) -> str:
@@ -93,48 +101,61 @@ def _several(numbers: tuple[int, ...]) -> str:
     return f", {devices_in_words(numbers)}" if len(numbers) > 1 else ""
 
 
-def _longer_there(largest: LargestSearch, on_cpu: Schedule | None) -> str:
-    """Say how much longer a GPU searches for a count than the host counts, "" where it doesn't, or that isn't known."""
+def _longer_there(largest: LargestSearch, taken: float) -> str:
+    """Say how much longer a GPU searches than the host, "" where it doesn't, or that isn't known.
+
+    ``taken``: nanoseconds of one core of the host. Others share searches; steps of eliminations wait for memory.
+    """
     search, eliminate = largest.search, largest.eliminate
     if eliminate is not None and eliminate.schedule("gpu") is not None:
         return ""
-    if on_cpu is None and (search.shapes or search.on_gpu is None):
+    if eliminate is None and (search.shapes or search.on_gpu is None):
         return ""
-    here = (search.cost or 0.0) / len(os.sched_getaffinity(0)) if on_cpu is None else on_cpu.cost
+    here = taken / len(os.sched_getaffinity(0)) if eliminate is None else taken
     there = device_search_cost(search.shapes, search.cost, search.on_gpu)
     if here >= there:
         return ""
-    way = "a search" if on_cpu is None else "elimination"
+    way = "a search" if eliminate is None else "elimination"
     return f"{way} takes about {here / 1e6:,.3g} ms, a search on the GPU {there / 1e6:,.3g}"
 
 
-def _expected(rows: float) -> str:
-    number = f"{rows:,.0f}"
+def _too_short(largest: LargestSearch, taken: float) -> str:
+    return f"{_expected(largest)}, about {taken / 1e6:,.2g} ms of one core: too few to use the GPU"
+
+
+def _expected(largest: LargestSearch) -> str:
+    number = f"{largest.rows:,.0f}"
     return f"about {number} {'match' if number == '1' else 'matches'} expected"
 
 
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
-    """Return the plan's search that is estimated to find the most embeddings, None if it has none.
+    """Return the plan's search that the host is expected to work at longest, None if it has none.
 
-    Terms of an elimination are part of it, and what the host folds is no search.
+    Terms of an elimination are part of it, as what is folded of entries is of their fold.
     """
-    by_host: list[Operator] = []
-    every = list(operators(plan.root))
-    for each in every:
-        if isinstance(each, AggregateByNode | AggregateEntries):
-            by_host.append(each.input)
-        if isinstance(each, AggregateEntries) and each.core is not None:
-            by_host += [each.core, *each.counts, *each.values]
-    found = [each for each in every if isinstance(each, Search | Eliminate)]
-    instead = {id(below) for root in by_host for below in operators(root)}
-    instead |= {id(search) for each in found if isinstance(each, Eliminate) for search in each.searches}
-    found = [each for each in found if id(each) not in instead]
-    levels = max((len(each.levels) for each in found if isinstance(each, Search)), default=0)
+    parts: set[int] = set()
+    found: list[tuple[Search | Eliminate, bool]] = []
+    for each in operators(plan.root):
+        if id(each) in parts:
+            continue
+        if isinstance(each, AggregateEntries):
+            parts |= {id(below) for below in operators(each)}
+            first = next(below for below in operators(each.input) if isinstance(below, Search | Eliminate))
+            found.append((first, len(each.search.levels) == 1))
+        elif isinstance(each, AggregateByNode):
+            parts |= {id(below) for below in operators(each.input)}
+        elif isinstance(each, Search | Eliminate):
+            found.append((each, False))
+        if isinstance(each, Eliminate):
+            parts |= {id(below) for search in each.searches for below in operators(search)}
+    levels = max((len(each.levels) for each, _ in found if isinstance(each, Search)), default=0)
     searches = (
-        LargestSearch(each, None, levels) if isinstance(each, Search) else LargestSearch(each.search, each, levels)
-        for each in found
+        LargestSearch(each, None, levels, folded)
+        if isinstance(each, Search)
+        else LargestSearch(each.search, each, levels, folded)
+        for each, folded in found
     )
-    return max(searches, key=lambda each: each.rows, default=None)
+    return max(searches, key=lambda each: each.most, default=None)
 
 
 def devices_of(plan: PhysicalPlan, chosen: str) -> tuple[tuple[str, str], ...]:

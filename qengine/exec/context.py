@@ -9,7 +9,6 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import field
 from os import PathLike
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import finalize
 
@@ -19,6 +18,7 @@ from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTi
 from qengine.exec.limits import directory_of, number_of_bytes, number_of_seconds, number_of_threads
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.exec.scalar.import_roots import NO_IMPORTS, ImportRoots
+from qengine.exec.threads import run_aside
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
@@ -353,7 +353,7 @@ class ExecutionContext:
             except BaseException as error:
                 outcome.set_exception(error)
 
-        Thread(target=work, name="qengine", daemon=True).start()
+        run_aside(work)
         return outcome
 
     def awaited(self, outcome: Future[Computed]) -> Computed:

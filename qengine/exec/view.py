@@ -163,6 +163,12 @@ class ExecView(CatalogView, GraphReader, Protocol):
 class MaskProvider(Protocol):
     """Evaluates the predicates of one variable over a range of ids."""
 
+    def bits(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+        """Return truth values as bits, padded to whole 64-bit words."""
+
+    def places(self, mask: npt.NDArray[np.bool_], first: int) -> npt.NDArray[np.uint32]:
+        """Return where they are true, counted from ``first``, ascending."""
+
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few."""
 

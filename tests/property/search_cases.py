@@ -14,6 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from qengine import storage
+from qengine.exec.common.dealing import packed, places_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import dfs
 from qengine.exec.gpu import search as search_module
@@ -135,6 +136,14 @@ def draw_conditions(draw: st.DrawFn, j: int, others: list[int]) -> tuple[ColumnC
 
 class Masks:
     """A predicate is true of two in three ids, by the variable's name."""
+
+    @staticmethod
+    def bits(mask: Any) -> Any:
+        return packed(mask, ExecutionContext(threads=2))
+
+    @staticmethod
+    def places(mask: Any, first: int) -> Any:
+        return places_of(mask, first, ExecutionContext(threads=2))
 
     @staticmethod
     def true(name: str, id: int) -> bool:

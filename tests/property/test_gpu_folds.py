@@ -88,6 +88,17 @@ def test_many_rows_are_folded_on_the_device(query: str, note: str, tables: str) 
     assert sorted(rows) == sorted(graph.query(query, device="cpu").fetchall())
 
 
+def test_vertices_that_a_key_tells_apart_are_not_folded_on_the_device() -> None:
+    graph, _, _ = random_graph(150, 1_200, np.ones(1_200))
+    query = "MATCH (a:P) WHERE a.id <> 7 RETURN a.id, min(a.t), count(DISTINCT a.id), count(*)"
+    expected = sorted(graph.query(query, device="cpu").fetchall())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folds.DeviceFolds, "make", None)
+        assert sorted(graph.query(query, device="gpu").fetchall()) == expected
+        with pytest.raises(TypeError):
+            graph.query("MATCH (a:P) RETURN a.g, count(*)", device="gpu").fetchall()
+
+
 def test_symmetric_patterns_give_each_row_under_all_orders() -> None:
     graph, _, _ = random_graph(60, 900, np.ones(900))
     for query in (

@@ -290,7 +290,7 @@ def test_a_search_is_closed_before_what_its_threads_fold_into(
 
     noted(SearchHandle, "search")
     noted(Fold, "fold")
-    monkeypatch.setattr(FoldedRows, "_add", lambda *_: 1 // 0)
+    monkeypatch.setattr(FoldedRows, "_rows", lambda *_: 1 // 0)
     query = f"/*+ {hint} */ MATCH (a:P)-[k:R]->(b:P)-[:R]->(c:P) RETURN k.w, count(*), min(b.f), min(c.id)"
     with pytest.raises(ZeroDivisionError):
         graph.query(query, threads=3).fetchall()

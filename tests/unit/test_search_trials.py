@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from qengine import Graph
+from qengine.exec.host.native_search import SearchHandle
 from tests.trials import ENDLESS, trial
 
 TEXT = """MATCH (a)-->(b) WITH a, b WHERE id(a) < 20
@@ -22,3 +24,25 @@ def test_rows_of_a_unit_that_begins_anew_are_counted_once() -> None:
     for work in WORK:
         with trial(ENDLESS // 2, work):
             assert graph.query(TEXT, device="cpu").fetchall() == expected, work
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+def test_few_rows_of_many_threads_come_together(seeded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.random.default_rng(4).integers(0, 300, (2, 3000))
+    graph = Graph.from_edge_list((ends[0], ends[1]))
+    lengths: list[int] = []
+    take = SearchHandle.take
+
+    def noted(self: SearchHandle, n: int, width: int) -> np.ndarray:
+        lengths.append(n)
+        return take(self, n, width)
+
+    monkeypatch.setattr(SearchHandle, "take", noted)
+    text = "MATCH (a) WITH a LIMIT 200 MATCH (a)-->(b)-->(c) RETURN " if seeded else "MATCH (a)-->(b)-->(c) RETURN "
+    text += "id(a) AS a, id(b) AS b, id(c) AS c ORDER BY a, b, c"
+    with trial(ENDLESS):
+        expected = graph.query(text, device="cpu", threads=1).fetchall()
+    lengths.clear()
+    with trial(0):
+        assert graph.query(text, device="cpu", threads=8).fetchall() == expected
+    assert sum(lengths) == len(expected) and len(lengths) <= 6  # the trial's, and those that a slow machine waits for

@@ -2,9 +2,9 @@
 #pragma once
 #include <atomic>
 #include <new>
-#include <thread>
 #include <vector>
 
+#include "base/threads.h"
 #include "qe/abi.h"
 
 namespace qe {
@@ -22,16 +22,16 @@ Status run_workers(int threads, Work&& work) {
       status = kInvalid;
     }
   };
-  std::vector<std::thread> others;
+  std::vector<Thread> others;
   try {
     others.reserve(threads > 1 ? threads - 1 : 0);
-    for (int worker = 1; worker < threads; ++worker) others.emplace_back(guarded, worker);
+    for (int worker = 1; worker < threads; ++worker) others.emplace_back([&guarded, worker] { guarded(worker); });
   } catch (...) {  // no more threads to be had: the shares that have none are done here
     const int started = static_cast<int>(others.size());
     for (int worker = started + 1; worker < threads; ++worker) guarded(worker);
   }
   guarded(0);
-  for (std::thread& other : others) other.join();
+  for (Thread& other : others) other.join();
   return static_cast<Status>(status.load());
 }
 

@@ -133,6 +133,13 @@ void fold_vertices(Own& own, uint64_t first, uint64_t begin, uint64_t end, const
   }
 }
 
+// Threads that fold rows: as many as have more rows each than there are places of groups that are not hashed.
+int row_workers(const Fold& fold, uint64_t n) {
+  const int threads = eliminate::workers_for(fold.control, n / kShare);
+  const uint64_t most = fold.plan.hashed ? n : n / std::max<uint64_t>(1, fold.plan.places);
+  return static_cast<int>(std::clamp<uint64_t>(most, 1, static_cast<uint64_t>(threads)));
+}
+
 }  // namespace
 }  // namespace qe::fold
 
@@ -151,12 +158,15 @@ QE_API int32_t qe_fold_rows(Fold* fold, uint64_t n, const int64_t* const* ids, c
   return qe::eliminate::guarded([&] {
     check(stopped(fold->control));
     if (!fold->counts(weights, n)) throw qe::Halt{qe::kOverflow};
-    std::vector<const int64_t*> at(ids, ids + fold->plan.n_variables);
-    for (uint64_t begin = 0; begin < n; begin += kBlock) {
-      const auto count = static_cast<int>(std::min<uint64_t>(kBlock, n - begin));
-      fold->table->add({count, at.data(), weights ? weights + begin : nullptr});
-      for (const int64_t*& each : at) each += count;
-    }
+    deal_tables(*fold, n, kPiece, row_workers(*fold, n), [&](auto& queue, Own& own) {
+      std::vector<const int64_t*> at(static_cast<size_t>(fold->plan.n_variables));
+      for (uint64_t begin, end; queue.take(&begin, &end);)
+        for (int count = 0; begin < end; begin += static_cast<uint64_t>(count)) {
+          count = static_cast<int>(std::min<uint64_t>(kBlock, end - begin));
+          for (size_t k = 0; k < at.size(); ++k) at[k] = ids[k] + begin;
+          own.add({count, at.data(), weights ? weights + begin : nullptr});
+        }
+    });
   });
 }
 

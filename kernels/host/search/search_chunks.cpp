@@ -49,6 +49,31 @@ void SearchRun::push(std::unique_ptr<Chunk> chunk) {
   filled_.notify_one();
 }
 
+// Takes the last rows of a worker: few are put together with those of others, for a consumer does more for a chunk than for a row.
+// They wait for the workers that still find some, or until the consumer has waited in vain. The lock is held.
+void SearchRun::put_together(std::unique_ptr<Chunk> last) {
+  if (last->n == 0) {
+    --chunks_;
+    return;
+  }
+  const bool few = kLentShare * last->n < last->capacity;
+  if (!few || (rest_ && rest_->n + last->n > rest_->capacity)) {
+    full_.push_back(std::move(last));
+  } else if (!rest_) {
+    rest_ = std::move(last);
+  } else {
+    for (int k = -1; k < match_.n_outputs + (match_.mode == kCount ? 1 : 0); ++k)
+      std::copy_n(last->column(k), last->n, rest_->column(k) + rest_->n);
+    rest_->n += last->n;
+    free_.push_back(std::move(last));
+    freed_.notify_one();
+  }
+}
+
+void SearchRun::end_rest() {
+  if (rest_) full_.push_back(std::move(rest_));
+}
+
 void SearchRun::exchange(Worker& worker) {
   if (worker.trial_end) throw Halt{kTrialOver};
   if (RowSink* sink = sink_.load(std::memory_order_acquire)) {
@@ -157,7 +182,7 @@ Status SearchRun::wait(int64_t wait_ms, int64_t* n, bool* done) {
   *done = false;
   std::unique_lock<std::mutex> lock(mutex_);
   const auto ready = [&] { return (!full_.empty() && !sink_) || working_ == 0 || status_ != kOk; };
-  filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready);
+  if (!filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready) && !sink_) end_rest();
   if (status_ != kOk) return status_;
   if (sink_) {
     if (working_ > 0) return kOk;

@@ -72,7 +72,7 @@ Extender::~Extender() {
     over_ = true;
   }
   begun_.notify_all();
-  for (std::thread& helper : helpers_) helper.join();
+  for (Thread& helper : helpers_) helper.join();
 }
 
 void Extender::work_off(Worker& worker) {

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "search/search_run.h"
@@ -59,7 +58,7 @@ class Extender {
   size_t busy_ = 0;
   bool over_ = false;
   Status status_ = kOk;
-  std::vector<std::thread> helpers_;
+  std::vector<Thread> helpers_;
 };
 
 }  // namespace qe

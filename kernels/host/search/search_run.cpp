@@ -40,7 +40,7 @@ SearchRun::~SearchRun() {
     stop_ = true;
   }
   freed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.join();
   pool_->close();
 }
 
@@ -278,11 +278,11 @@ void SearchRun::work() {
   } catch (const std::bad_alloc&) {
     status = kOutOfMemory;
   }
-  if (last && status == kOk) push(std::move(last));
   std::lock_guard<std::mutex> lock(mutex_);
+  if (last && status == kOk) put_together(std::move(last));
   if (status != kOk && status_ == kOk) status_ = status;
   if (status != kOk) stop_ = true;
-  --working_;
+  if (--working_ == 0) end_rest();
   filled_.notify_all();
   freed_.notify_all();
 }

@@ -10,10 +10,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/charged_memory.h"
+#include "base/threads.h"
 #include "plan/search_plan.h"
 #include "search/row_sink.h"
 #include "search/search_pool.h"
@@ -86,6 +86,8 @@ class SearchRun {
   void work_breadth_first();
   Status take_sums(int64_t* const* columns);
   void sink_waiting(RowSink& sink);
+  void put_together(std::unique_ptr<Chunk> last);
+  void end_rest();
   Status end_sink();
   bool found(int component);
 
@@ -117,13 +119,14 @@ class SearchRun {
   std::condition_variable filled_, freed_;
   std::deque<std::unique_ptr<Chunk>> full_;
   std::vector<std::unique_ptr<Chunk>> free_;
+  std::unique_ptr<Chunk> rest_;  // few rows of workers that have ended
   std::shared_ptr<ChunkPool> pool_ = std::make_shared<ChunkPool>();
   size_t chunks_ = 0, max_chunks_ = 0;
   size_t lent_ = 0;  // chunks in whose place there is none yet
   std::atomic<RowSink*> sink_{nullptr};
   int working_ = 0;
   Status status_ = kOk;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace qe

@@ -1,7 +1,7 @@
 // The interface of qe/walk.h: deals rows to workers, each of which goes on where it paused.
 #include <system_error>
-#include <thread>
 
+#include "base/threads.h"
 #include "walk/walk_rows.h"
 
 namespace qe::walks {
@@ -88,7 +88,7 @@ struct Run {
     for (int32_t i = 0; i < n_outputs; ++i) outputs[i].rows = outputs[i].needed_ids = 0;
     shared.hurry = false;
     std::vector<Status> statuses(size, kOk);
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     const int64_t pause_after = alone && n_outputs > 1 && plan.rows > 1 ? kAloneSteps : INT64_MAX;
     for (size_t i = 1; i < size; ++i) {
       const auto fill = [&, i] { statuses[i] = workers[i]->fill(outputs[i], pause_after); };
@@ -99,7 +99,7 @@ struct Run {
       }
     }
     statuses[0] = workers[0]->fill(outputs[0], pause_after);
-    for (std::thread& thread : threads) thread.join();
+    for (Thread& thread : threads) thread.join();
     for (const Status status : statuses) {
       if (status != kOk) return status;
     }

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["deal"]
+__all__ = ["assign", "deal", "packed", "places_of"]
+
+_PART = 1 << 21
+"""Truth values that are looked at together, whole words of bits."""
 
 
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
@@ -43,3 +50,45 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
         context.awaited(each)
     if failed:
         raise failed[min(failed)]
+
+
+def assign(to: npt.NDArray[Any], values: Any, context: ExecutionContext) -> None:
+    """Set numbers of an array to as many values, or all to one. Errors as of ``deal``."""
+
+    def copy(begin: int) -> None:
+        context.check()
+        part = slice(begin, begin + _PART)
+        to[part] = values[part] if np.ndim(values) else values
+
+    deal(copy, range(0, len(to), _PART), context)
+
+
+def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArray[np.uint8]:
+    """Return a mask as bits, padded to whole 64-bit words. Errors as of ``deal``."""
+    bits = np.empty(-(-len(mask) // 64) * 8 or 8, np.uint8)
+    bits[-8:] = 0
+
+    def pack(begin: int) -> None:
+        context.check()
+        part = np.packbits(mask[begin : begin + _PART], bitorder="little")
+        bits[begin // 8 : begin // 8 + len(part)] = part
+
+    deal(pack, range(0, len(mask), _PART), context)
+    return bits
+
+
+def places_of(mask: npt.NDArray[np.bool_], first: int, context: ExecutionContext) -> npt.NDArray[np.uint32]:
+    """Return where a mask is true, counted from ``first``, ascending. Errors as of ``deal``."""
+    parts = range(0, len(mask), _PART)
+    counts = [int(np.count_nonzero(mask[begin : begin + _PART])) for begin in parts]
+    ends = np.cumsum(counts, dtype=np.int64)
+    found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint32)
+
+    def find(begin: int) -> None:
+        context.check()
+        part = begin // _PART
+        there = np.flatnonzero(mask[begin : begin + _PART])
+        np.add(there, begin + first, out=found[ends[part] - counts[part] : ends[part]], casting="unsafe")
+
+    deal(find, parts, context)
+    return found

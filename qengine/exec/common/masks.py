@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.dealing import deal
+from qengine.exec.common.dealing import deal, packed, places_of
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
@@ -24,6 +25,8 @@ from qengine.plan.traverse import operators
 __all__ = ["Masks", "conditions_hold_out"]
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+_MANY = 1 << 26  # from so many ids on
+_LONG_RANGE = 1 << 21
 
 _Predicate = Callable[[Batch], BoolArray]
 
@@ -38,6 +41,14 @@ class Masks:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
+
+    def bits(self, mask: BoolArray) -> npt.NDArray[np.uint8]:
+        """Return truth values as bits, padded to whole 64-bit words."""
+        return packed(mask, self._runtime.context)
+
+    def places(self, mask: BoolArray, first: int) -> npt.NDArray[np.uint32]:
+        """Return where they are true, counted from ``first``, ascending."""
+        return places_of(mask, first, self._runtime.context)
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.
@@ -104,15 +115,17 @@ class Masks:
         key = (id(predicates), *bounds)
         if key in self._known:
             return self._known[key][1]
-        mask: BoolArray = np.ones(bounds[1] - bounds[0], dtype=np.bool_)
+        mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        size = _RANGE if len(mask) < _MANY else _LONG_RANGE
 
         def narrow(begin: int) -> None:
-            end = min(begin + _RANGE, bounds[1])
-            batch = Batch(end - begin, {name: kind(None, (begin, end))})
-            self._narrow(mask[begin - bounds[0] : end - bounds[0]], batch, compiled)
+            end = min(begin + size, bounds[1])
+            part = mask[begin - bounds[0] : end - bounds[0]]
+            part.fill(True)
+            self._narrow(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled)
 
-        deal(narrow, range(*bounds, _RANGE), self._runtime.context)
+        deal(narrow, range(*bounds, size), self._runtime.context)
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask

@@ -147,20 +147,19 @@ class _Resolver:
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
             begin = ranges[0][0]
-            listed = self.masks.vertex_list(level, ranges) if level.access else None
+            listed: npt.NDArray[Any] | None = self.masks.vertex_list(level, ranges) if level.access else None
             mask = None if listed is not None else self.mask(level, ranges)
             if mask is not None:
-                found = np.flatnonzero(mask)
-                few = len(found) * FEW <= len(mask)
-                listed = found + begin if few or not level.sources else None
+                few = int(np.count_nonzero(mask)) * FEW <= len(mask)
+                listed = self.masks.places(mask, begin) if few or not level.sources else None
                 if few and level.access:
                     self.masks.scanned(level)
             if listed is not None and not len(listed):
                 return None
             if listed is not None:
-                candidates, n_candidates = self.hold(listed.astype(np.uint32)), len(listed)
+                candidates, n_candidates = self.hold(listed.astype(np.uint32, copy=False)), len(listed)
             elif mask is not None:
-                bitset = self.hold(_packed(mask))
+                bitset = self.hold(self.masks.bits(mask))
         if part is not None and part.share[2] > 1 and ranges:
             roots = _shared(self.tables.keep[-1] if candidates else None, ranges, part.share)
             if not len(roots):
@@ -216,7 +215,7 @@ class _Resolver:
             bitset = 0
             if level.predicates:
                 mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
-                bitset = self.hold(_packed(mask))
+                bitset = self.hold(self.masks.bits(mask))
             into = self.list_index.get((index, Direction.IN), -1)
             types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset, into, 0))
         tables = self.tables
@@ -350,11 +349,3 @@ def _shared(
         ids = np.concatenate([np.arange(low, high, dtype=np.uint32) for low, high in ranges])
     begin, taken, of = share
     return ids[(np.arange(len(ids)) % of - begin).view(np.uint64) < taken]
-
-
-def _packed(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
-    """Return a mask as bits, padded to whole 64-bit words."""
-    bits = np.packbits(mask, bitorder="little")
-    padded = np.zeros(-(-len(bits) // 8) * 8 or 8, np.uint8)
-    padded[: len(bits)] = bits
-    return padded

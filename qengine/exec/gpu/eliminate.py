@@ -249,4 +249,4 @@ class _Run(DeviceSteps):
                 words = np.empty((self.n, self.width // 8), np.uint64)
                 self.read(block, words)
             counts += factor * np.array([integer(row) for row in words], object)
-        return of_vertices(counts)
+        return of_vertices(counts, self.context)

@@ -376,6 +376,8 @@ def _empty_record(tasks: Sequence[Task]) -> Ids:
 
 def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
     """Return the codes of each key, of those of groups."""
+    if len(places) == 1:
+        return [codes.view(np.int64)]
     keys: list[Ids] = []
     for each in reversed(places):
         codes, code = np.divmod(codes, np.uint64(each))

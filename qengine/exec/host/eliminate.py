@@ -31,6 +31,7 @@ from qengine.exec.host.kernels import run_call, run_total
 from qengine.exec.host.neighbourhoods import run_among
 from qengine.exec.host.search import SearchChunk, run_search
 from qengine.exec.host.term_sums import summed_terms
+from qengine.exec.host.vertex_numbers import counts_found
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Pairs
@@ -49,6 +50,7 @@ __all__ = [
     "only_count",
     "run_eliminate",
     "term_vectors",
+    "vertex_counts",
     "with_pair_terms",
 ]
 
@@ -115,6 +117,14 @@ def term_vectors(operator: Eliminate, runtime: Runtime, masks: MaskProvider, val
         If a number on the way exceeds 128 bits.
     """
     return _run_once(operator, runtime, masks, _Run.term_vectors, values)
+
+
+def vertex_counts(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Array:
+    """Return the counts of a pattern by one node: int64[n], or Python's integers, for each of the graph's n vertices.
+
+    Errors as of ``term_vectors``.
+    """
+    return _run_once(operator, runtime, masks, lambda run: summed_terms(run.term_vectors(), run.n, run.context))
 
 
 def with_pair_terms(
@@ -192,11 +202,14 @@ def only_count(count: int) -> Counts:
     return (), np.array([not_negative(count)] if count else [], np.int64 if count <= _MAX_COUNT else object)
 
 
-def of_vertices(counts: Array) -> Counts:
+def of_vertices(counts: Array, context: ExecutionContext) -> Counts:
     """Return the counts by vertices, given one for each: int64, or Python's integers where 64 bits may not do."""
     if counts.dtype == object and max(counts, default=0) <= _MAX_COUNT:
         counts = counts.astype(np.int64)
-    vertices = np.flatnonzero(counts != 0)  # of truth values: several times as fast as of integers
+    if counts.dtype == np.int64:
+        vertices, found = counts_found(counts, context)
+        return (vertices,), found
+    vertices = np.flatnonzero(counts != 0)
     return (vertices,), counts[vertices]
 
 
@@ -323,7 +336,7 @@ class _Run:
 
     def _by_vertex(self) -> Counts:
         """Add up the terms' vectors: exactly, in Python's integers where 64 bits may not do."""
-        return of_vertices(summed_terms(self._scaled(), self.n, self.context))
+        return of_vertices(summed_terms(self._scaled(), self.n, self.context), self.context)
 
     def _pair_terms(self) -> tuple[Array, list[Plan]]:
         """Return the records of the terms, and the plans that they point to."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.errors import ResourceError
+from qengine.exec.common.dealing import assign
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.cached_vectors import VectorKey
@@ -70,13 +71,15 @@ Found = Array | SparseMatrix | Lists | None
 def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np.uint64]:
     """Return the vector of an ``NodeIndicator``."""
     store = relations.store
-    held = np.ones(store.vertex_count, np.uint64)
+    held: npt.NDArray[np.uint64] | None = None
     for name, labels, predicates in own.nodes:
         admitted = np.zeros(store.vertex_count, np.uint64)
         for begin, end in store.label_ranges(labels).tolist():
             mask = relations.masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
-            admitted[begin:end] = mask
-        held *= admitted
+            assign(admitted[begin:end], mask, relations.context)
+        held = admitted if held is None else np.multiply(held, admitted, out=held)
+    if held is None:
+        held = np.ones(store.vertex_count, np.uint64)
     for relation in own.loops:
         held *= relations.loops(relation)
     return held
@@ -194,8 +197,19 @@ class Steps:
         assert not isinstance(found, SparseMatrix | Lists)
         if place is not None and found is not None and (found.itemsize < 8 or found.ndim < 1 + self.wide):
             self.charge(len(found) * (16 if self.wide else 8))
-            found = self.found[place] = self.widened(found.astype(np.uint64))
+            found = self.found[place] = self._as_read(found)
         return found
+
+    def _as_read(self, numbers: Array) -> Array:
+        """Return numbers as kernels read them."""
+        if not self.wide:
+            out = np.empty(numbers.shape, np.uint64)
+            assign(out, numbers, self.context)
+            return out
+        out = np.empty((len(numbers), 2), np.uint64)
+        assign(out[:, 0], numbers, self.context)
+        assign(out[:, 1], np.uint64(0), self.context)
+        return out
 
     def vector(self, place: int) -> Array:
         """Return a vector as kernels read it."""
@@ -214,7 +228,7 @@ class Steps:
 
     def widened(self, numbers: Array) -> Array:
         """Return numbers of 64 bits with as many as the run's have."""
-        return np.stack((numbers, np.zeros_like(numbers)), axis=1) if self.wide else numbers
+        return self._as_read(numbers) if self.wide else numbers
 
     def empty(self, n: int) -> Array:
         """Return an array for n numbers."""

@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ways = [Way(f"{threads} threads", "cpu", threads) for threads in options.threads]
     if options.gpu:
         ways.append(Way("GPU", "gpu", max(options.threads)))
+    if options.auto:
+        ways.append(Way("auto", "auto", max(options.threads)))
     begin = time.perf_counter()
     made = tables(options.size)
     print(f"tables made in {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
@@ -70,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for base, other in pairwise(ways):
         print(f"\n{_report(timed, base.name, other.name)}", flush=True)
+    for base in ways[-2:] if options.profile else ():
+        _profile(timed, base, graph, options)
     return 1 if any(each.wrong for each in timed) else 0
 
 
@@ -101,6 +105,15 @@ def _timed(query: Analytical, graph: qengine.Graph, ways: Sequence[Way], options
         first[way.name] = seconds[0] if seconds else None
     wrong = any(not agree(answers[0], other) for other in answers[1:])
     return Timed(query, best, first, wrong, said)
+
+
+def _profile(timed: Sequence[Timed], way: Way, graph: qengine.Graph, options: argparse.Namespace) -> None:
+    """Print the profiles of the queries that take longest by a way."""
+    longest = sorted(timed, key=lambda each: -(each.best[way.name] or 0))[: options.profile]
+    for each in longest:
+        given = {"device": way.device, "threads": way.threads, "timeout": options.limit}
+        print(f"\n{way.name}, {each.query.name}: {_ms(each.best[way.name])}", flush=True)
+        print(graph.query(f"PROFILE {each.query.cypher}", **given), flush=True)
 
 
 def _report(timed: Sequence[Timed], base: str, other: str) -> str:
@@ -140,6 +153,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     cores = f"1,{os.cpu_count()}"
     add("--threads", type=lambda text: [*map(int, text.split(","))], default=cores, help="a,b (default: %(default)s)")
     add("--gpu", action="store_true", help="run each on a GPU, too")
+    add("--auto", action="store_true", help="run each where it is best by cost, too")
+    add("--profile", type=int, default=0, help="show profiles of so many by the last way (default: %(default)s)")
     add("--repeat", type=int, default=3, help="runs (default: %(default)s)")
     add("--limit", type=float, default=20.0, help="seconds for one run (default: %(default)s)")
     add("--seconds", type=float, default=3600.0, help="for all queries (default: %(default)s)")

@@ -8,14 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from qengine.testing import generate
+from tests.bench.analytics.drawn import drawn
 
 SIZES = {
     "20k": generate.SocialSize(2_000, 20_000, 50, 6_000, 200, 20_000),
     "200k": generate.SocialSize(10_000, 200_000, 100, 30_000, 500, 100_000),
     "2M": generate.SocialSize(),
     "20M": generate.SocialSize(1_000_000, 20_000_000, 2_000, 3_000_000, 10_000, 10_000_000),
+    "200M": generate.SocialSize(10_000_000, 200_000_000, 5_000, 30_000_000, 50_000, 100_000_000),
 }
 """By name: so many acquaintances, and other elements in proportion."""
+
+_LARGE = 10_000_000
+"""Acquaintances from which on tables are drawn by all cores, of about the number asked for."""
 
 _SEED = 11
 _NULLS = 0.05
@@ -28,6 +33,8 @@ def tables(size: str) -> dict[str, pa.Table]:
     ``Person`` also has ``city`` (a string), ``job`` (a string, 5 % null), ``income`` (float64, 5 % null) and ``active``
     (bool); ``knows`` has ``w`` (float64) and ``kind`` (a string).
     """
+    if SIZES[size].knows >= _LARGE:
+        return drawn(SIZES[size], _JOBS, _NULLS, _SEED)
     made = generate.social(SIZES[size])
     random = np.random.default_rng(_SEED)
     persons, knows = made["nodes_Person"], made["rels_Person_knows_Person"]

@@ -23,7 +23,7 @@ def graph() -> Graph:
 
 def chosen(graph: Graph, pattern: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return what "auto" takes for a query that counts as large, on a machine that counts as having a GPU."""
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
     plan = graph.explain(pattern)
@@ -71,7 +71,7 @@ def test_an_elimination_that_the_gpu_lacks_kernels_for_is_compared_with_its_sear
 def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "missing", lambda: None)
     monkeypatch.setattr(device_module, "usable", lambda asked=(): (0,))
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 0.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
     largest = choice.largest_search(graph.explain("/*+ search */ MATCH (a)-->(b)-->(c) RETURN count(*)").plan)
     assert largest is not None
     search = replace(largest.search, shapes=(), cost=1e9, on_gpu=1e11)
@@ -84,9 +84,25 @@ def test_a_count_is_searched_where_that_takes_less(graph: Graph, monkeypatch: py
 def test_a_short_elimination_stays_on_the_cpu(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "MATCH /*+ eliminate */ (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(e) RETURN count(*)"
     chosen(graph, path, monkeypatch)
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0, "elimination": 1e12})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 1e9})
+    monkeypatch.setattr(choice.LargestSearch, "most", 2e9)
     plan = graph.explain(path)
-    assert plan.device == "cpu" and "elimination takes about" in plan.device_reason
+    assert plan.device == "cpu" and "too few to use the GPU" in plan.device_reason
+
+
+@pytest.mark.parametrize(
+    ("query", "searched"),
+    [
+        ("MATCH (a:A)-[r:R]->(b:A) RETURN a.x, max(b.x), count(*)", True),
+        ("MATCH (a:A) RETURN a.x % 3, count(*)", False),
+    ],
+)
+def test_what_is_folded_of_lists_counts_as_their_search_and_vertices_as_little(
+    query: str, searched: bool, graph: Graph
+) -> None:
+    largest = choice.largest_search(graph.explain(query).plan)
+    assert largest is not None and largest.folded is not searched
+    assert largest.most == (largest.search.cost if searched else 5.0 * 20)
 
 
 def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
@@ -95,7 +111,7 @@ def test_small_searches_stay_on_the_cpu(graph: Graph) -> None:
 
 
 def test_without_a_device_auto_says_why_and_gpu_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "costs", lambda device, section: {"rows": 0.0})
+    monkeypatch.setattr(choice, "costs", lambda device, section: {"host": 0.0, "vertex": 5.0, "row": 50.0})
     monkeypatch.setattr(device_module, "_has_driver", lambda: False)
     plan = graph.explain("MATCH (a)-[:R]-(b) RETURN count(*)")
     assert plan.device == "cpu" and plan.device_reason == "There is no CUDA driver."

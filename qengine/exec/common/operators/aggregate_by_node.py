@@ -44,7 +44,7 @@ from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["ByVertex", "aggregate_by_node_stage", "counts_by_vertex"]
+__all__ = ["ByVertex", "aggregate_by_node_stage", "counts_of_all"]
 
 _RANGE = 1 << 19  # vertices that values are evaluated for at a time
 _VERTEX_BYTES = 48  # of a node's values, where they aren't null, and their sums
@@ -81,7 +81,7 @@ def aggregate_by_node_stage(operator: physical.AggregateByNode, build: Build, fi
                 holding.set(0)
                 yield from rows(outer)
                 return
-            found = counts_by_vertex(operator.counts, build)
+            found = _by_vertex(operator.counts, build)
             if not len(found.ids):
                 yield from grouping.run(iter(()), outer)
                 return
@@ -105,7 +105,7 @@ def _folds_sooner(operator: physical.AggregateByNode, runtime: Runtime) -> bool:
     return device < host
 
 
-def counts_by_vertex(counts: physical.Eliminate, build: Build) -> ByVertex:
+def _by_vertex(counts: physical.Eliminate, build: Build) -> ByVertex:
     """Return the vertices that an elimination by one node counts embeddings by, and these counts.
 
     Raises
@@ -117,6 +117,13 @@ def counts_by_vertex(counts: physical.Eliminate, build: Build) -> ByVertex:
 
     ((vertices, numbers),) = run_eliminate(counts, build.runtime, build.masks)
     return ByVertex(vertices[0], numbers)
+
+
+def counts_of_all(counts: physical.Eliminate, build: Build) -> Numbers:
+    """Return for each of the graph's vertices what an elimination by one node counts; errors as of that."""
+    from qengine.exec.host.eliminate import vertex_counts
+
+    return vertex_counts(counts, build.runtime, build.masks)
 
 
 def _source(operator: physical.AggregateByNode, call: AggregateCall, build: Build) -> _Summed | _Met | None:

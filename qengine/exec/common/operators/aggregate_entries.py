@@ -16,13 +16,14 @@ from qengine.exec.common.columns import Column, NodeColumn, concatenate, null_co
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
-from qengine.exec.common.operators.aggregate_by_node import counts_by_vertex
+from qengine.exec.common.operators.aggregate_by_node import counts_of_all
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
 from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.property_texts import TextProperty
+from qengine.exec.common.vertex_scan import scanned_vertices
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import physical
@@ -62,8 +63,10 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
         if ROW in outer.columns or (operator.counts and runtime.matchers is not None):
             yield from rows(outer)
             return
-        if levels[1] is None and runtime.matchers is None and tells_apart(operator.input, levels[0], runtime):
-            yield from singly(None, vertices(outer), outer)
+        on_host = runtime.matchers is None
+        scanned = levels[1] is None and (on_host or runtime.memory.limit is None)
+        if scanned and tells_apart(operator.input, levels[0], runtime):
+            yield from singly(None, vertices(outer) if on_host else _scanned(levels[0], build), outer)
             return
         with runtime.memory.holding("AggregateEntries") as holding:
             counted = _by_vertex(operator, levels, runtime)
@@ -96,6 +99,13 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
                 yield from singly(None if once else _WEIGHT, _counted(groups, counted.folded), outer)
 
     return run
+
+
+def _scanned(level: VertexLevel, build: Build) -> Iterator[Batch]:
+    """Yield the vertices of the only level where a device runs the query, which has nothing to do with them."""
+    for column in scanned_vertices(level, build.runtime, build.masks, BATCH_ROWS):
+        build.runtime.context.check()
+        yield Batch(len(column), {level.name: column})
 
 
 def _by_vertex(
@@ -231,13 +241,11 @@ class _Entries:
         """
         once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
         for name, program in self._counts.items():
-            n = self._runtime.store.vertex_count
-            holding.add(8 * n)
-            weights = self._weights[name] = np.zeros(n, np.int64)
-            found = counts_by_vertex(program, self._build)
-            if found.counts.dtype == object:
+            holding.add(8 * self._runtime.store.vertex_count)
+            counts = counts_of_all(program, self._build)
+            if counts.dtype == object:
                 return False
-            weights[found.ids] = 1 if once else found.counts
+            self._weights[name] = np.minimum(counts, 1, out=counts) if once else counts
         return True
 
     def _most(self) -> int:
@@ -245,11 +253,13 @@ class _Entries:
         most = 1.0
         for way in self._ways:
             owned, ended = self._weights_of(way)
-            vertices, begins = way.lists.list_index()
-            entries = np.diff(begins).astype(np.float64)
-            if isinstance(vertices, int):
-                vertices = slice(vertices, vertices + len(entries))
-            of_owners = float(entries.sum() if owned is None else np.dot(entries, owned[vertices]))
+            of_owners = float(len(way.lists))
+            if owned is not None:
+                vertices, begins = way.lists.list_index()
+                entries = np.diff(begins).astype(np.float64)
+                if isinstance(vertices, int):
+                    vertices = slice(vertices, vertices + len(entries))
+                of_owners = float(np.dot(entries, owned[vertices]))
             most += of_owners * (1 if ended is None else int(ended.max(initial=0)))
         return int(1.01 * most)
 

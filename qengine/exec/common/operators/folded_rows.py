@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import chain
 
+import numpy as np
+
 from qengine._frozen import replace
 from qengine.errors import OutOfMemory
 from qengine.exec.common.aggregates import weights_of
-from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import NodeColumn, RelationshipColumn
+from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.element_columns import Elements, elements_of, evaluations
 from qengine.exec.common.fold_plan import Condition
 from qengine.exec.common.operators.aggregation import Aggregation, counted_call
@@ -29,6 +31,10 @@ _A_ROW = 2  # elements that an expression is evaluated for in the time that fold
 _MORE_ROWS = 8  # that are expected behind those that waited
 DEVICE_ROWS = 1 << 16  # that are worth folding on a device
 _MOST_ROWS = 2**40  # that are expected at all
+_TOGETHER = 1 << 20  # rows that threads share, at most a batch for each
+
+_Rows = tuple[Sequence[IntArray], IntArray | None]
+"""The ids of each variable, and how often each row counts; None: once."""
 
 
 def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | None:
@@ -183,7 +189,7 @@ class FoldedRows:
         diversion.to(lambda source: FoldSink(source, folded.names, folded.folds, conditions, context))
 
     def _groups(self, folded: Folded, waiting: list[Batch], batches: Iterator[Batch], outer: Batch) -> Iterator[Batch]:
-        left = (batch for batch in chain(waiting, batches) if not self._add(folded, batch))
+        left = self._left(folded, chain(waiting, batches))
         try:
             yield from self.grouping.run(left, outer, folded.groups)
         finally:
@@ -191,15 +197,45 @@ class FoldedRows:
                 batches.close()
             folded.close()
 
-    def _add(self, folded: Folded, batch: Batch) -> bool:
-        """Fold a batch; tell whether that was possible."""
-        self._runtime.context.check()
+    def _left(self, folded: Folded, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Fold batches, many together where several threads fold them; yield those for which that isn't possible."""
+        runtime = self._runtime
+        most = min(_TOGETHER, BATCH_ROWS * runtime.context.threads) if runtime.memory.limit is None else 1
+        together: list[tuple[Batch, _Rows]] = []
+        length = 0
+        for batch in batches:
+            runtime.context.check()
+            rows = self._rows(folded, batch)
+            if rows is None:
+                yield batch
+                continue
+            together.append((batch, rows))
+            length += batch.length
+            if length >= most:
+                yield from self._unfolded(folded, together, length)
+                together, length = [], 0
+        if together:
+            yield from self._unfolded(folded, together, length)
+
+    def _rows(self, folded: Folded, batch: Batch) -> _Rows | None:
+        """Return what is folded of a batch; None where that isn't possible."""
         weight = self._operator.weight
         weights = None if weight is None else weights_of(batch.columns[weight])
         if weights is not None and weights.dtype == object:
-            return False
+            return None
         columns = [batch.columns[name] for name in folded.names]
         ids = [column.ids for column in columns if isinstance(column, NodeColumn | RelationshipColumn)]
-        if len(ids) < len(columns):
-            return False
-        return all(fold.add(ids, batch.length, weights) for fold in folded.folds)
+        return None if len(ids) < len(columns) else (ids, weights)
+
+    def _unfolded(self, folded: Folded, together: list[tuple[Batch, _Rows]], length: int) -> list[Batch]:
+        """Fold batches together; return them where their weights are too much, else none."""
+        ids = [_joined(parts) for parts in zip(*(rows[0] for _, rows in together), strict=True)]
+        given = [rows[1] for _, rows in together if rows[1] is not None]
+        weights = _joined(given) if given else None
+        if all(fold.add(ids, length, weights) for fold in folded.folds):
+            return []
+        return [batch for batch, _ in together]
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
