@@ -3,7 +3,8 @@
 // Problem: for each root u, the members v of its outer slice each give their inner slice; n(d) says in how many of these d
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
-// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members.
+// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where tiles
+// begin, which are looked for.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
 // Source: priority wedge counting (Chiba and Nishizeki 1985; Wang et al., VLDB 2019).
@@ -63,6 +64,15 @@ __device__ inline uint2 bounded(const uint32_t* neighbours, uint32_t begin, uint
   return {begin, list[n - 1] < root ? end : begin + static_cast<uint32_t>(lower_bound(list, n, root))};
 }
 
+// The part of a list with ids from `lo` to less than `hi`.
+__device__ inline uint2 within(const uint32_t* neighbours, uint32_t begin, uint32_t end, uint32_t lo, uint32_t hi) {
+  if (begin == end) return {begin, end};
+  const uint32_t* list = neighbours + begin;
+  const uint32_t n = end - begin;
+  const uint32_t skip = list[0] >= lo ? 0 : static_cast<uint32_t>(lower_bound(list, n, lo));
+  return {begin + skip, list[n - 1] < hi ? end : begin + static_cast<uint32_t>(lower_bound(list, n, hi))};
+}
+
 #ifndef QE_TEAM_WARP
 extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
   QE_SHARED(uint32_t, counters);
@@ -91,8 +101,14 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
       uint2 part{0, 0};
       if (first + lane * warps < n) {
         const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
+#ifdef QE_SEARCHED
+        const ViewSlice slice = task.inner.slices[v];
+        part = {slice.begin, slice.end};
+        if (task.tiles > 1) part = within(task.inner.neighbours, part.x, part.y, lo, lo + task.tile);
+#else
         const uint32_t* cuts = task.cuts + size_t{v} * (task.tiles + 1) + tile;
         part = {cuts[0], cuts[1]};
+#endif
         if (cut) part = bounded(task.inner.neighbours, part.x, part.y, root, task.bound);
       }
       const auto count = [&](uint32_t id) {

@@ -16,14 +16,15 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
-from qengine.exec.gpu.count_segments import SegmentCounter, is_segmented
+from qengine.exec.gpu.count_columns import ColumnCounter
+from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.placement import STREAMED
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
-from qengine.plan.count_shapes import Component, View, with_views
+from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeShape, View, WedgeShape, with_views
 
-__all__ = ["CountedPlan", "components", "share_sums", "try_count"]
+__all__ = ["CountedPlan", "components", "reads_copies", "share_sums", "try_count"]
 
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
@@ -37,7 +38,7 @@ class CountedPlan:
     ``counters``: of each component, or of each share of its only one's roots; None where it has no such shape.
     """
 
-    counters: Sequence[ShapeCounter | SegmentCounter] | None
+    counters: Sequence[ShapeCounter | Segmented] | None
     uploaded: list[Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: bool = False
@@ -155,21 +156,36 @@ def _prepared(
     parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
-    counters: list[ShapeCounter | SegmentCounter] = []
+    counters: list[ShapeCounter | Segmented] = []
     for part in parts:
         roots, shared = _roots(plan, part, run, made.uploaded), SharedBlocks()
-        in_segments = run.memory.placement == STREAMED and is_segmented(part.shape)
         for share in shares:
-            given = plan.lists, part.shape, replace(roots, share=share)
-            counter = SegmentCounter(*given) if in_segments else ShapeCounter(*given, shared)
+            counter = _counter(plan.lists, part.shape, replace(roots, share=share), run, shared)
             if not counter.prepare(run):
                 return made
             counters.append(counter)
     made.counters = counters
-    segmented = [each for each in counters if isinstance(each, SegmentCounter)]
+    segmented = [each for each in counters if isinstance(each, Segmented)]
     if segmented:
         plan.made["segments"] = sum(len(each.segments) for each in segmented), sum(each.crossing for each in segmented)
     return made
+
+
+def reads_copies(shape: CountShape[Any]) -> bool:
+    """Tell whether kernels for a shape read copies of lists that the device has no room for, whole or in segments."""
+    return isinstance(shape, CliqueShape | WedgeShape) or is_segmented(shape)
+
+
+def _counter(
+    lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots, run: DeviceRun, shared: SharedBlocks
+) -> ShapeCounter | Segmented:
+    """Return what counts a shape where the lists are: in segments if they lie in the host's memory."""
+    if run.memory.placement == STREAMED:
+        if isinstance(shape, EdgeShape) and is_segmented(shape):
+            return SegmentCounter(lists, shape, roots)
+        if isinstance(shape, WedgeShape):
+            return ColumnCounter(lists, shape, roots)
+    return ShapeCounter(lists, shape, roots, shared)
 
 
 def _roots(plan: DevicePlan, part: Component[ViewSpec], run: DeviceRun, uploaded: list[Any]) -> Roots:

@@ -177,6 +177,9 @@ class ShapeCounter:
         What other counters have made, which do not run meanwhile.
     """
 
+    has_cuts = True
+    """Whether it is noted of each list where tiles of ids begin, or looked for."""
+
     def __init__(
         self,
         lists: npt.NDArray[Any],
@@ -312,6 +315,9 @@ class ShapeCounter:
                 continue
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
+            if not self.has_cuts:
+                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=1), task)
+                continue
             cuts, known = self._once(f"cuts {tile}", 4 * reach * (tiles + 1))
             task["cuts"] = cuts
             cut = self.run.kernel("count_wedges", "cut_tiles", launch.macros)

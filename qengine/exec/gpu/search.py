@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.count import try_count
+from qengine.exec.gpu.count import reads_copies, try_count
 from qengine.exec.gpu.count_bfs import try_total
-from qengine.exec.gpu.count_segments import reads_copies
 from qengine.exec.gpu.dealing import shares_in_words, streamed
 from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table

@@ -49,11 +49,11 @@ def test_runs_of_pages_hold_the_array_and_no_more_on_the_device(n_bytes: int, de
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 900))
-def test_segments_cover_all_vertices_and_fit(lengths: list[int], most: int) -> None:
-    found = segments(np.array(lengths, np.uint32), most)
-    assert [v for begin, end in found for v in range(begin, end)] == list(range(len(lengths)))
+def test_segments_cover_all_ids_and_fit(sizes: list[int], most: int) -> None:
+    found = segments(np.array(sizes, np.int64), most)
+    assert [v for begin, end in found for v in range(begin, end)] == list(range(len(sizes)))
     for begin, end in found:
-        assert end == begin + 1 or sum(4 * each + 16 for each in lengths[begin:end]) <= most
+        assert end == begin + 1 or sum(sizes[begin:end]) <= most
 
 
 @pytest.fixture
