@@ -15,8 +15,8 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
-from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.count_columns import ColumnCounter
+from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.placement import STREAMED
@@ -48,6 +48,11 @@ class CountedPlan:
     def n_bytes(self) -> int:
         """Bytes that it takes on the device."""
         return sum(counter.n_bytes for counter in self.counters or ())
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that it takes in the host's memory."""
+        return sum(counter.host_bytes for counter in self.counters or ())
 
 
 def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:

@@ -1,8 +1,8 @@
-"""Counts ways round a square where the device has no room for the lists: by segments of the vertex opposite to the root.
+"""Counts ways round a square where the device has no room for the lists: by segments of the vertex opposite the root.
 
-Pairs of ways are pairs for one such vertex, so that counts of segments add up. Of each list the members in a segment are
-copied to the device, where the list was left off for the segment before: all lists are read once, in order. Roots' own
-lists are read again for each segment, and where a segment has more ids than counters, for each tile of it.
+Pairs of ways are pairs for one such vertex, so that counts of segments add up. Of each list the members in a segment
+are copied to the device, from where the copy for the segment before ended: all lists are read once, in order. Roots'
+own lists are read again for each segment, and where a segment has more ids than counters, for each tile of it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ViewSpec
+from qengine.exec.gpu.count_kernels import MARGIN, SLICE_BYTES, Roots, ViewSpec
 from qengine.exec.gpu.count_policy import wedge_launches
-from qengine.exec.gpu.count_segments import MARGIN, Pass, Segmented, moved, segments
+from qengine.exec.gpu.count_segments import Pass, Segmented, moved, segments
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import device_bytes
+from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import WedgeShape
 
 __all__ = ["ColumnCounter"]
@@ -53,7 +53,7 @@ class ColumnCounter(Segmented):
         self.cursors, classes = (run.place(n_bytes, "counting") for n_bytes in kept)
         self.rooms = {kept[1]: classes}
         slices = SLICE_BYTES * reach
-        self.slices = run.place(slices, _WHAT, first=True)  # what is read at random
+        self.slices = run.place(slices, _WHAT, front=2 * run.free_bytes() // 3)  # what is read at random
         free = run.free_bytes()
         most = max(_LEAST_SEGMENT, free - min(MARGIN, free // 8))
         found = segments(4 * entries.astype(np.int64), most)
@@ -64,8 +64,9 @@ class ColumnCounter(Segmented):
         self.segments = [(lo + a, lo + b) for a, b in found]
         self.members = run.allocate(max(4, size), _WHAT)
         self.crossing = sum(sizes) + self._of_roots()
-        self.n_bytes = base.n_bytes + size + device_bytes(self.slices, slices)
-        self.n_bytes += sum(device_bytes(*each) for each in zip((self.cursors, classes), kept, strict=True))
+        placed = (self.slices, slices), (self.cursors, kept[0]), (classes, kept[1])
+        self.n_bytes = base.n_bytes + size + sum(device_bytes(*each) for each in placed)
+        self.host_bytes = base.host_bytes + host_bytes_of([block for block, _ in placed])
         return True
 
     def passes(self, run: DeviceRun) -> Iterator[Pass]:

@@ -14,22 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
+from qengine.exec.gpu.count_kernels import MARGIN, SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
 from qengine.exec.gpu.count_policy import hub_words
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import device_bytes
+from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
 
-__all__ = ["MARGIN", "Pass", "SegmentCounter", "Segmented", "is_segmented", "moved", "segments"]
+__all__ = ["Pass", "SegmentCounter", "Segmented", "is_segmented", "moved", "segments"]
 
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
 
 _CLASSES = 3
 """Of roots, by the size of the slice that is marked."""
-
-MARGIN = 16 << 20
-"""Bytes that are left for what else a query allocates."""
 
 _ROWS_SHARE, _LEAST_WORDS = 4, 32
 """Rows of hubs take at most one part in so many of the memory, unless they are so short."""
@@ -82,7 +79,7 @@ class Segmented:
         self.base = ShapeCounter(lists, shape, roots)
         self.rooms: dict[int, Any] = {}
         self.segments: list[tuple[int, int]] = []
-        self.n_bytes = 0
+        self.n_bytes = self.host_bytes = 0
         self.crossing = 0
         """Bytes that a count reads over the link, at most."""
         self._last: Pass | None = None
@@ -169,6 +166,7 @@ class SegmentCounter(Segmented):
         self.packed = run.allocate(size, _WHAT)
         self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
         self.n_bytes = base.n_bytes + size + device_bytes(self.outer, kept[0]) + device_bytes(classes, kept[1])
+        self.host_bytes = base.host_bytes + host_bytes_of([self.outer, classes])
         return True
 
     def passes(self, run: DeviceRun) -> Iterator[Pass]:

@@ -22,7 +22,11 @@ def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
         for depth in (3, 4)
         for stride, small, team in ((8, 64, _TEAMS[1]), (8, 128, {}), (24, 192, {}))
     ]
-    tiles: tuple[Mapping[str, int | str], ...] = ({"QE_PACKED": 1}, {"QE_SEARCHED": 1}, {"QE_PACKED": 1, "QE_SEARCHED": 1})
+    tiles: tuple[Mapping[str, int | str], ...] = (
+        {"QE_PACKED": 1},
+        {"QE_SEARCHED": 1},
+        {"QE_PACKED": 1, "QE_SEARCHED": 1},
+    )
     wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, *tiles)]
     return {
         "count_cliques": tuple(cliques),

@@ -15,6 +15,7 @@ from qengine.exec.gpu.count_segments import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
 from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, Use, page_runs, placement, scratch_bytes
+from qengine.exec.memory import MemoryAccount
 from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 
 BYTES = st.integers(0, 1 << 40)
@@ -83,6 +84,38 @@ def test_accounts_are_charged_for_the_devices_pages_alone(memory: DeviceMemory) 
     del block, other, count
     query.end()
     assert query.used_bytes == memory.used_bytes() == 0
+
+
+def test_pages_of_the_host_are_charged_to_the_memory_limit(memory: DeviceMemory) -> None:
+    """While a query uses them, whoever has made them; what its limit doesn't allow is told."""
+    owner: Any = type("Owner", (), {"nbytes": 0})()
+    first, second, third = (MemoryAccount(limit) for limit in (12_000, 12_000, 5_000))
+    maker = memory.account(1_000, first.holding("GPU"))
+    maker.expect(10_000, 0)
+    block = maker.place(10_000, "lists", by_vertex=False)
+    assert first.charged == block.host_bytes == 10_048 - block.device_bytes > 9_000
+    with pytest.raises(OutOfMemory, match="memory_limit leaves less than"):
+        maker.place(10_000, "more lists", by_vertex=False)
+    maker.unpin(maker.add((id(owner), "a"), block, block.device_bytes, None))
+    maker.end()
+    assert first.charged == 0
+    for account, found in ((second, True), (third, False)):
+        query = memory.account(1_000, account.holding("GPU"))
+        for _ in range(2):
+            resident = query.pin((id(owner), "a"))
+            assert (resident is not None) is found
+            assert account.charged == (block.host_bytes if found else 0)
+            if resident is not None:
+                query.unpin(resident)
+        query.end()
+        assert account.charged == 0
+
+
+def test_what_is_at_the_front_of_an_array_may_have_room_that_others_want(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0, Use.COPIES)
+    assert query.place(10_000, "copies", by_vertex=False, front=700).device_bytes == 640
+    assert query.place(10_000, "copies", by_vertex=False, front=700).device_bytes == 320  # what is left
 
 
 def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
