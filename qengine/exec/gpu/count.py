@@ -19,12 +19,13 @@ from qengine.exec.gpu.count_columns import ColumnCounter
 from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.placement import STREAMED
+from qengine.exec.gpu.placement import STREAMED, Use
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeShape, View, WedgeShape, with_views
+from qengine.plan.physical import Search
 
-__all__ = ["CountedPlan", "components", "reads_copies", "share_sums", "try_count"]
+__all__ = ["CountedPlan", "components", "share_sums", "try_count", "use_of"]
 
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
@@ -162,35 +163,45 @@ def _prepared(
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
     counters: list[ShapeCounter | Segmented] = []
+    crossing: list[tuple[int, int]] = []
     for part in parts:
         roots, shared = _roots(plan, part, run, made.uploaded), SharedBlocks()
+        segmented = _segmented(plan.lists, part.shape, roots, run)
+        if segmented is not None:
+            if not segmented.prepare(run):
+                return made
+            crossing.append((len(segmented.segments), segmented.crossing))
+            counters += segmented.of_shares(shares)
+            continue
         for share in shares:
-            counter = _counter(plan.lists, part.shape, replace(roots, share=share), run, shared)
+            counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)
             if not counter.prepare(run):
                 return made
             counters.append(counter)
     made.counters = counters
-    segmented = [each for each in counters if isinstance(each, Segmented)]
-    if segmented:
-        plan.made["segments"] = sum(len(each.segments) for each in segmented), sum(each.crossing for each in segmented)
+    if crossing:
+        plan.made["segments"] = tuple(map(sum, zip(*crossing, strict=True)))
     return made
 
 
-def reads_copies(shape: CountShape[Any]) -> bool:
-    """Tell whether kernels for a shape read copies of lists that the device has no room for, whole or in segments."""
+def use_of(search: Search) -> Use:
+    """Return how lists are read that the device has no room for: by some shapes' kernels whole copies or segments."""
+    copied = bool(search.shapes) and all(_reads_copies(each.shape) for each in search.shapes)
+    return Use.COPIES if copied else Use.SEARCH
+
+
+def _reads_copies(shape: CountShape[Any]) -> bool:
     return isinstance(shape, CliqueShape | WedgeShape) or is_segmented(shape)
 
 
-def _counter(
-    lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots, run: DeviceRun, shared: SharedBlocks
-) -> ShapeCounter | Segmented:
-    """Return what counts a shape where the lists are: in segments if they lie in the host's memory."""
+def _segmented(lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots, run: DeviceRun) -> Segmented | None:
+    """Return what counts a shape in segments, where its lists lie in the host's memory; None where they don't."""
     if run.memory.placement == STREAMED:
         if isinstance(shape, EdgeShape) and is_segmented(shape):
             return SegmentCounter(lists, shape, roots)
         if isinstance(shape, WedgeShape):
             return ColumnCounter(lists, shape, roots)
-    return ShapeCounter(lists, shape, roots, shared)
+    return None
 
 
 def _roots(plan: DevicePlan, part: Component[ViewSpec], run: DeviceRun, uploaded: list[Any]) -> Roots:

@@ -7,14 +7,24 @@ What is read of a root is read in order, from the host's memory: its list once a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import MARGIN, SLICE_BYTES, DeviceView, Roots, ShapeCounter, ViewSpec, pack_view
+from qengine.exec.gpu.count_kernels import (
+    MARGIN,
+    SLICE_BYTES,
+    DeviceView,
+    Roots,
+    ShapeCounter,
+    Share,
+    ViewSpec,
+    pack_view,
+)
 from qengine.exec.gpu.count_policy import hub_words
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
@@ -92,6 +102,18 @@ class Segmented:
     def passes(self, run: DeviceRun) -> Iterator[Pass]:
         """Yield the passes, each ready to be started once those before have ended."""
         raise NotImplementedError
+
+    def of_shares(self, shares: Sequence[Share]) -> list[Segmented]:
+        """Return what counts shares of the roots, one after the other, with what is prepared here.
+
+        Its bytes are the first's.
+        """
+        made = [copy(self) for _ in shares]
+        for each, share in zip(made, shares, strict=True):
+            each.roots = replace(self.roots, share=share)
+        for each in made[1:]:
+            each.n_bytes = each.host_bytes = 0
+        return made
 
     def clear(self, run: DeviceRun) -> None:
         """Nothing must be clear when the count starts."""
