@@ -2,8 +2,8 @@
 
 An R-MAT graph is generated on the device and loaded; queries run with the whole device, then within a share of the
 graph's bytes there. Of each: milliseconds (the least of three, the first one's apart, which copies the graph), bytes on
-the device at most, bytes that lie in the host's memory, what the link needs to move these once, and what the profile
-says of both. An answer that differs from that with the whole device ends the command with 1. ``--labelled``: nodes have
+the device at most, bytes that lie in the host's memory, what the link needs to move these once, and what a profile
+tells. An answer that differs from that with the whole device ends the command with 1. ``--labelled``: nodes have
 one of four labels, in turn.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine import Graph, QengineError
+from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import paged
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.memory import QueryMemory
@@ -64,7 +65,7 @@ def main() -> int:
             expected: Any = None
             for share in shares:
                 limit = None if share is None else int(share * whole)
-                found, first, then, peak, elsewhere = measured(graph, name, limit)
+                found, first, then, peak, elsewhere, notes = measured(graph, name, limit)
                 expected = found if share is shares[0] else expected
                 wrong = "" if found == expected else " WRONG"
                 right &= not wrong
@@ -74,8 +75,7 @@ def main() -> int:
                 print(
                     f"| {scale} | {name} | {shown} | {str(found)[:40]}{wrong} | {numbers} | {link:,.1f} |", flush=True
                 )
-                if limit is not None and name != "estimate":
-                    print(*notes(graph, QUERIES[name], limit), sep="\n", flush=True)
+                print(*(f"  {text}" for text in notes), sep="\n", flush=True)
         del graph
     return 0 if right else 1
 
@@ -106,17 +106,8 @@ def graph_bytes(graph: Graph) -> int:
     return 8 * graph.relationship_count + 8 * graph.node_count
 
 
-def notes(graph: Graph, text: str, limit: int) -> list[str]:
-    """Return what a profile says of the host's memory and of the link."""
-    try:
-        profile = graph.profile(text, device="gpu", gpu_memory_limit=limit, timeout=_SECONDS)
-    except QengineError as error:
-        return [str(error)]
-    return [line.strip() for line in str(profile).splitlines() if "host's memory" in line or "link" in line]
-
-
-def measured(graph: Graph, name: str, limit: int | None) -> tuple[Any, float, float, int, int]:
-    """Return the answer, milliseconds of the first run and of the best after it, and the peak and the host's bytes."""
+def measured(graph: Graph, name: str, limit: int | None) -> tuple[Any, float, float, int, int, list[str]]:
+    """Return the answer, milliseconds of the first run and of the best after it, the peak, the host's bytes, notes."""
     times = []
     found: Any = None
     graph.release_device()
@@ -131,7 +122,7 @@ def measured(graph: Graph, name: str, limit: int | None) -> tuple[Any, float, fl
         times.append((time.perf_counter() - begin) * 1e3)
         if times[-1] > 4e3:
             break
-    return found, times[0], min(times[1:], default=times[0]), watched.peak, on_host()
+    return found, times[0], min(times[1:], default=times[0]), watched.peak, on_host(), watched.notes
 
 
 def answer(graph: Graph, name: str, limit: int | None) -> Any:
@@ -145,10 +136,11 @@ def answer(graph: Graph, name: str, limit: int | None) -> Any:
 
 
 class Watched:
-    """Notes the most bytes that the device's allocator has in use meanwhile."""
+    """Keeps the most bytes that a query's account is charged for meanwhile, and what a profile would tell."""
 
     def __init__(self) -> None:
         self.peak = 0
+        self.notes: list[str] = []
 
     def __enter__(self) -> None:
         self.original = original = QueryMemory._charged
@@ -158,10 +150,16 @@ class Watched:
             self.peak = max(self.peak, used)
             return used
 
+        def note(context: ExecutionContext, operator: object, text: str) -> None:
+            if text not in self.notes:
+                self.notes.append(text)
+
         QueryMemory._charged = charged  # type: ignore[method-assign]
+        self.note, ExecutionContext.note = ExecutionContext.note, note  # type: ignore[method-assign]
 
     def __exit__(self, *_: object) -> None:
         QueryMemory._charged = self.original  # type: ignore[method-assign]
+        ExecutionContext.note = self.note  # type: ignore[method-assign]
 
 
 def on_host() -> int:
