@@ -117,7 +117,7 @@ class HalfPlaced(QueryMemory):
     """The account of a query whose arrays lie half in the host's memory."""
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
-        self.placement = STREAMED if use is Use.COPIES else Placement(0.5, 0.5)
+        self.placement = STREAMED if use in (Use.COPIES, Use.SEGMENTS) else Placement(0.5, 0.5)
 
 
 class HalfMemory(DeviceMemory):
@@ -140,7 +140,8 @@ KERNELS = {
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
     "count_stars": ("count_stars",),
-    "count_views": ("slice_view", "pack_view", "column_sizes", "pack_columns", "hub_rows", "sort_roots", "weigh_roots"),
+    "count_views": ("slice_view", "slices_between", "pack_view", "column_sizes", "pack_columns", "hub_rows",
+                    "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "dfs": ("dfs_slices", "dfs"),
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
@@ -164,7 +165,7 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 
 PASSES = frozenset({
     "column_sizes", "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns", "pack_view", "slice_view",
-    "sort_roots",
+    "slices_between", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",

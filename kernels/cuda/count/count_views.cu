@@ -52,6 +52,12 @@ extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds,
   slices[v] = made;
 }
 
+// Slices without rows of bits from one place to another. A thread a vertex.
+extern "C" __global__ void slices_between(const uint32_t* begins, const uint32_t* ends, uint32_t n, ViewSlice* slices) {
+  const uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v < n) slices[v] = ViewSlice{begins[v], begins[v], ends[v], 0, 0};
+}
+
 // What is read by id of the slices [first, end): a copy of their members past the words of a row, in no given order of lists, and
 // slices of that. `taken` is how many members there are so far. A warp a vertex. Bytes moved: these members, twice.
 extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice* slices, uint32_t first, uint32_t end,

@@ -82,7 +82,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
 #else
   const uint32_t words = task.tile;
 #endif
-  const uint32_t lane = threadIdx.x % kWarp, warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp;
+  const uint32_t lane = threadIdx.x % kWarp, taken = kWarp * team_warps();
   const uint32_t n_pieces = *task.n_roots * task.tiles;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
   Sum sum;
@@ -97,10 +97,10 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
     const bool cut = root - lo < task.tile;
-    for (uint32_t first = warp; first < n && !queue.stopped_from(first, kWarp * warps); first += kWarp * warps) {
+    for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
       uint2 part{0, 0};
-      if (first + lane * warps < n) {
-        const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
+      if (first + lane * member_step() < n) {
+        const uint32_t v = task.outer.neighbours[outer.begin + first + lane * member_step()];
 #ifdef QE_SEARCHED
         const ViewSlice slice = task.inner.slices[v];
         part = {slice.begin, slice.end};
@@ -173,12 +173,12 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];
-    const uint32_t n = outer.end - outer.begin, step = team_warps();
+    const uint32_t n = outer.end - outer.begin, taken = kWarp * team_warps();
     uint64_t found = 0;
-    for (uint32_t first = team_warp(); first < n && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
+    for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
       uint2 part{0, 0};
-      if (first + lane * step < n) {
-        const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];
+      if (first + lane * member_step() < n) {
+        const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * member_step()]];
         part = bounded(task.inner.neighbours, slice.begin, slice.end, root, task.bound);
       }
       each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) {

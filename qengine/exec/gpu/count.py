@@ -19,7 +19,7 @@ from qengine.exec.gpu.count_columns import ColumnCounter
 from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.placement import STREAMED, Use
+from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeShape, View, WedgeShape, with_views
@@ -186,17 +186,17 @@ def _prepared(
 
 def use_of(search: Search) -> Use:
     """Return how lists are read that the device has no room for: by some shapes' kernels whole copies or segments."""
-    copied = bool(search.shapes) and all(_reads_copies(each.shape) for each in search.shapes)
-    return Use.COPIES if copied else Use.SEARCH
-
-
-def _reads_copies(shape: CountShape[Any]) -> bool:
-    return isinstance(shape, CliqueShape | WedgeShape) or is_segmented(shape)
+    shapes = [each.shape for each in search.shapes]
+    if shapes and all(isinstance(each, CliqueShape) for each in shapes):
+        return Use.COPIES
+    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+        return Use.SEGMENTS
+    return Use.SEARCH
 
 
 def _segmented(lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots, run: DeviceRun) -> Segmented | None:
     """Return what counts a shape in segments, where its lists lie in the host's memory; None where they don't."""
-    if run.memory.placement == STREAMED:
+    if run.memory.placement.is_streamed:
         if isinstance(shape, EdgeShape) and is_segmented(shape):
             return SegmentCounter(lists, shape, roots)
         if isinstance(shape, WedgeShape):

@@ -24,7 +24,6 @@ from qengine.exec.gpu.count_policy import (
 )
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
-from qengine.exec.gpu.placement import STREAMED
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
 __all__ = [
@@ -264,7 +263,7 @@ class ShapeCounter:
         others = shape.outer == shape.marked and (shape.streamed.below or shape.streamed.above)
         least = shape.taken + int(others)  # a member is among the root's, and not in its own list
         classes, counts, numbers, _ = self.sort_roots(marked, outer, edge_limits(span), least)
-        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
+        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered), **self._reading()}
         for k in reversed(range(3)):
             if numbers[k] == 0:
                 continue
@@ -293,11 +292,12 @@ class ShapeCounter:
             launch = clique_launch(self.device, k, span, largest, shape.depth, shape.streamed.below, room)
             if launch is None:
                 return False
+            launch = launch.compiled_for(**self._reading())
             task = self._task(CLIQUE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             if scratch := launch.values.get("scratch"):
                 task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
             tasks[k] = launch, task
-        if self.run.memory.placement == STREAMED:
+        if self.run.memory.placement.is_streamed:
             streamed = self.copied(streamed)  # it gets the room that is left
         for launch, task in tasks.values():
             task["outer"], task["streamed"] = outer.view, streamed.view
@@ -314,7 +314,7 @@ class ShapeCounter:
         for k, name in ((3, "wide"), (2, "packed"), (1, "middle"), (0, "light")):
             if numbers[k] == 0:
                 continue
-            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs)
+            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs, **self._reading())
             task = self._task(WEDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["outer"], task["inner"], task["lo"] = outer.view, inner.view, lo
             task["bound"], task["apart"] = shape.bound, int(shape.apart)
@@ -384,6 +384,10 @@ class ShapeCounter:
         task["n_factors"] = len(views)
         self._add("count_stars", "count_stars", star_launch(int(numbers[0])), task)
         return True
+
+    def _reading(self) -> dict[str, int]:
+        """Return how kernels read roots' lists: in long requests where these cross the link."""
+        return {} if self.run.memory.placement.is_whole else {"QE_OVER_LINK": 1}
 
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""

@@ -186,20 +186,23 @@ class SegmentCounter(Segmented):
             return False
         self.segments = [(begin + a, begin + b) for a, b in found]
         self.packed = run.allocate(size, _WHAT)
+        self.cuts = self._cut(run)
         self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
         self.n_bytes = base.n_bytes + size + device_bytes(self.outer, kept[0]) + device_bytes(classes, kept[1])
-        self.host_bytes = base.host_bytes + host_bytes_of([self.outer, classes])
+        self.host_bytes = base.host_bytes + host_bytes_of([self.outer, classes, *self.cuts])
         return True
 
     def passes(self, run: DeviceRun) -> Iterator[Pass]:
         """Yield the passes over segments whose lists have been copied."""
-        for begin, end in self.segments:
+        between, reach = run.kernel("count_views", "slices_between"), self.roots.reach
+        for k, (begin, end) in enumerate(self.segments):
             self.finish(run)
             members = self.packed.ptr + SLICE_BYTES * (end - begin)
             pack_view(run, self.streamed, (begin, end), self.packed.ptr, members)
             shape = replace(self.shape, outer=replace(self.shape.outer, lo=begin, hi=end))
             each = self.new_pass(run, shape, self.roots)
-            each.slice(shape.outer, self.outer.ptr)
+            cuts = np.uint64(self.cuts[k].ptr), np.uint64(self.cuts[k + 1].ptr)
+            run.launch(between, -(-reach // 256), 256, (*cuts, np.uint32(reach), np.uint64(self.outer.ptr)))
             outer = int(self.lists[shape.outer.list]["neighbours"])
             each.shared.views[shape.outer, 0] = moved(self.marked, self.outer.ptr, outer)
             each.shared.views[shape.marked, 0] = self.marked
@@ -207,6 +210,20 @@ class SegmentCounter(Segmented):
             each.shared.views[shape.streamed, self.words] = moved(self.streamed, packed, members)
             each.prepare(run)
             yield each
+
+    def _cut(self, run: DeviceRun) -> list[Any]:
+        """Return blocks of where each root's members in each segment begin, and where those in the last end."""
+        self.base.roots = self.roots  # which are perhaps fewer
+        found: list[npt.NDArray[np.uint32]] = []
+        everything = [(self.segments[0][0], self.segments[-1][1])] if self.segments else []
+        for begin, end in everything + self.segments:
+            self.base.slice(replace(self.shape.outer, lo=begin, hi=end), self.outer.ptr)
+            _, slices = self.base.read_slices(moved(self.marked, self.outer.ptr, 0))
+            if found:  # a slice of no members is where the list begins
+                found.append(np.maximum(found[-1], slices[:, _END]))
+            else:
+                found.append(slices[:, _BEGIN].copy())
+        return [run.copied(run.place(each.nbytes, "counting", front=0), each) for each in found]
 
     def _of_roots(self, read: npt.NDArray[np.int64], begin: int, end: int) -> int:
         """Return the most bytes that are read of roots for a segment. ``read``: of all roots before each."""

@@ -32,6 +32,11 @@ class Placement:
         """Whether all is on the device."""
         return self.lists >= 1 and self.vertices >= 1
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether all lists are in the host's memory."""
+        return self.lists <= 0
+
     def bytes_of(self, n_bytes: int, *, by_vertex: bool) -> int:
         """Return how many bytes at the front of an array are on the device."""
         return min(n_bytes, int(n_bytes * (self.vertices if by_vertex else self.lists)))
@@ -39,17 +44,21 @@ class Placement:
 
 class Use(Enum):
     """How a query reads its arrays: lists at random (``SEARCH``); lists in order, and vectors at random (``VECTORS``);
-    or what is at random from copies of parts (``COPIES``).
+    or what is at random from a copy (``COPIES``), or from copies of one segment after the other (``SEGMENTS``).
     """
 
     SEARCH = 0
     VECTORS = 1
     COPIES = 2
+    SEGMENTS = 3
 
 
 WHOLE = Placement(1.0, 1.0)
 STREAMED = Placement(0.0, 0.0)
-"""All is in the host's memory: who reads it copies what is read at random segment by segment."""
+"""All is in the host's memory: who reads it copies what is read at random."""
+
+_MOST_DERIVED = 0.6
+"""Of the budget, that what is derived by vertex may take where lists come in segments: else these are too many."""
 
 
 def scratch_bytes(limit: int) -> int:
@@ -75,6 +84,8 @@ def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) ->
         return WHOLE
     if use is Use.COPIES:
         return STREAMED
+    if use is Use.SEGMENTS:
+        return Placement(0.0, float(derived <= _MOST_DERIVED * budget))
     if use is Use.VECTORS:  # the first vectors that are made are those that are read at random
         return Placement(max(0.0, min(1.0, (budget - derived // 2) / max(1, n_bytes))), 1.0)
     by_vertex = min(derived, max(budget // 2, budget - n_bytes))

@@ -14,16 +14,25 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count_segments import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
-from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, Use, page_runs, placement, scratch_bytes
+from qengine.exec.gpu.placement import (
+    STREAMED,
+    VERTEX_BYTES,
+    WHOLE,
+    Placement,
+    Use,
+    page_runs,
+    placement,
+    scratch_bytes,
+)
 from qengine.exec.memory import MemoryAccount
 from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 
 BYTES = st.integers(0, 1 << 40)
 
 
-@given(BYTES, BYTES, st.integers(0, 1 << 32))
-def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int) -> None:
-    found = placement(limit, n_bytes, vertices)
+@given(BYTES, BYTES, st.integers(0, 1 << 32), st.sampled_from([Use.SEARCH, Use.COPIES, Use.SEGMENTS]))
+def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int, use: Use) -> None:
+    found = placement(limit, n_bytes, vertices, use)
     derived = VERTEX_BYTES * vertices
     lists, by_vertex = found.bytes_of(n_bytes, by_vertex=False), found.bytes_of(derived, by_vertex=True)
     if found.is_whole:
@@ -149,6 +158,13 @@ def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> Non
     query.expect(10_000, 0, Use.COPIES)
     assert query.placement == STREAMED
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+
+
+def test_segments_leave_vectors_on_the_device_where_these_are_small() -> None:
+    limit, vertices = 1 << 30, 1 << 20
+    assert placement(limit, 1 << 40, vertices, Use.SEGMENTS) == Placement(0.0, 1.0)
+    assert placement(limit, 1 << 40, 16 * vertices, Use.SEGMENTS) == STREAMED
+    assert placement(limit, 1 << 40, vertices, Use.COPIES) == STREAMED
 
 
 def test_without_pages_there_is_an_error() -> None:
