@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Matrix
+from qengine.plan.kernels import kernel
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
-from qengine.plan.schedule import Call, KernelCall, Schedule
+from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
 __all__ = ["OperatorFacts"]
 
@@ -37,6 +38,12 @@ class OperatorFacts:
         """What is run now."""
         schedule = self.schedule
         return schedule.otherwise if self.general and schedule.otherwise else schedule.calls
+
+    @property
+    def at_random(self) -> str:
+        """A kernel of what is run that reads lists at random, so that they must be on the device; "": there is none."""
+        every = (each for call in self.calls for each in (call.all if isinstance(call, Among) else (call,)))
+        return next((each.kernel for each in every if not kernel("gpu", each.kernel).far), "")
 
     def lists_bytes(self, store: ExecView) -> int:
         """Return the bytes of the graph's lists that the operator's matrices are made of."""
