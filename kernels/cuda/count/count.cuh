@@ -104,17 +104,6 @@ __device__ inline uint32_t team_in_block() { return 0; }
 __device__ inline uint32_t teams_in_block() { return 1; }
 __device__ inline void team_sync() { __syncthreads(); }
 #endif
-
-// Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
-// longest lists, which come first, are dealt out; or where lists are read over the link (QE_OVER_LINK) neighbouring ones, for
-// which it takes a request instead of 32.
-#ifdef QE_OVER_LINK
-__device__ inline uint32_t first_member() { return team_warp() * kWarp; }
-__device__ inline uint32_t member_step() { return 1; }
-#else
-__device__ inline uint32_t first_member() { return team_warp(); }
-__device__ inline uint32_t member_step() { return team_warps(); }
-#endif
 __device__ inline uint32_t all_teams() { return gridDim.x * teams_in_block(); }
 
 // Calls visit(id) for list[begin .. end), all lanes of a warp together; four loads are under way at a time. Looks before a long

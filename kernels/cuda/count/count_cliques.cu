@@ -311,8 +311,8 @@ extern "C" __global__ void QE_BOUNDS count_cliques(const CliqueTask task) {
     }
     team_sync();
     const Members members{bits, ranks, keys, numbers, task.base, range, mask, rest};
-    const uint32_t step = member_step(), taken = kWarp * team_warps();
-    for (uint32_t first = first_member(); first < d && !queue.stopped_from(first, taken); first += taken) {
+    const uint32_t step = team_warps();
+    for (uint32_t first = team_warp(); first < d && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
       ViewSlice slice{0, 0, 0, 0, 0};
       uint32_t v = 0;
       if (first + lane * step < d) {

@@ -137,10 +137,10 @@ extern "C" __global__ void QE_BOUNDS count_edges(const EdgeTask task) {
       }
       team_sync();
       uint64_t found = 0;
-      const uint32_t taken = kWarp * team_warps();
-      for (uint32_t first = first_member(); first < n_outer; first += taken) {
-        if (queue.stopped_from(first, taken)) break;
-        const uint32_t member = first + lane * member_step();
+      const uint32_t step = team_warps();
+      for (uint32_t first = team_warp(); first < n_outer; first += kWarp * step) {
+        if (queue.stopped_from(first, kWarp * step)) break;
+        const uint32_t member = first + lane * step;
         ViewSlice slice{0, 0, 0, 0, 0};
         uint32_t v = 0;
         if (member < n_outer) {

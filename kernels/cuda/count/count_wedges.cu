@@ -4,7 +4,7 @@
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
 // table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where tiles
-// begin, which are looked for.
+// begin, which are looked for. QE_OVER_LINK: roots' lists are in the host's memory.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
 // Source: priority wedge counting (Chiba and Nishizeki 1985; Wang et al., VLDB 2019).
@@ -54,6 +54,16 @@ extern "C" __global__ void cut_tiles(View inner, uint32_t first, uint32_t end, u
   }
   to[tiles] = slice.end;
 }
+
+// Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
+// longest lists, which come first, are dealt out; or neighbouring ones, for which it takes one request over the link, not 32.
+#ifdef QE_OVER_LINK
+__device__ inline uint32_t first_member() { return team_warp() * kWarp; }
+__device__ inline uint32_t member_step() { return 1; }
+#else
+__device__ inline uint32_t first_member() { return team_warp(); }
+__device__ inline uint32_t member_step() { return team_warps(); }
+#endif
 
 // The part of a slice that the root's bound admits.
 __device__ inline uint2 bounded(const uint32_t* neighbours, uint32_t begin, uint32_t end, uint32_t root, int32_t bound) {

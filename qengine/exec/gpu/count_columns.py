@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import MARGIN, SLICE_BYTES, Roots, ViewSpec
+from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ViewSpec, room_for_copies
 from qengine.exec.gpu.count_policy import wedge_launches
 from qengine.exec.gpu.count_segments import Pass, Segmented, moved, segments
 from qengine.exec.gpu.launch import DeviceRun
@@ -55,7 +55,7 @@ class ColumnCounter(Segmented):
         slices = SLICE_BYTES * reach
         self.slices = run.place(slices, _WHAT, front=2 * run.free_bytes() // 3)  # what is read at random
         free = run.free_bytes()
-        most = max(_LEAST_SEGMENT, free - min(MARGIN, free // 8))
+        most = max(_LEAST_SEGMENT, room_for_copies(free))
         found = segments(4 * entries.astype(np.int64), most)
         sizes = [4 * int(entries[a:b].sum(dtype=np.int64)) for a, b in found]
         size = max(sizes, default=0)

@@ -27,7 +27,6 @@ from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
 __all__ = [
-    "MARGIN",
     "SLICE_BYTES",
     "VIEW",
     "WHOLE",
@@ -38,6 +37,7 @@ __all__ = [
     "SharedBlocks",
     "ViewSpec",
     "pack_view",
+    "room_for_copies",
     "total_of",
 ]
 
@@ -47,8 +47,8 @@ SLICE_BYTES = 16
 _WARP = 32
 _PACK_THREADS = 256
 
-MARGIN = 16 << 20
-"""Bytes of the device's memory that copies of lists leave for what else a query allocates, or an eighth of it."""
+_MOST_MARGIN, _LEAST_MARGIN = 16 << 20, 1 << 12
+"""Bytes of the device's memory that copies of lists leave for what else a query allocates: an eighth of it."""
 
 _NEXT = 32
 _COUNTERS = 128
@@ -182,7 +182,7 @@ class ShapeCounter:
     """
 
     has_cuts = True
-    """Whether it is noted of each list where tiles of ids begin, or looked for."""
+    """Whether it is noted of each list where tiles of ids begin, or looked for, where roots' lists cross the link."""
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ class ShapeCounter:
         others = shape.outer == shape.marked and (shape.streamed.below or shape.streamed.above)
         least = shape.taken + int(others)  # a member is among the root's, and not in its own list
         classes, counts, numbers, _ = self.sort_roots(marked, outer, edge_limits(span), least)
-        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered), **self._reading()}
+        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
         for k in reversed(range(3)):
             if numbers[k] == 0:
                 continue
@@ -292,7 +292,6 @@ class ShapeCounter:
             launch = clique_launch(self.device, k, span, largest, shape.depth, shape.streamed.below, room)
             if launch is None:
                 return False
-            launch = launch.compiled_for(**self._reading())
             task = self._task(CLIQUE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             if scratch := launch.values.get("scratch"):
                 task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
@@ -314,7 +313,7 @@ class ShapeCounter:
         for k, name in ((3, "wide"), (2, "packed"), (1, "middle"), (0, "light")):
             if numbers[k] == 0:
                 continue
-            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs, **self._reading())
+            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs, **({} if self.has_cuts else {"QE_OVER_LINK": 1}))
             task = self._task(WEDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["outer"], task["inner"], task["lo"] = outer.view, inner.view, lo
             task["bound"], task["apart"] = shape.bound, int(shape.apart)
@@ -385,10 +384,6 @@ class ShapeCounter:
         self._add("count_stars", "count_stars", star_launch(int(numbers[0])), task)
         return True
 
-    def _reading(self) -> dict[str, int]:
-        """Return how kernels read roots' lists: in long requests where these cross the link."""
-        return {} if self.run.memory.placement.is_whole else {"QE_OVER_LINK": 1}
-
     def view(self, spec: ViewSpec, words: int = 0, base: int = 0) -> DeviceView:
         """Return a view's slices; with ``words`` also the rows of the hubs from ``base`` on, ``words`` words each."""
         known = self.shared.views.get((spec, words))
@@ -419,7 +414,7 @@ class ShapeCounter:
         _, slices = self.read_slices(view)
         members = (slices[:, 2] - slices[:, 1]).astype(np.int64)
         end, free = len(slices), self.run.free_bytes()
-        first = int(np.searchsorted(np.cumsum(SLICE_BYTES + 4 * members), free - min(MARGIN, free // 8)))
+        first = int(np.searchsorted(np.cumsum(SLICE_BYTES + 4 * members), room_for_copies(free)))
         here, all_members = int(members[:first].sum()), int(members.sum())
         sizes = SLICE_BYTES * max(1, end), 4 * max(1, all_members)
         packed = self._kept(self.run.place(sizes[0], "counting", front=SLICE_BYTES * first), sizes[0])
@@ -539,6 +534,11 @@ class ShapeCounter:
         if not after_last:
             self.branches.append([])
         self.branches[-1].append((kernel, launch, task))
+
+
+def room_for_copies(free: int) -> int:
+    """Return how many of the device's free bytes copies of lists may take."""
+    return max(0, free - max(_LEAST_MARGIN, min(_MOST_MARGIN, free // 8)))
 
 
 def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:

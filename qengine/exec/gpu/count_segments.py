@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine.exec.gpu.count_kernels import (
-    MARGIN,
     SLICE_BYTES,
     DeviceView,
     Roots,
@@ -24,6 +23,7 @@ from qengine.exec.gpu.count_kernels import (
     Share,
     ViewSpec,
     pack_view,
+    room_for_copies,
 )
 from qengine.exec.gpu.count_policy import hub_words
 from qengine.exec.gpu.launch import DeviceRun
@@ -179,7 +179,7 @@ class SegmentCounter(Segmented):
         self.outer, classes = (run.place(n_bytes, "counting") for n_bytes in kept)
         self.rooms = {kept[1]: classes}
         free = run.free_bytes()
-        found = segments(4 * lengths.astype(np.int64) + SLICE_BYTES, max(_LEAST_SEGMENT, free - min(MARGIN, free // 8)))
+        found = segments(4 * lengths.astype(np.int64) + SLICE_BYTES, max(_LEAST_SEGMENT, room_for_copies(free)))
         sizes = [SLICE_BYTES * (b - a) + 4 * int(lengths[a:b].sum(dtype=np.int64)) for a, b in found]
         size = max(sizes, default=0)
         if size > 4 * _MOST_MEMBERS:

@@ -11,7 +11,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["OperatorFacts"]
+__all__ = ["OperatorFacts", "stored_directions"]
 
 
 @dataclass
@@ -54,7 +54,7 @@ class OperatorFacts:
             for relation in step.relations
             for name in relation.types
             if (index := store.type_index(name)) is not None
-            for direction in _stored(store, index, relation.direction)
+            for direction in stored_directions(store, index, relation.direction)
         }
         return sum(each.nbytes - (0 if each.edge_ids is None else each.edge_ids.nbytes) for each in lists.values())
 
@@ -64,7 +64,7 @@ class OperatorFacts:
         return sum(len(call.places) for call in dots)
 
 
-def _stored(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
+def stored_directions(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
     """Return the directions in which a type's lists are stored that one in ``direction`` is made of."""
     if store.types[index].undirected:
         return (Direction.BOTH,)

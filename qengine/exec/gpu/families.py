@@ -17,7 +17,6 @@ _TEAMS: tuple[Mapping[str, int | str], ...] = ({}, {"QE_TEAM_WARP": 1})
 def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
     """Return the variants that count small patterns: a team is a block or a warp."""
     edges = [{"QE_TAKEN": taken, "QE_ORDERED": 1, **team} for taken in (1, 2) for team in _TEAMS]
-    edges += [{"QE_TAKEN": 1, "QE_ORDERED": 1, "QE_OVER_LINK": 1, **team} for team in _TEAMS]
     cliques = [
         {"QE_DEPTH": depth, "QE_STRIDE": stride, "QE_TRIANGULAR": 1, "QE_SMALL": small, **team}
         for depth in (3, 4)
