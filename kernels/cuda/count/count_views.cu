@@ -87,19 +87,19 @@ extern "C" __global__ void column_sizes(const uint32_t* neighbours, const ViewSl
   for (uint32_t k = slice.begin + threadIdx.x % kWarp; k < slice.end; k += kWarp) atomicAdd(&sizes[neighbours[k] - lo], 1u);
 }
 
-// Copies the members less than `hi` of the slices [0, end) that no call before has copied, in no given order of lists, and makes
-// slices of them. cursors: of each vertex the place of the first member that is left, and its id; `fresh`: nothing is copied yet.
-// `taken` is how many members there are so far. A warp a vertex. Bytes moved: of each list what is copied, in order, twice.
-extern "C" __global__ void pack_columns(const uint32_t* neighbours, const ViewSlice* slices, uint32_t end, uint32_t hi,
-                                        uint32_t fresh, uint2* cursors, ViewSlice* packed, uint32_t* members, uint32_t* taken) {
+// Copies the members less than `hi` of a view's slices [0, end) that no call before has copied, in no given order of lists, and
+// makes slices of them. cursors: of each vertex the place of the first member that is left, and its id; `fresh`: nothing is
+// copied yet. `taken` is how many members there are so far. A warp a vertex. Bytes moved: of each list what is copied, twice.
+extern "C" __global__ void pack_columns(const View view, uint32_t end, uint32_t hi, uint32_t fresh, uint2* cursors,
+                                        ViewSlice* packed, uint32_t* members, uint32_t* taken) {
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t v = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
   if (v >= end) return;
-  const uint32_t last = slices[v].end;
-  uint2 cursor = fresh ? uint2{slices[v].begin, 0} : cursors[v];
+  const uint32_t last = view.slices[v].end;
+  uint2 cursor = fresh ? uint2{view.slices[v].begin, 0} : cursors[v];
   uint32_t n = 0, place = 0;
   if (cursor.x < last && cursor.y < hi) {
-    const uint32_t* list = neighbours + cursor.x;
+    const uint32_t* list = view.neighbours + cursor.x;
     const uint32_t left = last - cursor.x, id = lane < left ? list[lane] : kEmpty;
     n = __popc(__ballot_sync(kFull, id < hi));
     if (n == kWarp && left > kWarp) n += static_cast<uint32_t>(lower_bound(list + kWarp, left - kWarp, hi));

@@ -3,8 +3,8 @@
 // Problem: for each root u, the members v of its outer slice each give their inner slice; n(d) says in how many of these d
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
-// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where tiles
-// begin, which are looked for. QE_OVER_LINK: roots' lists are in the host's memory.
+// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where
+// tiles begin, which are looked for. QE_OVER_LINK: roots' lists are in the host's memory.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
 // Source: priority wedge counting (Chiba and Nishizeki 1985; Wang et al., VLDB 2019).

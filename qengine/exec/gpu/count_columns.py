@@ -72,13 +72,12 @@ class ColumnCounter(Segmented):
     def passes(self, run: DeviceRun) -> Iterator[Pass]:
         """Yield the passes over segments whose columns have been copied."""
         pack = run.kernel("count_views", "pack_columns")
-        lists = np.uint64(self.inner.view["neighbours"]), np.uint64(self.inner.view["slices"])
         for k, (lo, hi) in enumerate(self.segments):
             self.finish(run)
             taken = run.zeroed(4, "counting")
             to = (self.cursors.ptr, self.slices.ptr, self.members.ptr, taken.ptr)
             reach = self.roots.reach
-            given = *lists, np.uint32(reach), np.uint32(hi), np.uint32(k == 0), *map(np.uint64, to)
+            given = self.inner.view, np.uint32(reach), np.uint32(hi), np.uint32(k == 0), *map(np.uint64, to)
             run.launch(pack, -(-reach * _WARP // _THREADS), _THREADS, given)
             shape = replace(self.shape, inner=replace(self.shape.inner, lo=lo, hi=hi))
             each = self.new_pass(run, shape, self._roots(hi))
