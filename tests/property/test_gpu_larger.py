@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine import Graph
@@ -100,6 +101,24 @@ def test_lists_of_hubs_are_copied_as_far_as_there_is_room(
     assert slices[0] + members[0] <= max(room, 0)
     if room == 3_400:
         assert all(slices) and all(members), made
+
+
+def test_the_lists_of_each_label_have_hubs_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids go by descending degree within each set of labels."""
+    start, end = to_csr(rmat(7, 8, seed=5)).edges()
+    nodes = [(f"L{k}", pa.table({"id": np.arange(k, 128, 3)})) for k in range(3)]
+    graph = Graph.from_arrow(nodes, [("E", pa.table({"src": start, "dst": end}))], undirected=["E"])
+    made: list[Sequence[tuple[int, bool]]] = []
+    original = EmulatedPages.make
+
+    def make(pages: EmulatedPages, runs: Sequence[tuple[int, bool]]) -> Any:
+        made.append(runs)
+        return original(pages, runs)
+
+    monkeypatch.setattr(EmulatedPages, "make", make)
+    text = "MATCH (a:L0)--(b:L1)--(c:L2) RETURN sum(id(a) * id(b) * id(c))"
+    assert value(graph, text, "gpu") == value(graph, text, "cpu")
+    assert max(sum(here for _, here in runs) for runs in made) == 3
 
 
 def test_pages_of_the_host_are_charged_to_the_query(graph: Graph) -> None:

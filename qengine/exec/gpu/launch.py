@@ -121,12 +121,14 @@ class DeviceRun:
         finally:
             lock.release()
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool = True, front: int | None = None) -> Any:
+    def place(
+        self, n_bytes: int, what: str, *, by_vertex: bool = True, front: int | None = None, starts: Sequence[int] = (0,)
+    ) -> Any:
         """Return a block that may lie in the host's memory in part, where the device's is short.
 
         What kernels write there with atomics is right, and slow. Parameters and errors as of ``QueryMemory.place``.
         """
-        return self.memory.place(n_bytes, what, by_vertex=by_vertex, front=front)
+        return self.memory.place(n_bytes, what, by_vertex=by_vertex, front=front, starts=starts)
 
     def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
         """Return a block of zeros; ``placed``: as of ``place``."""

@@ -396,11 +396,13 @@ class QueryMemory:
         if limits:
             self.placement = placement(min(limits), n_bytes, vertices, use)
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool, front: int | None = None) -> Any:
+    def place(
+        self, n_bytes: int, what: str, *, by_vertex: bool, front: int | None = None, starts: Sequence[int] = (0,)
+    ) -> Any:
         """Return a block as ``allocate``, part of which may lie in the host's memory: by the query's placement.
 
         ``by_vertex``: it has numbers by vertex; else it is of lists. ``front``: how many bytes at its front shall be on
-        the device, at the cost of what else there is room for.
+        the device, at the cost of what else there is room for. ``starts``: as of ``page_runs``.
 
         Raises
         ------
@@ -420,7 +422,7 @@ class QueryMemory:
             left = max(0, left - self._scratch())
             front = self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
         for device_bytes in (min(front, left), 0):
-            runs = page_runs(n_bytes, device_bytes, pages.size)
+            runs = page_runs(n_bytes, device_bytes, pages.size, starts)
             charge = self._charge(sum(size for size, on_device in runs if on_device))
             if charge is None:
                 continue

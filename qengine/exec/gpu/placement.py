@@ -3,13 +3,16 @@
 Ids go by descending degree, so that what is read most of any array, of neighbours or by vertex, is at its front: the
 first pages are the device's, the others the host's, which kernels read over the link. A list is read as often as its
 vertex is met, about as often as it has neighbours, and the same goes for what else there is of a vertex; but numbers
-by vertex are read one by one, where the link moves no less than 32 bytes, so up to half of the budget is theirs.
+by vertex are read one by one, where the link moves no less than 32 bytes, so up to half of the budget is theirs. Where
+vertices have several sets of labels, ids go so within each: then each set's part has a front.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 __all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "Use", "page_runs", "placement", "scratch_bytes"]
 
@@ -92,10 +95,21 @@ def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) ->
     return Placement(min(1.0, (budget - by_vertex) / max(1, n_bytes)), by_vertex / max(1, derived))
 
 
-def page_runs(n_bytes: int, device_bytes: int, page: int) -> list[tuple[int, bool]]:
-    """Return the runs of pages of an array: of how many bytes, and whether on the device, no more than so many."""
+def page_runs(n_bytes: int, device_bytes: int, page: int, starts: Sequence[int] = (0,)) -> list[tuple[int, bool]]:
+    """Return the runs of pages of an array: of how many bytes, and whether on the device, no more than so many.
+
+    ``starts``: where parts begin, in bytes, of which each has its share at its front; the first is 0.
+    """
     size = -(-n_bytes // page) * page
     if size <= device_bytes:
         return [(size, True)]
-    here = device_bytes // page * page
-    return [(here, True), (size - here, False)] if here else [(size, False)]
+    bounds = [*sorted({start // page * page for start in starts if start < n_bytes} | {0}), size]
+    found: list[tuple[int, bool]] = []
+    for begin, end in pairwise(bounds):
+        here = int((end - begin) * device_bytes / size) // page * page
+        for n, on_device in ((here, True), (end - begin - here, False)):
+            if n and found and found[-1][1] is on_device:
+                found[-1] = found[-1][0] + n, on_device
+            elif n:
+                found.append((n, on_device))
+    return found

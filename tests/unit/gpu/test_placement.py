@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,29 @@ def test_runs_of_pages_hold_the_array_and_no_more_on_the_device(n_bytes: int, de
     here = sum(each for each, on_device in runs if on_device)
     assert here <= device_bytes and min(size, device_bytes) - here < page
     assert [on_device for _, on_device in runs] in ([True], [False], [True, False])
+
+
+@given(
+    st.integers(1, 1 << 16),
+    st.integers(0, 1 << 16),
+    st.lists(st.integers(0, 1 << 16), max_size=5),
+    st.sampled_from([64, 1024]),
+)
+def test_each_part_of_an_array_has_its_share_at_its_front(
+    n_bytes: int, device_bytes: int, starts: list[int], page: int
+) -> None:
+    runs = page_runs(n_bytes, device_bytes, page, (0, *starts))
+    size = sum(each for each, _ in runs)
+    assert n_bytes <= size < n_bytes + page and all(each > 0 and each % page == 0 for each, _ in runs)
+    assert sum(each for each, here in runs if here) <= device_bytes
+    assert all(one[1] is not other[1] for one, other in pairwise(runs))
+    where = [here for each, here in runs for _ in range(each // page)]  # of each page
+    bounds = [*sorted({start // page for start in starts if start < n_bytes} | {0}), len(where)]
+    for begin, end in pairwise(bounds):
+        part = where[begin:end]
+        share = min(1.0, device_bytes / size)
+        assert part == sorted(part, reverse=True)
+        assert share * len(part) - 1 <= sum(part) <= share * len(part) + 1e-9
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 900))
