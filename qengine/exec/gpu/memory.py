@@ -382,7 +382,8 @@ class QueryMemory:
         self._kept.clear()
         self._on_host.clear()
         if self.host is not None:
-            self.host.release()
+            with _counting:
+                self.host.release()
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
         """Decide where arrays will lie: so many bytes of the graph's, which has so many vertices.
@@ -440,7 +441,8 @@ class QueryMemory:
         """Charge bytes of the host's memory until the query ends; return whether its limit allows it."""
         if self.host is not None and n_bytes:
             try:
-                self.host.add(n_bytes)
+                with _counting:
+                    self.host.add(n_bytes)
             except OutOfMemory:
                 return False
         return True
@@ -550,6 +552,9 @@ def _no_host_memory(n_bytes: int, what: str) -> OutOfMemory:
         code="OutOfMemory",
     )
 
+
+_counting = threading.Lock()
+"""Of the host's accounts: devices that work for one query share its account."""
 
 _memories: dict[int, tuple[DeviceMemory, WhenIdle]] = {}
 _making = threading.Lock()
