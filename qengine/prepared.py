@@ -126,6 +126,10 @@ class Prepared:
         if plan.explain == "explain":
             from qengine.explain import explained
 
+            if chosen == "gpu" and context.gpu_memory_limit is not None:
+                from qengine.exec.gpu.expected import expected_placement
+
+                explanation.expected = expected_placement(plan, statements.store, context.gpu_memory_limit)
             return explained(explanation, stats, planned.notices)
         if plan.explain == "explain steps":
             from qengine.explain import explained_steps

@@ -42,7 +42,8 @@ class Explanation:
     """A plan to look at: ``str()`` is a tree of operators, ``to_json()`` data, ``to_svg()`` a picture.
 
     ``device``: where its searches run, ``device_reason``: why. ``notices``: warnings.
-    ``profile``: what each operator did, by ``id`` of the operator; None before a run. ``levels``: what the levels of
+    ``profile``: what each operator did, by ``id`` of the operator; None before a run. ``expected``: what else is known
+    of operators before a run, by ``id``. ``levels``: what the levels of
     searches found, by ``id`` of the search and name of the level, where that is known.
     """
 
@@ -62,6 +63,7 @@ class Explanation:
         self.device_reason = device_reason
         self.notices = notices
         self.profile: Mapping[int, OperatorStats] | None = None
+        self.expected: Mapping[int, list[str]] = {}
         self.levels: Mapping[int, Mapping[str, Level]] = {}
         self._catalog = catalog
 
@@ -104,10 +106,10 @@ class Explanation:
         of its input, ``embeddings``, ``embeddings_low`` and ``embeddings_high``. After a run also ``actual_rows`` and
         their ``bytes``, ``q_error`` (the factor between actual and estimated rows, both at least one), ``seconds``
         (with what it reads) and ``own_seconds`` (without); ``spilled_bytes`` and ``spilled_files``, where it wrote rows
-        to disk for want of memory; ``notes``, where it was run otherwise than planned. Of a profiled search
-        without input also ``level_rows``: of each node that it binds the ``name``, how many ``rows`` the part of the
-        pattern up to there has, whether they are ``exact`` (else they were sampled), how many were ``expected``, and
-        the ``q_error``.
+        to disk for want of memory; ``notes``, where it was run otherwise than planned, or, before a run, where the GPU
+        has no room for its lists. Of a profiled search without input also ``level_rows``: of each node that it binds
+        the ``name``, how many ``rows`` the part of the pattern up to there has, whether they are ``exact`` (else they
+        were sampled), how many were ``expected``, and the ``q_error``.
         """
         estimate = self.estimates.get(id(operator))
         if estimate is None:  # an operator of a subquery that is shown, but not run by itself
@@ -124,6 +126,8 @@ class Explanation:
         if isinstance(operator, Search) and (counted := embeddings_of(operator)) is not None:
             found |= {"embeddings": operator.rows, "embeddings_low": counted.low, "embeddings_high": counted.high}
         profile = self.profile or {}
+        if self.profile is None and id(operator) in self.expected:
+            found["notes"] = self.expected[id(operator)]
         stats = profile.get(id(operator))
         if stats is not None:
             below = sum(profile[id(each)].seconds for each in inputs(operator) if id(each) in profile)

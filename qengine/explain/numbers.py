@@ -15,14 +15,13 @@ def note(entries: Mapping[str, Any]) -> str:
     """Return what stands behind an operator in a tree; ``entries`` as ``Explanation.entries``."""
     if not entries:
         return ""
+    expected, notes = expectation(entries), "".join(f"; {each}" for each in entries.get("notes", ()))
     if "actual_rows" not in entries:
-        return expectation(entries)
-    expected = expectation(entries)
+        return expected + notes
     device = " device=gpu" if entries["device"] == "gpu" else ""
     return (
         f"rows={entries['actual_rows']:,} expected={expected} q-error={entries['q_error']:.3g} "
-        f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{_spilled(entries)}{device}"
-        + "".join(f"; {each}" for each in entries.get("notes", ()))
+        f"time={entries['own_seconds'] * 1e3:.2f} ms bytes={size(entries['bytes'])}{_spilled(entries)}{device}{notes}"
     )
 
 

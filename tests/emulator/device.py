@@ -28,6 +28,7 @@ from qengine.exec.gpu.memory import DeviceMemory, QueryMemory
 from qengine.exec.gpu.paged import DEVICE, HOST, OUT_OF_MEMORY, Location, NoPages, PagedBlock, Pages
 from qengine.exec.gpu.placement import STREAMED, Placement, Use
 from qengine.exec.gpu.properties import DeviceProperties
+from qengine.exec.memory import Holding
 from tests.devices import RTX_2070
 from tests.emulator.arrays import DeviceArray, Stream, cupy, current_device
 from tests.emulator.building import compiled
@@ -116,14 +117,14 @@ class HalfPlaced(QueryMemory):
     """The account of a query whose arrays lie half in the host's memory."""
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
-        self.placement = STREAMED if use is Use.COPIES else Placement(0.5, 0.5)
+        self.placement = STREAMED if use in (Use.COPIES, Use.SEGMENTS) else Placement(0.5, 0.5)
 
 
 class HalfMemory(DeviceMemory):
     """An allocator whose queries' arrays lie half in the host's memory, so that tests of kernels test that, too."""
 
-    def account(self, limit: int | None) -> QueryMemory:
-        return HalfPlaced(self, limit)
+    def account(self, limit: int | None, host: Holding | None = None) -> QueryMemory:
+        return HalfPlaced(self, limit, host)
 
 
 def device_memory(pool: Pool | None = None) -> DeviceMemory:
@@ -139,7 +140,8 @@ KERNELS = {
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
     "count_stars": ("count_stars",),
-    "count_views": ("slice_view", "pack_view", "hub_rows", "sort_roots", "weigh_roots"),
+    "count_views": ("slice_view", "slices_between", "pack_view", "column_sizes", "pack_columns", "hub_rows",
+                    "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "dfs": ("dfs_slices", "dfs"),
     "extend": ("extend_seeds", "extend_bound", "extend_fill", "extend_link", "extend_gather", "extend_count",
@@ -162,7 +164,8 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_view", "slice_view", "sort_roots",
+    "column_sizes", "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns", "pack_view", "slice_view",
+    "slices_between", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
@@ -278,7 +281,7 @@ class EmulatedRun:
         self, context: ExecutionContext, memory: DeviceMemory, free: int = 0, properties: DeviceProperties = SMALL
     ) -> None:
         self.context = context
-        self.memory = memory.account(context.gpu_memory_limit)
+        self.memory = memory.account(context.gpu_memory_limit, context.memory.holding("The GPU's part of the query"))
         self.free = free
         self.flag = np.zeros(1, np.int32)
         self.device = EmulatedDevice(**asdict(properties), number=current_device())

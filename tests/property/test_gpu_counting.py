@@ -11,10 +11,10 @@ import pytest
 
 from qengine import Graph
 from qengine.exec import choice
-from qengine.exec.gpu import count_policy, count_segments, search
+from qengine.exec.gpu import count_columns, count_kernels, count_policy, count_segments, search
 from qengine.exec.gpu.count_segments import segments as count_segments_of
 from tests.devices import H200
-from tests.emulator.device import device_memory, emulated
+from tests.emulator.device import Pool, device_memory, emulated
 from tests.gpu.test_counting import PATTERNS, graph_of
 
 
@@ -66,23 +66,57 @@ def test_counts_are_the_cpus(graphs: dict[str, Graph], name: str, counted: list[
     check(graphs["small"], PATTERNS[name], 0, counted)
 
 
-@pytest.mark.parametrize("name", ["triangle", "diamond"])
-@pytest.mark.parametrize("hubs", [count_policy._HUBS, 32])
+@pytest.mark.parametrize("name", ["triangle", "square"])
+def test_counts_where_all_lists_are_on_the_device(
+    graphs: dict[str, Graph], name: str, counted: list[int | None]
+) -> None:
+    with emulated(device_memory(Pool()), free=1 << 30):
+        check(graphs["small"], PATTERNS[name], 2, counted)
+
+
+@pytest.mark.parametrize(
+    ("name", "hubs"),
+    [*((name, hubs) for name in ("triangle", "diamond") for hubs in (count_policy._HUBS, 32)), ("square", 32)],
+)
 def test_segments_add_up(
     graphs: dict[str, Graph], name: str, hubs: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists that the device has no room for are counted in parts, and from hubs' rows of bits in one of them."""
     cut: list[int] = []
 
-    def segments(lengths: Any, most: int) -> list[tuple[int, int]]:
-        found = count_segments_of(lengths, 200)
+    def segments(sizes: Any, most: int) -> list[tuple[int, int]]:
+        found = count_segments_of(sizes, 200)
         cut.append(len(found))
         return found
 
     monkeypatch.setattr(count_segments, "segments", segments)
+    monkeypatch.setattr(count_columns, "segments", segments)
     monkeypatch.setattr(count_policy, "_HUBS", hubs)
     check(graphs["small"], PATTERNS[name], 10 * hubs, counted)
     assert cut and cut[0] > 3
+
+
+@pytest.mark.parametrize("most", [0, 40])
+def test_squares_are_counted_in_tiles_of_segments(
+    graphs: dict[str, Graph], most: int, counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Heavy roots have a counter for each id of a tile; tiles end within segments and within lists."""
+
+    def launches(device: Any, span: int) -> dict[str, count_policy.Launch]:
+        found = count_policy.wedge_launches(device, span)
+        for name in ("packed", "wide"):
+            found[name].values.update(tile=8, tiles=-(-span // 8))
+        for name in ("light", "middle"):
+            found[name].values["most"] = most
+        return found
+
+    for module in (count_columns, count_kernels):
+        monkeypatch.setattr(module, "wedge_launches", launches)
+    monkeypatch.setattr(count_columns, "segments", lambda sizes, _: count_segments_of(sizes, 900))
+    check(graphs["small"], PATTERNS["square"], 40 + most, counted)
+    with emulated(device_memory(Pool()), free=1 << 30):
+        del counted[:]
+        check(graphs["small"], PATTERNS["square"], 41 + most, counted)
 
 
 @pytest.mark.parametrize("name", ["4-clique", "square"])

@@ -35,6 +35,7 @@ from qengine.exec.gpu import (
     symmetric_links,
     triangle_counts,
 )
+from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.eliminate_matrix import uploaded
 from qengine.plan.elimination import Matrix, Relation, Term
 from qengine.plan.pattern import Direction
@@ -49,6 +50,7 @@ from tests.emulator.device import ARCHITECTURE, EmulatedRun, device_memory, pret
 from tests.examples import examples
 from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
 
+AT_RANDOM = OperatorFacts.at_random
 memory = device_memory()
 THREADS = 64
 SOURCE = CHECKOUT / "tests" / "emulator" / "eliminate.cpp"
@@ -82,6 +84,7 @@ def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         pretended(patch)
         patch.setattr(eliminate, "device_run", emulated)
+        patch.setattr(OperatorFacts, "at_random", "")  # whatever reads lists that lie in the host's memory is tested
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)
             patch.setattr(module, "_FEW", 2)
@@ -408,6 +411,32 @@ def test_closed_walks_of_four_steps(skewed: Graph, pattern: str) -> None:
         assert elimination(skewed, text)
         expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
         assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "on_device"),
+    [
+        ("(a)--(b)--(c)--(d)--(a)", True),
+        ("(a)--(b)--(c)", True),
+        ("(a)--(b)--(c)--(d)--(a), (a)--(e), (c)--(f)", False),
+    ],
+)
+def test_lists_that_are_not_on_the_device_are_not_read_at_random(
+    skewed: Graph, pattern: str, on_device: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels that read them so have an infinite price there: the host's take their place."""
+    monkeypatch.setattr(OperatorFacts, "at_random", AT_RANDOM)
+    started: list[object] = []
+    counts = eliminate._Run.counts
+
+    def noted(run: eliminate._Run, calls: Sequence[Call], searched: Sequence[int]) -> Any:
+        started.append(run)
+        return counts(run, calls, searched)
+
+    monkeypatch.setattr(eliminate._Run, "counts", noted)
+    text = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {pattern} RETURN count(*) // where"
+    expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
+    assert found == expected and bool(started) is on_device
 
 
 def dense() -> Graph:

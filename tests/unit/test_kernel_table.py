@@ -64,6 +64,7 @@ def test_rows_are_complete(row: Kernel) -> None:
     assert "count" in row.semirings
     assert "whole" in row.forms
     assert row.formula
+    assert row.far in ("", "in order", "segments", "hubs") and (row.device == "gpu" or not row.far)
     if row.otherwise:
         general = kernel(row.device, row.otherwise)
         assert general.step is row.step

@@ -52,6 +52,12 @@ extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds,
   slices[v] = made;
 }
 
+// Slices without rows of bits from one place to another. A thread a vertex.
+extern "C" __global__ void slices_between(const uint32_t* begins, const uint32_t* ends, uint32_t n, ViewSlice* slices) {
+  const uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v < n) slices[v] = ViewSlice{begins[v], begins[v], ends[v], 0, 0};
+}
+
 // What is read by id of the slices [first, end): a copy of their members past the words of a row, in no given order of lists, and
 // slices of that. `taken` is how many members there are so far. A warp a vertex. Bytes moved: these members, twice.
 extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice* slices, uint32_t first, uint32_t end,
@@ -70,6 +76,43 @@ extern "C" __global__ void pack_view(const uint32_t* neighbours, const ViewSlice
   slice.tail = place;
   slice.end = place + n;
   packed[v - first] = slice;
+}
+
+// How often each id from `lo` on is a member of the slices [0, end). A warp a vertex. Bytes moved: the lists once.
+extern "C" __global__ void column_sizes(const uint32_t* neighbours, const ViewSlice* slices, uint32_t end, uint32_t lo,
+                                        uint32_t* sizes) {
+  const uint32_t v = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
+  if (v >= end) return;
+  const ViewSlice slice = slices[v];
+  for (uint32_t k = slice.begin + threadIdx.x % kWarp; k < slice.end; k += kWarp) atomicAdd(&sizes[neighbours[k] - lo], 1u);
+}
+
+// Copies the members less than `hi` of a view's slices [0, end) that no call before has copied, in no given order of lists, and
+// makes slices of them. cursors: of each vertex the place of the first member that is left, and its id; `fresh`: nothing is
+// copied yet. `taken` is how many members there are so far. A warp a vertex. Bytes moved: of each list what is copied, twice.
+extern "C" __global__ void pack_columns(const View view, uint32_t end, uint32_t hi, uint32_t fresh, uint2* cursors,
+                                        ViewSlice* packed, uint32_t* members, uint32_t* taken) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t v = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
+  if (v >= end) return;
+  const uint32_t last = view.slices[v].end;
+  uint2 cursor = fresh ? uint2{view.slices[v].begin, 0} : cursors[v];
+  uint32_t n = 0, place = 0;
+  if (cursor.x < last && cursor.y < hi) {
+    const uint32_t* list = view.neighbours + cursor.x;
+    const uint32_t left = last - cursor.x, id = lane < left ? list[lane] : kEmpty;
+    n = __popc(__ballot_sync(kFull, id < hi));
+    if (n == kWarp && left > kWarp) n += static_cast<uint32_t>(lower_bound(list + kWarp, left - kWarp, hi));
+    if (lane == 0 && n > 0) place = atomicAdd(taken, n);
+    place = __shfl_sync(kFull, place, 0);
+    if (lane < n) members[place + lane] = id;
+    for (uint32_t k = kWarp + lane; k < n; k += kWarp) members[place + k] = list[k];
+    cursor.x += n;
+    cursor.y = n < kWarp ? __shfl_sync(kFull, id, n % kWarp) : n < left ? list[n] : kEmpty;
+  }
+  if (lane != 0) return;
+  cursors[v] = cursor;
+  packed[v] = ViewSlice{place, place, place + n, 0, 0};
 }
 
 // Rows of the hubs [base, base + 32 * hub_words), a warp a hub; shared memory: hub_words words a warp.

@@ -3,7 +3,8 @@
 // Problem: for each root u, the members v of its outer slice each give their inner slice; n(d) says in how many of these d
 // comes. Counted is the sum over d of C(n, 2) (QE_PAIRS 0: each pair once), n (n-1) (1: different) or n n (2: any).
 // Heavy roots count in shared memory, one tile of ids at a time (a piece of work is a root and a tile), light ones in a hash
-// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members.
+// table. QE_PACKED: two 16-bit counters a word, for roots of fewer than 2^16 members. QE_SEARCHED: lists have no cuts where
+// tiles begin, which are looked for. QE_OVER_LINK: roots' lists are in the host's memory.
 // Preconditions: lists without repetitions. Bytes moved: each inner slice once a root. Limit: one addition in shared memory a
 // wedge, about 5 cycles for 32 of them. With ids by descending degree and u the least id of the square, wedges are few.
 // Source: priority wedge counting (Chiba and Nishizeki 1985; Wang et al., VLDB 2019).
@@ -54,6 +55,16 @@ extern "C" __global__ void cut_tiles(View inner, uint32_t first, uint32_t end, u
   to[tiles] = slice.end;
 }
 
+// Of the members of a list that a team takes at a time, a warp takes those from first_member() on, member_step() apart: so the
+// longest lists, which come first, are dealt out; or neighbouring ones, for which it takes one request over the link, not 32.
+#ifdef QE_OVER_LINK
+__device__ inline uint32_t first_member() { return team_warp() * kWarp; }
+__device__ inline uint32_t member_step() { return 1; }
+#else
+__device__ inline uint32_t first_member() { return team_warp(); }
+__device__ inline uint32_t member_step() { return team_warps(); }
+#endif
+
 // The part of a slice that the root's bound admits.
 __device__ inline uint2 bounded(const uint32_t* neighbours, uint32_t begin, uint32_t end, uint32_t root, int32_t bound) {
   if (bound == 0 || begin == end) return {begin, end};
@@ -61,6 +72,15 @@ __device__ inline uint2 bounded(const uint32_t* neighbours, uint32_t begin, uint
   const uint32_t* list = neighbours + begin;
   if (bound > 0) return {list[0] > root ? begin : begin + static_cast<uint32_t>(lower_bound(list, n, root + 1)), end};
   return {begin, list[n - 1] < root ? end : begin + static_cast<uint32_t>(lower_bound(list, n, root))};
+}
+
+// The part of a list with ids from `lo` to less than `hi`.
+__device__ inline uint2 within(const uint32_t* neighbours, uint32_t begin, uint32_t end, uint32_t lo, uint32_t hi) {
+  if (begin == end) return {begin, end};
+  const uint32_t* list = neighbours + begin;
+  const uint32_t n = end - begin;
+  const uint32_t skip = list[0] >= lo ? 0 : static_cast<uint32_t>(lower_bound(list, n, lo));
+  return {begin + skip, list[n - 1] < hi ? end : begin + static_cast<uint32_t>(lower_bound(list, n, hi))};
 }
 
 #ifndef QE_TEAM_WARP
@@ -72,7 +92,7 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
 #else
   const uint32_t words = task.tile;
 #endif
-  const uint32_t lane = threadIdx.x % kWarp, warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp;
+  const uint32_t lane = threadIdx.x % kWarp, taken = kWarp * team_warps();
   const uint32_t n_pieces = *task.n_roots * task.tiles;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) counters[i] = 0;
   Sum sum;
@@ -87,12 +107,18 @@ extern "C" __global__ void count_wedges_tiled(const WedgeTask task) {
     const ViewSlice outer = task.outer.slices[root];
     const uint32_t n = outer.end - outer.begin;
     const bool cut = root - lo < task.tile;
-    for (uint32_t first = warp; first < n && !queue.stopped_from(first, kWarp * warps); first += kWarp * warps) {
+    for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
       uint2 part{0, 0};
-      if (first + lane * warps < n) {
-        const uint32_t v = task.outer.neighbours[outer.begin + first + lane * warps];
+      if (first + lane * member_step() < n) {
+        const uint32_t v = task.outer.neighbours[outer.begin + first + lane * member_step()];
+#ifdef QE_SEARCHED
+        const ViewSlice slice = task.inner.slices[v];
+        part = {slice.begin, slice.end};
+        if (task.tiles > 1) part = within(task.inner.neighbours, part.x, part.y, lo, lo + task.tile);
+#else
         const uint32_t* cuts = task.cuts + size_t{v} * (task.tiles + 1) + tile;
         part = {cuts[0], cuts[1]};
+#endif
         if (cut) part = bounded(task.inner.neighbours, part.x, part.y, root, task.bound);
       }
       const auto count = [&](uint32_t id) {
@@ -157,12 +183,12 @@ extern "C" __global__ void count_wedges_hashed(const WedgeTask task) {
     if (at >= n_roots) break;
     const uint32_t root = task.roots[at];
     const ViewSlice outer = task.outer.slices[root];
-    const uint32_t n = outer.end - outer.begin, step = team_warps();
+    const uint32_t n = outer.end - outer.begin, taken = kWarp * team_warps();
     uint64_t found = 0;
-    for (uint32_t first = team_warp(); first < n && !queue.stopped_from(first, kWarp * step); first += kWarp * step) {
+    for (uint32_t first = first_member(); first < n && !queue.stopped_from(first, taken); first += taken) {
       uint2 part{0, 0};
-      if (first + lane * step < n) {
-        const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * step]];
+      if (first + lane * member_step() < n) {
+        const ViewSlice slice = task.inner.slices[task.outer.neighbours[outer.begin + first + lane * member_step()]];
         part = bounded(task.inner.neighbours, slice.begin, slice.end, root, task.bound);
       }
       each_id_of_short(task.inner.neighbours, part.x, part.y, [&](uint32_t, uint32_t id) {

@@ -15,15 +15,17 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
+from qengine.exec.gpu.count_columns import ColumnCounter
 from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
-from qengine.exec.gpu.count_segments import SegmentCounter, is_segmented
+from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.placement import STREAMED
+from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
-from qengine.plan.count_shapes import Component, View, with_views
+from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeShape, View, WedgeShape, with_views
+from qengine.plan.physical import Search
 
-__all__ = ["CountedPlan", "components", "share_sums", "try_count"]
+__all__ = ["CountedPlan", "components", "share_sums", "try_count", "use_of"]
 
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
@@ -37,7 +39,7 @@ class CountedPlan:
     ``counters``: of each component, or of each share of its only one's roots; None where it has no such shape.
     """
 
-    counters: Sequence[ShapeCounter | SegmentCounter] | None
+    counters: Sequence[ShapeCounter | Segmented] | None
     uploaded: list[Any]
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: bool = False
@@ -47,6 +49,11 @@ class CountedPlan:
     def n_bytes(self) -> int:
         """Bytes that it takes on the device."""
         return sum(counter.n_bytes for counter in self.counters or ())
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that it takes in the host's memory."""
+        return sum(counter.host_bytes for counter in self.counters or ())
 
 
 def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:
@@ -155,21 +162,46 @@ def _prepared(
     parts = components(store, shapes, plan.resolved)
     if parts is None or any(int(each["n_entries"]) > _MOST_ENTRIES for each in plan.lists):
         return made
-    counters: list[ShapeCounter | SegmentCounter] = []
+    counters: list[ShapeCounter | Segmented] = []
+    crossing: list[tuple[int, int]] = []
     for part in parts:
         roots, shared = _roots(plan, part, run, made.uploaded), SharedBlocks()
-        in_segments = run.memory.placement == STREAMED and is_segmented(part.shape)
+        segmented = _segmented(plan.lists, part.shape, roots, run)
+        if segmented is not None:
+            if not segmented.prepare(run):
+                return made
+            crossing.append((len(segmented.segments), segmented.crossing))
+            counters += segmented.of_shares(shares)
+            continue
         for share in shares:
-            given = plan.lists, part.shape, replace(roots, share=share)
-            counter = SegmentCounter(*given) if in_segments else ShapeCounter(*given, shared)
+            counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)
             if not counter.prepare(run):
                 return made
             counters.append(counter)
     made.counters = counters
-    segmented = [each for each in counters if isinstance(each, SegmentCounter)]
-    if segmented:
-        plan.made["segments"] = sum(len(each.segments) for each in segmented), sum(each.crossing for each in segmented)
+    if crossing:
+        plan.made["segments"] = tuple(map(sum, zip(*crossing, strict=True)))
     return made
+
+
+def use_of(search: Search) -> Use:
+    """Return how lists are read that the device has no room for: by some shapes' kernels whole copies or segments."""
+    shapes = [each.shape for each in search.shapes]
+    if shapes and all(isinstance(each, CliqueShape) for each in shapes):
+        return Use.COPIES
+    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+        return Use.SEGMENTS
+    return Use.SEARCH
+
+
+def _segmented(lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots, run: DeviceRun) -> Segmented | None:
+    """Return what counts a shape in segments, where its lists lie in the host's memory; None where they don't."""
+    if run.memory.placement.is_streamed:
+        if isinstance(shape, EdgeShape) and is_segmented(shape):
+            return SegmentCounter(lists, shape, roots)
+        if isinstance(shape, WedgeShape):
+            return ColumnCounter(lists, shape, roots)
+    return None
 
 
 def _roots(plan: DevicePlan, part: Component[ViewSpec], run: DeviceRun, uploaded: list[Any]) -> Roots:

@@ -23,8 +23,7 @@ from qengine.exec.gpu.count_policy import (
     wedge_launches,
 )
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import device_bytes
-from qengine.exec.gpu.placement import STREAMED
+from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 
 __all__ = [
@@ -38,6 +37,7 @@ __all__ = [
     "SharedBlocks",
     "ViewSpec",
     "pack_view",
+    "room_for_copies",
     "total_of",
 ]
 
@@ -46,6 +46,10 @@ SLICE_BYTES = 16
 
 _WARP = 32
 _PACK_THREADS = 256
+
+_MOST_MARGIN, _LEAST_MARGIN = 16 << 20, 1 << 12
+"""Bytes of the device's memory that copies of lists leave for what else a query allocates: an eighth of it."""
+
 _NEXT = 32
 _COUNTERS = 128
 """Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
@@ -177,6 +181,9 @@ class ShapeCounter:
         What other counters have made, which do not run meanwhile.
     """
 
+    has_cuts = True
+    """Whether it is noted of each list where tiles of ids begin, or looked for, where roots' lists cross the link."""
+
     def __init__(
         self,
         lists: npt.NDArray[Any],
@@ -187,7 +194,7 @@ class ShapeCounter:
         self.lists = lists
         self.shape = shape
         self.roots = roots
-        self.n_bytes = 0
+        self.n_bytes = self.host_bytes = 0
         self.blocks: list[Any] = []
         self.clean: list[tuple[Any, int]] = []  # blocks that must be zeros whenever the count starts
         self.branches: list[list[tuple[Any, Launch, npt.NDArray[Any]]]] = []
@@ -274,23 +281,27 @@ class ShapeCounter:
         span = shape.outer.hi - shape.outer.lo
         outer = self.view(shape.outer)
         streamed = self.view(shape.streamed, hub_words(span), shape.outer.lo)
-        if self.run.memory.placement == STREAMED:
-            streamed = self.copied(streamed)
         classes, counts, numbers, largest = self.sort_roots(outer, outer, CLIQUE_LIMITS, shape.depth)
         if largest > CLIQUE_LIMITS[-1]:
             return False
+        tasks: dict[int, tuple[Launch, npt.NDArray[Any]]] = {}
         for k in reversed(range(len(CLIQUE_LIMITS))):
             if numbers[k] == 0:
                 continue
-            launch = clique_launch(self.device, k, span, largest, shape.depth, shape.streamed.below)
+            room = self.run.free_bytes() // 2
+            launch = clique_launch(self.device, k, span, largest, shape.depth, shape.streamed.below, room)
             if launch is None:
                 return False
             task = self._task(CLIQUE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            if scratch := launch.values.get("scratch"):
+                task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
+            tasks[k] = launch, task
+        if self.run.memory.placement.is_streamed:
+            streamed = self.copied(streamed)  # it gets the room that is left
+        for launch, task in tasks.values():
             task["outer"], task["streamed"] = outer.view, streamed.view
             task["base"], task["hub_words"] = shape.outer.lo, streamed.hub_words
             task["table"], task["capacity"] = launch.values["table"], launch.values["capacity"]
-            if scratch := launch.values.get("scratch"):
-                task["scratch"] = self._once(f"matrices {k}", launch.blocks * scratch)[0]
             self._add("count_cliques", "count_cliques", launch, task)
         return True
 
@@ -302,7 +313,7 @@ class ShapeCounter:
         for k, name in ((3, "wide"), (2, "packed"), (1, "middle"), (0, "light")):
             if numbers[k] == 0:
                 continue
-            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs)
+            launch = launches[name].compiled_for(QE_PAIRS=shape.pairs, **({} if self.has_cuts else {"QE_OVER_LINK": 1}))
             task = self._task(WEDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
             task["outer"], task["inner"], task["lo"] = outer.view, inner.view, lo
             task["bound"], task["apart"] = shape.bound, int(shape.apart)
@@ -312,6 +323,9 @@ class ShapeCounter:
                 continue
             tile, tiles = launch.values["tile"], launch.values["tiles"]
             task["tile"], task["tiles"] = tile, tiles
+            if not self.has_cuts:
+                self._add("count_wedges", "count_wedges_tiled", launch.compiled_for(QE_SEARCHED=1), task)
+                continue
             cuts, known = self._once(f"cuts {tile}", 4 * reach * (tiles + 1))
             task["cuts"] = cuts
             cut = self.run.kernel("count_wedges", "cut_tiles", launch.macros)
@@ -392,16 +406,21 @@ class ShapeCounter:
         return made
 
     def copied(self, view: DeviceView) -> DeviceView:
-        """Return a view whose slices and what is read of its lists have the room that there is on the device.
+        """Return a view whose slices and what is read of its lists are, of the first vertices, on the device.
 
-        Half of a list, or less, is in a slice of lesser ids.
+        Of as many as there is room for: the less their ids, the more often they are read. Half of a list, or less, is
+        in a slice of lesser ids.
         """
         _, slices = self.read_slices(view)
-        end = len(slices)
-        members = int((slices[:, 2] - slices[:, 1]).sum(dtype=np.int64))
-        packed = self._kept(self.run.place(SLICE_BYTES * max(1, end), "counting", first=True), SLICE_BYTES * end)
-        lists = self._kept(self.run.place(4 * max(1, members), "counting", by_vertex=False, first=True), 4 * members)
-        pack_view(self.run, view, (0, end), packed.ptr, lists.ptr)
+        members = (slices[:, 2] - slices[:, 1]).astype(np.int64)
+        end, free = len(slices), self.run.free_bytes()
+        first = int(np.searchsorted(np.cumsum(SLICE_BYTES + 4 * members), room_for_copies(free)))
+        here, all_members = int(members[:first].sum()), int(members.sum())
+        sizes = SLICE_BYTES * max(1, end), 4 * max(1, all_members)
+        packed = self._kept(self.run.place(sizes[0], "counting", front=SLICE_BYTES * first), sizes[0])
+        lists = self._kept(self.run.place(sizes[1], "counting", by_vertex=False, front=4 * here), sizes[1])
+        pack_view(self.run, view, (0, first), packed.ptr, lists.ptr)
+        pack_view(self.run, view, (first, end), packed.ptr + SLICE_BYTES * first, lists.ptr, here)
         record = view.view.copy()
         record["slices"], record["neighbours"] = packed.ptr, lists.ptr
         return DeviceView(record, view.hub_words)
@@ -491,6 +510,7 @@ class ShapeCounter:
     def _kept(self, block: Any, n_bytes: int) -> Any:
         self.blocks.append(block)
         self.n_bytes += device_bytes(block, n_bytes)
+        self.host_bytes += host_bytes_of(block)
         return block
 
     def _task(self, dtype: np.dtype[Any], roots: int, count: int) -> npt.NDArray[Any]:
@@ -516,6 +536,11 @@ class ShapeCounter:
         self.branches[-1].append((kernel, launch, task))
 
 
+def room_for_copies(free: int) -> int:
+    """Return how many of the device's free bytes copies of lists may take."""
+    return max(0, free - max(_LEAST_MARGIN, min(_MOST_MARGIN, free // 8)))
+
+
 def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
     """Return the count of a shape by the sums of all roots; None where one root's part exceeds 64 bits."""
     if isinstance(shape, HouseShape):
@@ -525,16 +550,19 @@ def total_of(shape: CountShape[Any], first: int, second: int) -> int | None:
     return None if isinstance(shape, StarShape) and second else first
 
 
-def pack_view(run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int) -> None:
+def pack_view(
+    run: DeviceRun, view: DeviceView, vertices: tuple[int, int], slices: int, members: int, before: int = 0
+) -> None:
     """Copy the members of a range of vertices that are in no row of bits to an address, and slices of them to another.
 
-    There must be less than 2**32 of them.
+    ``before``: how many members are at the former address already. There must be less than 2**32 of them.
     """
     begin, end = vertices
-    taken = run.zeroed(4, "counting")
+    if begin == end:
+        return
+    taken = run.upload(np.array([before], np.uint32), "counting")
     given = np.uint64(view.view["neighbours"]), np.uint64(view.view["slices"]), np.uint32(begin), np.uint32(end)
     to = tuple(map(np.uint64, (slices, members, taken.ptr)))
     blocks = -(-(end - begin) * _WARP // _PACK_THREADS)
-    if blocks:
-        run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
-        run.wait()
+    run.launch(run.kernel("count_views", "pack_view"), blocks, _PACK_THREADS, (*given, *to))
+    run.wait()

@@ -95,11 +95,17 @@ def _edge_launch(device: DeviceProperties, size_class: int, span: int, n_roots: 
 
 
 def clique_launch(
-    device: DeviceProperties, size_class: int, span: int, largest: int, depth: int, triangular: bool
+    device: DeviceProperties,
+    size_class: int,
+    span: int,
+    largest: int,
+    depth: int,
+    triangular: bool,
+    memory: int = _MOST_SCRATCH,
 ) -> Launch | None:
     """Return the launch of ``count_cliques`` for a class of roots, None where its matrices take too much memory.
 
-    ``largest``: the most members of any root.
+    ``largest``: the most members of any root. ``memory``: the device's bytes that matrices may take.
     """
     words = hub_words(span)
     threads, small = ((256, 64), (256, 128), (512, 192), (512, 192))[size_class]
@@ -126,12 +132,12 @@ def clique_launch(
     if marks > room:
         return None
     launch = _filled(device, threads, marks, {**macros, "QE_WIDE": 1}, **values, scratch=matrix + scratch)
-    return _with_scratch(device, launch, matrix + scratch)
+    return _with_scratch(device, launch, matrix + scratch, memory)
 
 
-def _with_scratch(device: DeviceProperties, launch: Launch, each: int) -> Launch | None:
+def _with_scratch(device: DeviceProperties, launch: Launch, each: int, memory: int = _MOST_SCRATCH) -> Launch | None:
     """Return a launch of as many blocks as may have so many bytes of global memory each, None where not one may."""
-    most = min(_MOST_SCRATCH, device.memory_bytes // _SCRATCH_SHARE) // each
+    most = min(_MOST_SCRATCH, memory, device.memory_bytes // _SCRATCH_SHARE) // each
     return replace(launch, blocks=min(launch.blocks, most)) if most else None
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Matrix
+from qengine.plan.kernels import kernel
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
-from qengine.plan.schedule import Call, KernelCall, Schedule
+from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["OperatorFacts"]
+__all__ = ["OperatorFacts", "stored_directions"]
 
 
 @dataclass
@@ -38,6 +39,12 @@ class OperatorFacts:
         schedule = self.schedule
         return schedule.otherwise if self.general and schedule.otherwise else schedule.calls
 
+    @property
+    def at_random(self) -> str:
+        """A kernel of what is run that reads lists at random, so that they must be on the device; "": there is none."""
+        every = (each for call in self.calls for each in (call.all if isinstance(call, Among) else (call,)))
+        return next((each.kernel for each in every if not kernel("gpu", each.kernel).far), "")
+
     def lists_bytes(self, store: ExecView) -> int:
         """Return the bytes of the graph's lists that the operator's matrices are made of."""
         lists = {
@@ -47,7 +54,7 @@ class OperatorFacts:
             for relation in step.relations
             for name in relation.types
             if (index := store.type_index(name)) is not None
-            for direction in _stored(store, index, relation.direction)
+            for direction in stored_directions(store, index, relation.direction)
         }
         return sum(each.nbytes - (0 if each.edge_ids is None else each.edge_ids.nbytes) for each in lists.values())
 
@@ -57,7 +64,7 @@ class OperatorFacts:
         return sum(len(call.places) for call in dots)
 
 
-def _stored(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
+def stored_directions(store: ExecView, index: int, direction: Direction) -> tuple[Direction, ...]:
     """Return the directions in which a type's lists are stored that one in ``direction`` is made of."""
     if store.types[index].undirected:
         return (Direction.BOTH,)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from qengine._beside import Beside
-from qengine.errors import InternalError
+from qengine.errors import InternalError, OutOfMemory
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext, Status
@@ -87,6 +87,8 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             after.callback(let_go)  # when the kernels have ended
             on = after.enter_context(device_run(context))
             on.memory.expect(known.lists_bytes(runtime.store), int(runtime.store.vertex_count), use=Use.VECTORS)
+            if not on.memory.placement.is_whole and known.at_random and operator.schedule("cpu") is not None:
+                raise _too_far(known.at_random)
             host = after.enter_context(context.memory.holding("Eliminate"))
             relations = Relations(runtime.store, masks, context, host.add)
             own = counted.setdefault(on.device.number, {})
@@ -113,6 +115,15 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
+
+
+def _too_far(name: str) -> OutOfMemory:
+    """Return what lets the host run a program that would read the host's memory at random, over the link."""
+    return OutOfMemory(
+        f"The device has no room for the lists that {name} reads at random.",
+        hint='Raise gpu_memory_limit, or use device="cpu".',
+        code="OutOfDeviceMemory",
+    )
 
 
 def _shared(

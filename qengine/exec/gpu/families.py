@@ -22,7 +22,9 @@ def _counting() -> dict[str, tuple[Mapping[str, int | str], ...]]:
         for depth in (3, 4)
         for stride, small, team in ((8, 64, _TEAMS[1]), (8, 128, {}), (24, 192, {}))
     ]
-    wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, {"QE_PACKED": 1})]
+    searched = {"QE_SEARCHED": 1, "QE_OVER_LINK": 1}
+    tiles: tuple[Mapping[str, int | str], ...] = ({"QE_PACKED": 1}, searched, {"QE_PACKED": 1, **searched})
+    wedges = [{"QE_PAIRS": 0, **macros} for macros in (*_TEAMS, *tiles)]
     return {
         "count_cliques": tuple(cliques),
         "count_edges": tuple(edges),

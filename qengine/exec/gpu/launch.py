@@ -121,12 +121,14 @@ class DeviceRun:
         finally:
             lock.release()
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool = True, first: bool = False) -> Any:
+    def place(
+        self, n_bytes: int, what: str, *, by_vertex: bool = True, front: int | None = None, starts: Sequence[int] = (0,)
+    ) -> Any:
         """Return a block that may lie in the host's memory in part, where the device's is short.
 
         What kernels write there with atomics is right, and slow. Parameters and errors as of ``QueryMemory.place``.
         """
-        return self.memory.place(n_bytes, what, by_vertex=by_vertex, first=first)
+        return self.memory.place(n_bytes, what, by_vertex=by_vertex, front=front, starts=starts)
 
     def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
         """Return a block of zeros; ``placed``: as of ``place``."""
@@ -326,7 +328,8 @@ def device_run(context: ExecutionContext) -> Iterator[DeviceRun]:
     DeviceError
         If there is no usable device.
     """
-    on, memory = device(), device_memory().account(context.gpu_memory_limit)
+    host = context.memory.holding("The GPU's part of the query")
+    on, memory = device(), device_memory().account(context.gpu_memory_limit, host)
     with trimmer():
         with _lock:
             idle = _idle.setdefault(on.number, [])

@@ -3,7 +3,7 @@
 A query's ``gpu_memory_limit`` bounds its account: what it allocates, and the residents that it uses. What others hold
 counts for nobody but them. Residents that no query uses leave, the least recently used first, when the device is full,
 and when a graph's residents exceed ``bound_of`` its size. Arrays for which there is no room lie in the host's memory in
-part (``placement``), which no account is charged for.
+part (``placement``): what a query makes or uses there is charged to its ``memory_limit``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from qengine.exec.gpu.device import Device, cupy, device, using
 from qengine.exec.gpu.idle import WhenIdle
 from qengine.exec.gpu.paged import OUT_OF_MEMORY, NoPages, PagedBlock, Pages
 from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch_bytes
+from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "device_bytes",
     "device_memory",
     "host_bytes",
+    "host_bytes_of",
     "release",
     "trimmer",
 ]
@@ -65,6 +67,11 @@ class Resident:
     pins: int = 0
     maker: QueryMemory | None = None
     evicted: bool = False
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes of it that lie in the host's memory."""
+        return host_bytes_of(self.block)
 
     @property
     def address(self) -> int | None:
@@ -122,9 +129,12 @@ class DeviceMemory:
     _gone: deque[int] = field(default_factory=deque)
     _lock: Any = field(default_factory=threading.Lock)
 
-    def account(self, limit: int | None) -> QueryMemory:
-        """Return the account of one query that may use so many bytes; None: as many as the device has."""
-        return QueryMemory(self, limit)
+    def account(self, limit: int | None, host: Holding | None = None) -> QueryMemory:
+        """Return the account of one query that may use so many bytes; None: as many as the device has.
+
+        ``host``: of its account of the host's memory; None: nobody counts pages there.
+        """
+        return QueryMemory(self, limit, host)
 
     def used_bytes(self) -> int:
         """Return the bytes in use, by queries and by residents."""
@@ -308,11 +318,15 @@ class QueryMemory:
         The device's allocator.
     limit
         Bytes that the query may use; None: as many as the device has.
+    host
+        Holds the pages of the host that it uses, until it ends.
     """
 
-    def __init__(self, memory: DeviceMemory, limit: int | None) -> None:
+    def __init__(self, memory: DeviceMemory, limit: int | None, host: Holding | None = None) -> None:
         self.memory = memory
         self.limit = limit
+        self.host = host
+        self._on_host: set[Resident] = set()  # those whose pages the host's account is charged for
         self.placement = WHOLE
         """Which shares of arrays lie on the device: decided by ``expect``."""
         self._expected = -1
@@ -366,6 +380,10 @@ class QueryMemory:
     def end(self) -> None:
         """Let go of what kernels may have used, which have ended."""
         self._kept.clear()
+        self._on_host.clear()
+        if self.host is not None:
+            with _counting:
+                self.host.release()
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
         """Decide where arrays will lie: so many bytes of the graph's, which has so many vertices.
@@ -379,15 +397,18 @@ class QueryMemory:
         if limits:
             self.placement = placement(min(limits), n_bytes, vertices, use)
 
-    def place(self, n_bytes: int, what: str, *, by_vertex: bool, first: bool = False) -> Any:
+    def place(
+        self, n_bytes: int, what: str, *, by_vertex: bool, front: int | None = None, starts: Sequence[int] = (0,)
+    ) -> Any:
         """Return a block as ``allocate``, part of which may lie in the host's memory: by the query's placement.
 
-        ``by_vertex``: it has numbers by vertex; else it is of lists. ``first``: it gets what room there is.
+        ``by_vertex``: it has numbers by vertex; else it is of lists. ``front``: how many bytes at its front shall be on
+        the device, at the cost of what else there is room for. ``starts``: as of ``page_runs``.
 
         Raises
         ------
         OutOfMemory
-            If even the host has no more memory.
+            If even the host has no more memory, or the query's ``memory_limit`` leaves none.
         """
         pages = self.memory.pages
         if pages is None:
@@ -397,23 +418,55 @@ class QueryMemory:
                 return self.allocate(n_bytes, what)
             except OutOfMemory:
                 pass
-        wanted = n_bytes if first else self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
-        for device_bytes in (min(wanted, self._room()), 0):
-            runs = page_runs(n_bytes, device_bytes, pages.size)
+        left = self._left()
+        if front is None:
+            left = max(0, left - self._scratch())
+            front = self.placement.bytes_of(n_bytes, by_vertex=by_vertex)
+        for device_bytes in (min(front, left), 0):
+            runs = page_runs(n_bytes, device_bytes, pages.size, starts)
             charge = self._charge(sum(size for size, on_device in runs if on_device))
-            block = None if charge is None else self.memory.malloc_paged(runs)
+            if charge is None:
+                continue
+            elsewhere = sum(size for size, on_device in runs if not on_device)
+            if not self._hold(elsewhere):
+                raise _no_host_memory(elsewhere, what)
+            block = self.memory.malloc_paged(runs)
             if block is not None:
                 self._kept.append(block.holding(charge))
                 return block
+            self._hold(-elsewhere)
         raise _out_of_memory("the host has", n_bytes, what, f"{self.memory.used_bytes():,} on the device")
 
-    def _room(self) -> int:
-        """Return how much of the device's memory pages may take now."""
+    def _hold(self, n_bytes: int) -> bool:
+        """Charge bytes of the host's memory until the query ends; return whether its limit allows it."""
+        if self.host is not None and n_bytes:
+            try:
+                with _counting:
+                    self.host.add(n_bytes)
+            except OutOfMemory:
+                return False
+        return True
+
+    def _holds(self, resident: Resident) -> bool:
+        """Charge the pages of a resident that others made, once; return whether the query's limit allows it."""
+        if self.host is None or resident in self._on_host:
+            return True
+        found = self._hold(resident.host_bytes)
+        if found:
+            self._on_host.add(resident)
+        return found
+
+    def _left(self) -> int:
+        """Return how much of the device's memory pages may take now at most."""
         limit = self.memory.capacity if self.limit is None else self.limit
         if limit is None:
             return 0
-        left = limit - (self.memory.used_bytes() if self.limit is None else self.used_bytes)
-        return max(0, left - scratch_bytes(limit))
+        return max(0, limit - (self.memory.used_bytes() if self.limit is None else self.used_bytes))
+
+    def _scratch(self) -> int:
+        """Return how much of that others need."""
+        limit = self.memory.capacity if self.limit is None else self.limit
+        return 0 if limit is None else scratch_bytes(limit)
 
     def _charge(self, n_bytes: int) -> _Charge | None:
         """Charge bytes to the account until what is returned is freed; None where that exceeds the limit."""
@@ -433,7 +486,8 @@ class QueryMemory:
             return resident
         with self._lock:
             pins, n_bytes = self._pinned.get(id(resident), (0, resident.n_bytes))
-            if pins or self.limit is None or self._charged(0) + n_bytes <= self.limit:
+            allowed = pins or self.limit is None or self._charged(0) + n_bytes <= self.limit
+            if allowed and self._holds(resident):
                 self._pinned[id(resident)] = pins + 1, n_bytes
                 if not pins:
                     self._charged(n_bytes)
@@ -471,7 +525,16 @@ def device_bytes(block: Any, n_bytes: int) -> int:
 
 def host_bytes(residents: Iterable[Resident]) -> int:
     """Return how much of residents lies in the host's memory."""
-    return sum(each.block.host_bytes for each in residents if isinstance(each.block, PagedBlock))
+    return sum(each.host_bytes for each in residents)
+
+
+def host_bytes_of(block: Any) -> int:
+    """Return the host's bytes of a block, of several, or of what says so itself."""
+    if isinstance(block, dict):
+        block = list(block.values())
+    if isinstance(block, list):
+        return sum(map(host_bytes_of, block))
+    return int(getattr(block, "host_bytes", 0))
 
 
 def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemory:
@@ -481,6 +544,17 @@ def _out_of_memory(most: str, n_bytes: int, what: str, beside: str) -> OutOfMemo
         code="OutOfDeviceMemory",
     )
 
+
+def _no_host_memory(n_bytes: int, what: str) -> OutOfMemory:
+    return OutOfMemory(
+        f"The device has no room for {what}, and memory_limit leaves less than {n_bytes:,} bytes of the host's memory.",
+        hint="Raise gpu_memory_limit or memory_limit.",
+        code="OutOfMemory",
+    )
+
+
+_counting = threading.Lock()
+"""Of the host's accounts: devices that work for one query share its account."""
 
 _memories: dict[int, tuple[DeviceMemory, WhenIdle]] = {}
 _making = threading.Lock()

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.count import try_count
+from qengine.exec.gpu.count import try_count, use_of
 from qengine.exec.gpu.count_bfs import try_total
-from qengine.exec.gpu.count_segments import reads_copies
 from qengine.exec.gpu.dealing import shares_in_words, streamed
 from qengine.exec.gpu.dfs import dfs_chunks, dfs_total
 from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import IN_HOST_MEMORY
-from qengine.exec.gpu.placement import Use
 from qengine.exec.gpu.spread import Part, is_spread, search_parts, shaped_total
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
@@ -65,7 +63,7 @@ def _on_one(
     context: ExecutionContext,
 ) -> Iterator[SearchChunk]:
     """Yield what a search gives on the current device."""
-    with device_run(context) as run, device_plan(store, resolved, run, _use(search)) as plan:
+    with device_run(context) as run, device_plan(store, resolved, run, use_of(search)) as plan:
         if elsewhere := plan.host_bytes:
             context.note(search, IN_HOST_MEMORY.format(elsewhere / 1e6))
         total = _total(store, search, plan, run)
@@ -104,12 +102,6 @@ def _spread(
         return
     counts = (int(count) for chunk in chunks if chunk.count is not None for count in chunk.count)
     yield from one_total(sum(counts) // search.orbits, search)
-
-
-def _use(search: Search) -> Use:
-    """Return how lists are read that the device has no room for."""
-    copied = bool(search.shapes) and all(reads_copies(each.shape) for each in search.shapes)
-    return Use.COPIES if copied else Use.SEARCH
 
 
 def _total(store: ExecView, search: Search, plan: DevicePlan, run: DeviceRun) -> int | None:

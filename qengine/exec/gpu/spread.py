@@ -12,7 +12,7 @@ from qengine.catalog.costs import costs
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.count import share_sums
+from qengine.exec.gpu.count import share_sums, use_of
 from qengine.exec.gpu.count_kernels import Share, total_of
 from qengine.exec.gpu.dealing import deal, shares_in_words
 from qengine.exec.gpu.launch import device_run
@@ -76,7 +76,7 @@ def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, cont
     shares = root_shares(len(context.gpus), _cost(search))
 
     def count(place: int, inner: ExecutionContext) -> tuple[int, int] | None:
-        with device_run(inner) as run, device_plan(store, resolved, run) as plan:
+        with device_run(inner) as run, device_plan(store, resolved, run, use_of(search)) as plan:
             return share_sums(store, shape, plan, run, shares, place)
 
     found, taken = deal(context, range(len(shares)), count)

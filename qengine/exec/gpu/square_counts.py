@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import PCSR
+from qengine.exec.gpu.count_columns import ColumnCounter
 from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, ViewSpec
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
@@ -25,7 +27,7 @@ __all__ = ["closed_walks_of_four"]
 class _Squares:
     """``counter``: of the squares of a matrix whose ids lie at ``ids``. ``back``: closed walks that are no squares."""
 
-    counter: ShapeCounter
+    counter: ShapeCounter | ColumnCounter
     ids: int
     back: int
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -53,14 +55,13 @@ def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, 
         held.append(resident)
     if resident is None or resident.keep.ids != ids:  # else its lists have been evicted, and are elsewhere now
         made = _prepared(matrix, run)
-        resident = run.memory.add(key, made.counter.blocks, made.counter.n_bytes, made)
+        resident = run.memory.add(key, made.counter, made.counter.n_bytes, made)
         held.append(resident)
         run.memory.follow(store)
     squares: _Squares = resident.keep
     with run.alone(squares.lock):
         squares.counter.start(run)
-        found = squares.counter.result(run)
-    assert found is not None
+        found, _ = squares.counter.sums(run)
     return 8 * found + squares.back
 
 
@@ -71,8 +72,12 @@ def _prepared(matrix: DeviceMatrix, run: DeviceRun) -> _Squares:
     lists["lo"], lists["hi"], lists["n_entries"] = lo, hi, matrix.entries
     lists["offsets"], lists["neighbours"] = record["offsets"], record["ids"]
     shape = WedgeShape(ViewSpec(0, lo, hi, above=True), ViewSpec(0, lo, hi), bound=1)  # roots: a square's hub
-    counter = ShapeCounter(lists, shape, Roots(lo, hi, hi))
-    counter.prepare(run)
+    roots = Roots(lo, hi, hi)
+    counter: ShapeCounter | ColumnCounter = ColumnCounter(lists, shape, roots)
+    if run.memory.placement.is_whole:
+        counter = ShapeCounter(lists, shape, roots)
+    if not counter.prepare(run):
+        raise OutOfMemory("A vertex has more neighbours than the device has room for.", code="OutOfDeviceMemory")
     offsets = np.empty(hi - lo + 1, np.uint64)
     run.read(int(record["offsets"]), offsets)
     degrees = np.diff(offsets)

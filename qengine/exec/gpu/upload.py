@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +34,9 @@ _POINTERS = (
 _LEVELS, _LEVEL_IDS, _LISTS = 0, 7, 9
 _NEIGHBOURS = 3
 """Of ``PcsrStruct.arrays``."""
+
+_MOST_PARTS = 64
+"""Of an array that have a front each."""
 
 _BUILT_BYTES = 1 << 24
 """Neighbours from which lists in both directions are built on the device: fewer are copied sooner."""
@@ -178,8 +181,9 @@ class _Upload:
                 for k, array in enumerate(each.arrays[:-1]):
                     if array is not None and array.nbytes and array.ctypes.data not in places:
                         by_vertex = k != _NEIGHBOURS
+                        starts = _starts(self.store, each, by_vertex=by_vertex)
                         places[array.ctypes.data] = resident_array(
-                            self.store, array, self.run, self.held, by_vertex=by_vertex
+                            self.store, array, self.run, self.held, by_vertex=by_vertex, starts=starts
                         )
         return places
 
@@ -228,10 +232,12 @@ def resident_array(
     what: str = "the graph's relationships",
     *,
     by_vertex: bool = False,
+    starts: Sequence[int] = (0,),
 ) -> int:
     """Return where an array of the graph is on the device, copied there if it isn't yet; ``held`` gets it, pinned.
 
-    Where the query's placement says so part of it lies in the host's memory. ``by_vertex``: as of ``DeviceRun.place``.
+    Where the query's placement says so part of it lies in the host's memory. ``by_vertex``, ``starts``: as of
+    ``DeviceRun.place``.
     """
     if run.memory.placement.is_whole:
         run.memory.expect(array.nbytes, int(store.vertex_count))
@@ -241,7 +247,7 @@ def resident_array(
         key = (*key, placed)
     resident = run.memory.pin(key)
     if resident is None:
-        block = run.copied(run.place(array.nbytes, what, by_vertex=by_vertex), array)
+        block = run.copied(run.place(array.nbytes, what, by_vertex=by_vertex, starts=starts), array)
         resident = run.memory.add(key, block, device_bytes(block, array.nbytes), array)
         run.memory.follow(store)
     held.append(resident)
@@ -260,7 +266,8 @@ def resident_lists(
     def address(array: npt.NDArray[Any] | None, *, by_vertex: bool = False) -> int:
         if array is None or not array.nbytes:
             return 0
-        return resident_array(store, array, run, held, by_vertex=by_vertex)
+        starts = _starts(store, struct, by_vertex=by_vertex)
+        return resident_array(store, array, run, held, by_vertex=by_vertex, starts=starts)
 
     run.memory.expect(lists.nbytes, int(store.vertex_count))
     struct = lists.as_struct()
@@ -268,6 +275,22 @@ def resident_lists(
     begins = (address(each, by_vertex=True) for each in index)
     addresses = (*begins, address(neighbours), address(edge_ids) if ids else 0)
     return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
+
+
+def _starts(store: ExecView, lists: PcsrStruct, *, by_vertex: bool) -> Sequence[int]:
+    """Return where the parts of an array of lists begin, in bytes, that are of vertices with the same labels.
+
+    Of these the first have most neighbours. Where there are many parts, or lists are found otherwise than by the row
+    index of all vertices, the array is one. ``by_vertex``: it is the row index.
+    """
+    offsets, _, _, neighbours, _ = lists.arrays
+    begins = [int(group.begin) for group in store.groups if group.begin < group.end]
+    if offsets is None or neighbours is None or len(begins) > _MOST_PARTS or len(offsets) != lists.hi - lists.lo + 1:
+        return (0,)
+    rows = [begin - lists.lo for begin in begins if lists.lo <= begin < lists.hi]
+    if by_vertex:
+        return (0, *(offsets.itemsize * row for row in rows))
+    return (0, *(neighbours.itemsize * int(offsets[row]) for row in rows))
 
 
 def _bytes_of(resolved: ResolvedSearch) -> int:

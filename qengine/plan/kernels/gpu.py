@@ -293,19 +293,21 @@ def _dots(facts: Facts, places: Collection[int]) -> Iterator[Group]:
 
 GPU_KERNELS = (
     Kernel("indicator", "gpu", NodeIndicator, "x[v] = 1 where v has the labels and predicates, times its self-loops",
-           _indicator_cost),
-    Kernel("uploaded", "gpu", Matrix, "A[u, v] = relationships from u to v, merged by the host", _uploaded_cost),
-    Kernel("matrix_product", "gpu", Product, "A ∘ B", _matrix_product_cost, _few_matrices),
-    Kernel("vector_product", "gpu", Product, "x ∘ y", _product_cost, _few_factors),
-    Kernel("message", "gpu", MatVec, "y = A x", _message_cost),
+           _indicator_cost, far="in order"),
+    Kernel("uploaded", "gpu", Matrix, "A[u, v] = relationships from u to v, merged by the host", _uploaded_cost,
+           far="in order"),
+    Kernel("matrix_product", "gpu", Product, "A ∘ B", _matrix_product_cost, _few_matrices, far="in order"),
+    Kernel("vector_product", "gpu", Product, "x ∘ y", _product_cost, _few_factors, far="in order"),
+    Kernel("message", "gpu", MatVec, "y = A x", _message_cost, far="in order"),
     Kernel(
         "vertex_triangles", "gpu", MaskedProduct, "y[u] = Σ over v of C[u, v], C⟨A⟩ = A Aᵀ, A simple",
         _vertex_triangles_cost, groups=vertex_groups, unless=shapes.unless_simple, otherwise="masked_product",
+        far="hubs",
     ),
     Kernel(
         "triangle_weight_sums", "gpu", MaskedProduct,
         "Σ over triangles of the products of 0 to 3 corners' weights, A simple", _corners_cost, groups=corner_groups,
-        total=True, unless=_unless_corners, otherwise="masked_product",
+        total=True, unless=_unless_corners, otherwise="masked_product", far="hubs",
     ),
     Kernel(
         "local_triangles", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A among neighbours, by rows of bits",
@@ -313,7 +315,7 @@ GPU_KERNELS = (
     ),
     Kernel(
         "triangle_counts", "gpu", MaskedProduct, "C⟨A⟩ = A Aᵀ, A simple, by lesser neighbours", _triangle_counts_cost,
-        _of_a_graph, unless=shapes.unless_simple, otherwise="masked_product",
+        _of_a_graph, unless=shapes.unless_simple, otherwise="masked_product", far="hubs",
     ),
     Kernel(
         "triangle_sums", "gpu", MaskedProduct, "C⟨A⟩ = A diag(x) Aᵀ, A simple", _triangle_sums_cost,
@@ -328,6 +330,7 @@ GPU_KERNELS = (
     Kernel(
         "closed_walks", "gpu", RootedForest, "tr A⁴, A simple, by each square's hub", _closed_walks_cost,
         shapes.is_walks, groups=_fours, total=True, unless=shapes.unless_simple, otherwise="rooted_forest",
+        far="segments",
     ),
     Kernel(
         "link_squares", "gpu", RootedForest, "y[(c, y)] = Σ over z of (T A)[(c, y), z]², of symmetric links T",
@@ -366,6 +369,6 @@ GPU_KERNELS = (
         "cliques", "gpu", Clique, "Σ over cliques along A, B, … of x[u] y[v] z[w] …, all plain", _cliques_cost,
         counts_cliques, groups=plain_clique_groups, total=True,
     ),
-    Kernel("dot", "gpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True),
+    Kernel("dot", "gpu", Product, "Σ over v of x[v] y[v] …", _dot_cost, groups=_dots, total=True, far="in order"),
 )  # fmt: skip
 """In the order in which they are preferred at the same cost."""

@@ -157,6 +157,9 @@ class Kernel:
         What of numbers it computes.
     forms
         How the lists may be stored that it reads, as ``Facts.form`` names it.
+    far
+        How it reads lists that lie in another memory, over a link: "in order", in "segments" that are copied, or the
+        first "hubs", whose lists are where it runs. "": at random, which takes so long that its price is infinite.
     """
 
     name: str
@@ -172,3 +175,4 @@ class Kernel:
     otherwise: str = ""
     semirings: tuple[str, ...] = ("count",)
     forms: tuple[str, ...] = ("whole",)
+    far: str = ""

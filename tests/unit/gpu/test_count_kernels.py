@@ -95,6 +95,16 @@ def test_launches_fit_the_device(device: DeviceProperties, span: int) -> None:
             assert launch.values["tile"] * launch.values["tiles"] >= span, name
 
 
+def test_matrices_of_large_roots_take_no_more_than_there_is_room_for() -> None:
+    whole = clique_launch(H200, 3, 650_000, 6_000, 4, triangular=True)
+    assert whole is not None
+    each = whole.values["scratch"]
+    for room in (each, 5 * each + 1, whole.blocks * each // 2):
+        found = clique_launch(H200, 3, 650_000, 6_000, 4, triangular=True, memory=room)
+        assert found is not None and found.blocks == min(whole.blocks, room // each)
+    assert clique_launch(H200, 3, 650_000, 6_000, 4, triangular=True, memory=each - 1) is None
+
+
 def test_vector_loads_find_aligned_matrices() -> None:
     """Rows of the bit matrices are read 8 bytes at a time, so every part of a team's memory is a multiple of that."""
     device = H200

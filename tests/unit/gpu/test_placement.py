@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,25 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count_segments import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
-from qengine.exec.gpu.placement import STREAMED, VERTEX_BYTES, WHOLE, Use, page_runs, placement, scratch_bytes
+from qengine.exec.gpu.placement import (
+    STREAMED,
+    VERTEX_BYTES,
+    WHOLE,
+    Placement,
+    Use,
+    page_runs,
+    placement,
+    scratch_bytes,
+)
+from qengine.exec.memory import MemoryAccount
 from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 
 BYTES = st.integers(0, 1 << 40)
 
 
-@given(BYTES, BYTES, st.integers(0, 1 << 32))
-def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int) -> None:
-    found = placement(limit, n_bytes, vertices)
+@given(BYTES, BYTES, st.integers(0, 1 << 32), st.sampled_from([Use.SEARCH, Use.COPIES, Use.SEGMENTS]))
+def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int, use: Use) -> None:
+    found = placement(limit, n_bytes, vertices, use)
     derived = VERTEX_BYTES * vertices
     lists, by_vertex = found.bytes_of(n_bytes, by_vertex=False), found.bytes_of(derived, by_vertex=True)
     if found.is_whole:
@@ -48,12 +59,35 @@ def test_runs_of_pages_hold_the_array_and_no_more_on_the_device(n_bytes: int, de
     assert [on_device for _, on_device in runs] in ([True], [False], [True, False])
 
 
+@given(
+    st.integers(1, 1 << 16),
+    st.integers(0, 1 << 16),
+    st.lists(st.integers(0, 1 << 16), max_size=5),
+    st.sampled_from([64, 1024]),
+)
+def test_each_part_of_an_array_has_its_share_at_its_front(
+    n_bytes: int, device_bytes: int, starts: list[int], page: int
+) -> None:
+    runs = page_runs(n_bytes, device_bytes, page, (0, *starts))
+    size = sum(each for each, _ in runs)
+    assert n_bytes <= size < n_bytes + page and all(each > 0 and each % page == 0 for each, _ in runs)
+    assert sum(each for each, here in runs if here) <= device_bytes
+    assert all(one[1] is not other[1] for one, other in pairwise(runs))
+    where = [here for each, here in runs for _ in range(each // page)]  # of each page
+    bounds = [*sorted({start // page for start in starts if start < n_bytes} | {0}), len(where)]
+    for begin, end in pairwise(bounds):
+        part = where[begin:end]
+        share = min(1.0, device_bytes / size)
+        assert part == sorted(part, reverse=True)
+        assert share * len(part) - 1 <= sum(part) <= share * len(part) + 1e-9
+
+
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 900))
-def test_segments_cover_all_vertices_and_fit(lengths: list[int], most: int) -> None:
-    found = segments(np.array(lengths, np.uint32), most)
-    assert [v for begin, end in found for v in range(begin, end)] == list(range(len(lengths)))
+def test_segments_cover_all_ids_and_fit(sizes: list[int], most: int) -> None:
+    found = segments(np.array(sizes, np.int64), most)
+    assert [v for begin, end in found for v in range(begin, end)] == list(range(len(sizes)))
     for begin, end in found:
-        assert end == begin + 1 or sum(4 * each + 16 for each in lengths[begin:end]) <= most
+        assert end == begin + 1 or sum(sizes[begin:end]) <= most
 
 
 @pytest.fixture
@@ -83,6 +117,38 @@ def test_accounts_are_charged_for_the_devices_pages_alone(memory: DeviceMemory) 
     del block, other, count
     query.end()
     assert query.used_bytes == memory.used_bytes() == 0
+
+
+def test_pages_of_the_host_are_charged_to_the_memory_limit(memory: DeviceMemory) -> None:
+    """While a query uses them, whoever has made them; what its limit doesn't allow is told."""
+    owner: Any = type("Owner", (), {"nbytes": 0})()
+    first, second, third = (MemoryAccount(limit) for limit in (12_000, 12_000, 5_000))
+    maker = memory.account(1_000, first.holding("GPU"))
+    maker.expect(10_000, 0)
+    block = maker.place(10_000, "lists", by_vertex=False)
+    assert first.charged == block.host_bytes == 10_048 - block.device_bytes > 9_000
+    with pytest.raises(OutOfMemory, match="memory_limit leaves less than"):
+        maker.place(10_000, "more lists", by_vertex=False)
+    maker.unpin(maker.add((id(owner), "a"), block, block.device_bytes, None))
+    maker.end()
+    assert first.charged == 0
+    for account, found in ((second, True), (third, False)):
+        query = memory.account(1_000, account.holding("GPU"))
+        for _ in range(2):
+            resident = query.pin((id(owner), "a"))
+            assert (resident is not None) is found
+            assert account.charged == (block.host_bytes if found else 0)
+            if resident is not None:
+                query.unpin(resident)
+        query.end()
+        assert account.charged == 0
+
+
+def test_what_is_at_the_front_of_an_array_may_have_room_that_others_want(memory: DeviceMemory) -> None:
+    query = memory.account(1_000)
+    query.expect(10_000, 0, Use.COPIES)
+    assert query.place(10_000, "copies", by_vertex=False, front=700).device_bytes == 640
+    assert query.place(10_000, "copies", by_vertex=False, front=700).device_bytes == 320  # what is left
 
 
 def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
@@ -116,6 +182,13 @@ def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> Non
     query.expect(10_000, 0, Use.COPIES)
     assert query.placement == STREAMED
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+
+
+def test_segments_leave_vectors_on_the_device_where_these_are_small() -> None:
+    limit, vertices = 1 << 30, 1 << 20
+    assert placement(limit, 1 << 40, vertices, Use.SEGMENTS) == Placement(0.0, 1.0)
+    assert placement(limit, 1 << 40, 16 * vertices, Use.SEGMENTS) == STREAMED
+    assert placement(limit, 1 << 40, vertices, Use.COPIES) == STREAMED
 
 
 def test_without_pages_there_is_an_error() -> None:

@@ -1,0 +1,158 @@
+"""Graphs for which the emulated device has no room: what lies where, what is copied, what EXPLAIN says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from qengine import Graph
+from qengine.errors import OutOfMemory
+from qengine.exec import choice
+from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, search
+from qengine.exec.gpu.count_kernels import Share, total_of
+from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.upload import DevicePlan
+from qengine.exec.view import ExecView
+from qengine.plan.count_shapes import Component, View
+from qengine.testing.generate import rmat, to_csr
+from tests.emulator.device import EmulatedPages, device_memory, emulated
+
+QUERIES = {
+    "triangle": "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
+    "square": "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)",
+    "clique": "MATCH (a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(d) RETURN count(*)",
+}
+PARTS = (Share(0, 2, 4), Share(2, 1, 4), Share(3, 1, 4))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    with emulated(device_memory(), free=1 << 30) as patch:
+        patch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+        patch.setattr(count_policy, "_FEW_ROOTS", 1)
+        yield
+
+
+def loaded(scale: int) -> Graph:
+    start, end = to_csr(rmat(scale, 8, seed=5)).edges()
+    return Graph.from_edge_list((np.asarray(start), np.asarray(end)), undirected=True)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return loaded(6)
+
+
+@pytest.fixture(scope="module")
+def larger() -> Graph:
+    """A graph with more vertices than the least row of bits."""
+    return loaded(8)
+
+
+def value(graph: Graph, text: str, device: str, **limits: Any) -> Any:
+    return graph.query(text, device=device, **limits).value()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_shares_of_the_roots_add_up_whatever_is_copied(
+    graph: Graph, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of several devices counts some roots, in the same segments."""
+
+    def shared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:
+        (shape,) = shapes
+        found = [count.share_sums(store, shape, plan, run, PARTS, place) for place in range(len(PARTS))]
+        parts.extend(found)
+        sums = [each for each in found if each is not None]
+        return total_of(shape.shape, sum(first for first, _ in sums), sum(second for _, second in sums))
+
+    parts: list[Any] = []
+    cut = count_segments.segments
+    for module in (count_segments, count_columns):
+        monkeypatch.setattr(module, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 3))
+    monkeypatch.setattr(search, "try_count", shared)
+    text = f"{QUERIES[name]} // shares"
+    assert value(graph, text, "gpu") == value(graph, text, "cpu")
+    assert sum(each[0] > 0 for each in parts) == len(PARTS)
+
+
+@pytest.mark.parametrize("room", [0, 3_400, 1 << 20])
+def test_lists_of_hubs_are_copied_as_far_as_there_is_room(
+    larger: Graph, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slices and members of the same vertices, the first ones, lie on the device."""
+    made: list[tuple[int, int]] = []
+    original = EmulatedPages.make
+
+    def make(pages: EmulatedPages, runs: Sequence[tuple[int, bool]]) -> Any:
+        made.append((sum(n for n, here in runs if here), sum(n for n, here in runs if not here)))
+        return original(pages, runs)
+
+    monkeypatch.setattr(EmulatedPages, "make", make)
+    monkeypatch.setattr(count_kernels, "room_for_copies", lambda free: room)
+    monkeypatch.setattr(count_policy, "_HUBS", 1)
+    text = f"{QUERIES['clique']} // {room}"
+    assert value(larger, text, "gpu") == value(larger, text, "cpu")
+    slices, members = made[-2:]
+    assert slices[0] + members[0] <= max(room, 0)
+    if room == 3_400:
+        assert all(slices) and all(members), made
+
+
+def test_the_lists_of_each_label_have_hubs_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids go by descending degree within each set of labels."""
+    start, end = to_csr(rmat(7, 8, seed=5)).edges()
+    nodes = [(f"L{k}", pa.table({"id": np.arange(k, 128, 3)})) for k in range(3)]
+    graph = Graph.from_arrow(nodes, [("E", pa.table({"src": start, "dst": end}))], undirected=["E"])
+    made: list[Sequence[tuple[int, bool]]] = []
+    original = EmulatedPages.make
+
+    def make(pages: EmulatedPages, runs: Sequence[tuple[int, bool]]) -> Any:
+        made.append(runs)
+        return original(pages, runs)
+
+    monkeypatch.setattr(EmulatedPages, "make", make)
+    text = "MATCH (a:L0)--(b:L1)--(c:L2) RETURN sum(id(a) * id(b) * id(c))"
+    assert value(graph, text, "gpu") == value(graph, text, "cpu")
+    assert max(sum(here for _, here in runs) for runs in made) == 3
+
+
+def test_pages_of_the_host_are_charged_to_the_query(graph: Graph) -> None:
+    text = f"{QUERIES['triangle']} // charged"
+    assert value(graph, text, "gpu", memory_limit=1 << 20) == value(graph, text, "cpu")
+    graph.release_device()
+    with pytest.raises(OutOfMemory, match="memory_limit"):
+        value(graph, text, "gpu", memory_limit=2_000)
+
+
+def test_rows_of_a_search_on_the_device_go_to_disk(graph: Graph) -> None:
+    """What is found there comes in pieces; what sorts it has no more than the host's limit."""
+    text = "MATCH (a)--(b)--(c)--(d) RETURN id(a) AS a, id(b) AS b, id(c) AS c, id(d) AS d ORDER BY d, c, b, a"
+    rows = graph.query(text, device="cpu").to_arrow()
+    result = graph.query(f"PROFILE {text}", device="gpu", memory_limit=rows.nbytes // 2)
+    plan = result.fetchone()[0]
+    assert "spilled" in plan and f"rows={rows.num_rows:,}" in plan
+    assert graph.query(text, device="gpu", memory_limit=2 * rows.nbytes).to_arrow() == rows
+
+
+@pytest.mark.parametrize(
+    ("hint", "pattern", "said"),
+    [
+        ("", "(a)--(b)--(c)--(a)", "in the host's memory, copied to the GPU in about"),
+        ("", "(a)--(b)--(c)--(d)--(a)", "in the host's memory, copied to the GPU in about"),
+        ("", "(a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(d)", "as far as there is room"),
+        ("/*+ eliminate */", "(a)--(b)--(c)--(d)", "read over the link in order"),
+        ("/*+ eliminate */", "(a)--(b)--(c)--(d)--(a), (a)--(e)--(f)", "run on the CPU, since"),
+    ],
+)
+def test_explain_says_where_lists_will_be(larger: Graph, hint: str, pattern: str, said: str) -> None:
+    text = f"EXPLAIN {hint} MATCH {pattern} RETURN count(*)"
+    lists = 8 * larger.relationship_count
+    assert said in larger.query(text, device="gpu", gpu_memory_limit=lists // 2).fetchone()[0]
+    for limits in ({}, {"gpu_memory_limit": 1 << 30}):
+        shown = larger.query(text, device="gpu", **limits).fetchone()[0]
+        assert "memory" not in shown and "link" not in shown and "run on the CPU" not in shown
