@@ -508,6 +508,19 @@ class Attach(Operator):
     weight: str | None = None
 
 
+@node("input", "bounded", "count")
+class Bounded(Operator):
+    """Emits what ``bounded`` does where it has ``count`` rows at least, else what ``input`` does.
+
+    ``bounded`` is ``input``, a ``Sort`` of which ``count`` rows are wanted, without what comes after a bound by the
+    order's first key. Holds the rows of ``bounded``.
+    """
+
+    input: Operator
+    bounded: Operator
+    count: Expr
+
+
 @node("root", "careful")
 class PhysicalPlan:
     """A lowered statement: operators that an executor runs, and the result's columns.

@@ -381,6 +381,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
+    physical.Bounded: lambda writer, each: f"Bounded, where {writer.expr(each.count)} rows are within",
 }
 
 
@@ -391,6 +392,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from inputs
         case physical.Optional(input=outer, inner=inner) | physical.Attach(input=outer, inner=inner):
             yield from (outer, inner)
+        case physical.Bounded(input=below, bounded=bounded):
+            yield from (bounded, below)
         case physical.HashJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():

@@ -29,6 +29,7 @@ from qengine.plan.physical import (
     AggregateByNode,
     AggregateEntries,
     Attach,
+    Bounded,
     EdgeLevel,
     Eliminate,
     HashJoin,
@@ -95,6 +96,10 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
+        case Bounded(input=below, bounded=bounded):
+            given = _columns(below, outer)
+            assert set(_columns(bounded, outer)) == set(given), f"a bound changes the columns {given}"
+            return given
     given = _columns(operator.input, outer)  # type: ignore[attr-defined]
     match operator:
         case Search():
