@@ -13,6 +13,7 @@ from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
     AggregateEntries,
+    Bounded,
     Eliminate,
     PhysicalPlan,
     Search,
@@ -116,11 +117,12 @@ def _expected(rows: float) -> str:
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that is estimated to find the most embeddings, None if it has none.
 
-    Terms of an elimination are part of it, and what the host folds is no search.
+    Terms of an elimination are part of it, what the host folds is no search, and what a bound makes needless doesn't
+    count.
     """
     by_host: list[Operator] = []
     for each in operators(plan.root):
-        if isinstance(each, AggregateByNode | AggregateEntries):
+        if isinstance(each, AggregateByNode | AggregateEntries | Bounded):
             by_host.append(each.input)
         if isinstance(each, AggregateEntries) and each.core is not None:
             by_host += [each.core, *each.counts]

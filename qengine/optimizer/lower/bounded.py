@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, floor
 from typing import Any
 
-from qengine._frozen import replace
+from qengine._frozen import frozen, replace
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.value_shares import ValueRange, nulls
+from qengine.optimizer.value_shares import nulls
 from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Logical, Property, Variable
 from qengine.plan.fallible import can_fail, condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unit
 from qengine.plan.pattern import NO_HINTS, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.physical import Search
-from qengine.plan.traverse import is_repeatable, operators
+from qengine.plan.traverse import is_repeatable, operators, preorder
 from qengine.types import BOOLEAN, Kind
 
 __all__ = ["bounded_sort"]
@@ -61,11 +61,12 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
     summary = None if element is None else _summary(element, key.key, catalog)
     if element is None or summary is None:
         return None
-    rows = estimated_rows(lowered, catalog)[id(lowered)] if not groups else _values(element, summary, catalog)
+    values = _Values(element, key, summary, sort.keys[0].ascending, catalog)
+    rows = values.number() if groups else estimated_rows(lowered, catalog)[id(lowered)]
     share = _MARGIN * wanted / max(rows, 1.0)
     if share > (_LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE):
         return None
-    condition = _condition(key, summary, share, ascending=sort.keys[0].ascending, groups=groups)
+    condition = _condition(values, share, groups=groups)
     if condition is None:
         return None
     bounded = replace(element, predicates=(*element.predicates, condition))
@@ -147,61 +148,91 @@ def _summary(element: PatternNode | PatternRelationship, key: str, catalog: Cata
     return found[0]
 
 
-def _values(element: PatternNode | PatternRelationship, summary: ValueSummary, catalog: CatalogView) -> float:
-    """Return how many different values elements that satisfy their conditions have, at most."""
-    distinct = float(summary.distinct or 1)
-    if isinstance(element, PatternRelationship):
-        return distinct
-    kept = selectivity(element.predicates, catalog, "node", element.labels) if element.predicates else 1.0
-    return min(distinct, kept * vertex_count(catalog, element.labels))
+@frozen
+class _Values:
+    """Values of a property among elements that satisfy their conditions, in one direction of their order."""
+
+    element: PatternNode | PatternRelationship
+    key: Property
+    summary: ValueSummary
+    ascending: bool
+    catalog: CatalogView
+
+    def number(self) -> float:
+        """Return how many different ones there are, at most."""
+        distinct = float(self.summary.distinct or 1)
+        if isinstance(self.element, PatternRelationship):
+            return distinct
+        kept = self._share(self.element.predicates) if self.element.predicates else 1.0
+        return min(distinct, kept * vertex_count(self.catalog, self.element.labels))
+
+    def missing(self) -> float:
+        """Return the share of the elements that have none."""
+        return 0.0 if self._own() else nulls(self.summary)
+
+    def first(self, share: float) -> tuple[Any, float] | None:
+        """Return the first one up to which a share of the elements lies, with the share that does; None without one."""
+        own, summary = self._own(), self.summary
+        of_all = self._share(own) if own else 1.0
+        if not of_all:
+            return None
+
+        def reached(value: Any) -> float:
+            return self._share((*own, self.up_to(value))) / of_all
+
+        known = sorted({value for value, _ in summary.common} | set(summary.bounds), reverse=not self.ascending)
+        place = bisect_left(known, share, key=reached)
+        if place == len(known):
+            return None
+        value, most = known[place], reached(known[place])
+        if place and isinstance(value, int | float):  # within a part of the histogram values are spread evenly
+            before, least = known[place - 1], reached(known[place - 1])
+            between = before + (value - before) * (share - least) / (most - least)
+            between = between if isinstance(value, float) else ceil(between) if self.ascending else floor(between)
+            if (found := reached(between)) >= share:
+                return between, found
+        return value, most
+
+    def up_to(self, value: Any) -> Expr:
+        """Return the condition of being no later than a value; of null it isn't true."""
+        op = "<=" if self.ascending else ">="
+        return Comparison((op,), (self.key, Literal(value, type=self.key.type)), type=BOOLEAN)
+
+    def _own(self) -> tuple[Expr, ...]:
+        """Return the element's conditions on the property alone."""
+        keys = ((each, {part.key for part in preorder(each) if isinstance(part, Property)})
+                for each in self.element.predicates)  # fmt: skip
+        return tuple(each for each, read in keys if read == {self.key.key})
+
+    def _share(self, predicates: Sequence[Expr]) -> float:
+        if isinstance(self.element, PatternNode):
+            return selectivity(predicates, self.catalog, "node", self.element.labels)
+        return selectivity(predicates, self.catalog, "relationship", self.element.types)
 
 
-def _condition(key: Property, summary: ValueSummary, share: float, *, ascending: bool, groups: bool) -> Expr | None:
+def _condition(values: _Values, share: float, *, groups: bool) -> Expr | None:
     """Return a condition that a share of the elements or more satisfies, those first in order; None without one.
 
     Null comes last, NaN before it.
     """
+    key, limit = values.key, _LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE
     missing = Call("IS NULL", (key,), type=BOOLEAN)
-    limit = _LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE
-    if not ascending:
-        without = nulls(summary)
+    if not values.ascending:
+        without = values.missing()
         if without > limit:
             return None
         if not groups and without >= share:
             return missing
         share = share if groups else share - without
-    found = _bound(summary, share, ascending=ascending)
+    found = values.first(share)
     if found is None or found[1] > limit:
         return None
-    value = Literal(found[0], type=key.type)
-    if ascending:
-        return Comparison(("<=",), (key, value), type=BOOLEAN)
+    if values.ascending:
+        return values.up_to(found[0])
     if key.type.kind is Kind.FLOAT:
-        below = Comparison(("<",), (key, value), type=BOOLEAN)
-        return Logical("OR", (missing, Call("NOT", (below,), type=BOOLEAN)), type=BOOLEAN)
-    return Logical("OR", (missing, Comparison((">=",), (key, value), type=BOOLEAN)), type=BOOLEAN)
-
-
-def _bound(summary: ValueSummary, share: float, *, ascending: bool) -> tuple[Any, float] | None:
-    """Return the first value in order up to which a share lies, with the share that does."""
-    known = sorted({value for value, _ in summary.common} | set(summary.bounds), reverse=not ascending)
-
-    def reached(value: Any) -> float:
-        within = ValueRange()
-        within.cut("<=" if ascending else ">=", value)
-        return within.share(summary)
-
-    place = bisect_left(known, share, key=reached)
-    if place == len(known):
-        return None
-    value, most = known[place], reached(known[place])
-    if place and isinstance(value, int | float):  # within a part of the histogram values are spread evenly
-        before, least = known[place - 1], reached(known[place - 1])
-        between = before + (value - before) * (share - least) / (most - least)
-        between = between if isinstance(value, float) else ceil(between) if ascending else int(between)
-        if (found := reached(between)) >= share:
-            return between, found
-    return value, most
+        before = Comparison(("<",), (key, Literal(found[0], type=key.type)), type=BOOLEAN)
+        return Logical("OR", (missing, Call("NOT", (before,), type=BOOLEAN)), type=BOOLEAN)
+    return Logical("OR", (missing, values.up_to(found[0])), type=BOOLEAN)
 
 
 def _with_element(operator: Operator, match: Match, element: PatternNode | PatternRelationship) -> Operator:

@@ -16,7 +16,10 @@ def bounded_stage(operator: physical.Bounded, build: Build, first: int) -> Stage
     """Emit the rows within the bound where they are enough, else those without one. Holds the former."""
     runtime = build.runtime
     wanted = count_of(operator.count, "LIMIT", runtime)
-    bounded, rows = build(operator.bounded, first), build.later(operator.input, first)
+    bounded = build(operator.bounded, first)
+
+    def rows(outer: Batch) -> Iterator[Batch]:
+        return build(operator.input, first)(outer)
 
     def run(outer: Batch) -> Iterator[Batch]:
         if ROW in outer.columns:  # each outer row would need enough
