@@ -28,9 +28,11 @@ def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEnt
     if isinstance(below, Eliminate) and not isinstance(below.input, Unit):
         return None
     levels, variables = entry_levels(search), folded_variables(lowered)
-    if levels is None or not variables or not variables <= {level.name for level in search.levels}:
+    if levels is None or variables is None or not variables <= {level.name for level in search.levels}:
         return None
     first, second, edge = levels
+    if not variables and not _is_selected(search):
+        return None
     calls = [call for _, call in lowered.aggregates]
     if search.exists and not ignores_repeats(calls):
         return None
@@ -45,6 +47,11 @@ def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEnt
     rows = entries if search.rows is None else min(entries, search.rows)
     cost = _AN_ENTRY * (entries + rows * (len(lowered.keys) + len(calls))) + _AN_ELEMENT * elements
     return AggregateEntries(lowered), cost
+
+
+def _is_selected(search: Search) -> bool:
+    """Tell whether entries are kept by conditions on the relationship, or on it and its ends: others are but counted."""
+    return any(level.conditions or (isinstance(level, EdgeLevel) and level.predicates) for level in search.levels)
 
 
 def _each_once(second: VertexLevel, edge: EdgeLevel | None, catalog: CatalogView) -> bool:

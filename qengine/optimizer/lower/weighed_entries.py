@@ -62,10 +62,10 @@ def weighed_entries(
     match = aggregate.input
     assert isinstance(match, Match)
     variables = folded_variables(aggregate)
-    if not variables or not _is_plain(match.graph):
+    if variables is None or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables) else None
+        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables, match.graph) else None
         if parts is None:
             continue
         found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog)
@@ -85,10 +85,13 @@ def weighed_entries(
     return None
 
 
-def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:
+def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph) -> bool:
     """Tell whether variables are a relationship's and its ends', more than one end that matches are counted by."""
     elements = {edge.name, edge.start, edge.end}
-    return variables <= elements and (edge.name in variables or bool(edge.predicates) or len(variables) > 1)
+    if not variables <= elements:
+        return False
+    compared = any(2 <= len(names) and names <= elements for names in map(_names, graph.predicates))
+    return edge.name in variables or bool(edge.predicates) or compared or len(variables) > 1
 
 
 def _is_plain(graph: QueryGraph) -> bool:
