@@ -303,6 +303,20 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
+@frozen
+class Carried:
+    """A node beyond an end of entries that the end has one of at most, by relationships of one type.
+
+    ``bearer``: the end's name; ``direction``: of the relationships, seen from there. ``labels``: the node's.
+    """
+
+    name: str
+    labels: LabelExpr | None
+    bearer: str
+    type: str
+    direction: Direction
+
+
 @node("input", "core", "counts")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
@@ -313,12 +327,13 @@ class AggregateEntries(Operator):
 
     A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
     ``counts`` counts embeddings by one of them. An entry counts as often as their product says. The host folds those;
-    a GPU runs ``input``.
+    a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several, ``input`` runs.
     """
 
     input: Aggregate
     core: Aggregate | None = None
     counts: tuple[Eliminate, ...] = ()
+    carried: tuple[Carried, ...] = ()
 
     @property
     def folded(self) -> Aggregate:

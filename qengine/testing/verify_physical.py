@@ -241,6 +241,8 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     assert (operator.core is None) == (not operator.counts), "entries of a core are weighted, others are not"
     names = {level.name for level in levels[:2] if level is not None}
     assert (folded_variables(operator.folded) or set()) == folded_variables(operator.input), "the core reads others"
+    for each in operator.carried:
+        assert each.bearer in names and each.name not in names, f"{each.name} is carried by {each.bearer}, no end"
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

@@ -38,9 +38,9 @@ from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import only_variable
 
-__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "evaluations", "extent", "integer_extent", "keyed", "numbers_of", "ordered_numbers",
-           "ranked"]  # fmt: skip
+__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "carried_numbers",
+           "compared_numbers", "elements_of", "evaluated", "evaluations", "extent", "integer_extent", "keyed",
+           "numbers_of", "ordered_numbers", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -261,6 +261,23 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
         source = store.relationship_property(index, expr.key)
     buffer = None if source is None else source.array.buffers()[-1]
     return buffer is not None and bool(buffer.address == address)
+
+
+def carried_numbers(numbers: Numbers, ids: IntArray) -> Numbers:
+    """Return the numbers of other elements, one for each vertex: of that with its id, null for -1."""
+    if numbers.kind == IDS:
+        return Numbers(INTEGERS, ids, 0)
+    at = ids - numbers.base
+    inside = (at >= 0) & (at < len(numbers.values)) & (ids >= 0)
+    at[~inside] = 0
+    values = numbers.values[at]
+    if numbers.kind == CODES:
+        values[~inside] = -1
+        return Numbers(CODES, values, 0, nullable=True)
+    if numbers.validity:
+        inside &= ~numbers.keep.is_null().to_numpy(zero_copy_only=False)[at]
+    bits = np.packbits(inside, bitorder="little")
+    return Numbers(numbers.kind, values, 0, False, True, bits.ctypes.data, 0, bits)
 
 
 def compared_numbers(

@@ -13,14 +13,15 @@ from itertools import chain
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences, differences
+from qengine.optimizer.labels import matching_types
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.pattern_edges import pattern_edge
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.folding import folded_variables
 from qengine.plan.logical import Aggregate, Match
-from qengine.plan.pattern import NO_HINTS, PatternRelationship, QueryGraph
-from qengine.plan.physical import AggregateEntries, Eliminate
+from qengine.plan.pattern import NO_HINTS, Direction, PatternRelationship, QueryGraph
+from qengine.plan.physical import AggregateEntries, Carried, Eliminate
 from qengine.plan.traverse import free_variables
 
 __all__ = ["Counted", "weighed_entries"]
@@ -65,10 +66,13 @@ def weighed_entries(
     if variables is None or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog) if _is_read(edge, variables, match.graph) else None
+        carried = _carried(edge, variables, match.graph, catalog)
+        bearers = {each.name: each.bearer for each in carried}
+        read = frozenset(bearers.get(name, name) for name in variables)
+        parts = _parts(match.graph, edge, catalog) if _is_read(edge, read, match.graph) else None
         if parts is None:
             continue
-        found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog)
+        found = over_entries(lower(replace(aggregate, input=replace(match, graph=parts.core))), catalog, carried)
         if found is None:
             continue
         entries, cost = found
@@ -81,8 +85,30 @@ def weighed_entries(
             programs.append(program)
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
         if len(programs) == len(parts.hanging) and cost < budget:
-            return AggregateEntries(lowered, entries.input, tuple(programs)), cost
+            return AggregateEntries(lowered, entries.input, tuple(programs), carried), cost
     return None
+
+
+def _carried(
+    edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph, catalog: CatalogView
+) -> tuple[Carried, ...]:
+    """Return the nodes that are read beyond a relationship's ends, which have one of each at most."""
+    found = []
+    labels = {node.name: node.labels for node in graph.nodes}
+    for each in graph.relationships:
+        types = tuple(info.name for info in matching_types(catalog, each.types))
+        if each is edge or len(types) != 1 or each.direction is not Direction.OUT:
+            continue
+        statistics = catalog.edge_statistics(None, types[0], None)
+        info = catalog.relationship_type(types[0])
+        for bearer, name, most, direction in (
+            (each.start, each.end, statistics.max_out, Direction.OUT),
+            (each.end, each.start, statistics.max_in, Direction.IN),
+        ):
+            beyond = bearer in (edge.start, edge.end) and name in variables - {edge.start, edge.end}
+            if beyond and most == 1 and info is not None and not info.undirected:
+                found.append(Carried(name, labels[name], bearer, types[0], direction))
+    return tuple({each.name: each for each in found}.values())
 
 
 def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph) -> bool:
@@ -90,7 +116,7 @@ def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryG
     elements = {edge.name, edge.start, edge.end}
     if not variables <= elements:
         return False
-    compared = any(2 <= len(names) and names <= elements for names in map(_names, graph.predicates))
+    compared = any(len(names) >= 2 and names <= elements for names in map(_names, graph.predicates))
     return edge.name in variables or bool(edge.predicates) or compared or len(variables) > 1
 
 

@@ -1,4 +1,4 @@
-"""Draws analytical queries of more forms than one MATCH and RETURN: steps, subqueries, UNION, optional matches, expressions.
+"""Draws analytical queries of more forms than MATCH and RETURN: steps, subqueries, UNION, OPTIONAL, expressions.
 
 ``draw.draw`` has the queries of one grouping, whose seeds figures are published of; these are beside them.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.bench.analytics.draw import Analytical
@@ -59,12 +60,13 @@ _STEPS = (
     ("(a)-[:likes]->(c:Post)", "JOIN likes h ON h.start = a.id JOIN Post c ON c.id = h.end", "c.lang"),
     ("(a)-[h:knows]->(c:Person)", "JOIN knows h ON h.start = a.id JOIN Person c ON c.id = h.end", "c.job"),
 )
+_KNOWN = {"x": "Person", "k": "knows"}
 _INNER = (
-    ("(a)-[k:knows]->(x:Person)", "knows k JOIN Person x ON x.id = k.end WHERE k.start = a.id", {"x": "Person", "k": "knows"}),
-    ("(a)<-[k:knows]-(x:Person)", "knows k JOIN Person x ON x.id = k.start WHERE k.end = a.id", {"x": "Person", "k": "knows"}),
+    ("(a)-[k:knows]->(x:Person)", "knows k JOIN Person x ON x.id = k.end WHERE k.start = a.id", _KNOWN),
+    ("(a)<-[k:knows]-(x:Person)", "knows k JOIN Person x ON x.id = k.start WHERE k.end = a.id", _KNOWN),
     ("(a)-[:likes]->(x:Post)", "likes k JOIN Post x ON x.id = k.end WHERE k.start = a.id", {"x": "Post"}),
     ("(a)-[:lives_in]->(x:City)", "lives_in k JOIN City x ON x.id = k.end WHERE k.start = a.id", {"x": "City"}),
-)  # fmt: skip
+)
 _EXPRESSIONS = (
     ("CASE WHEN a.age < 40 THEN 'young' WHEN a.age < 65 THEN 'middle' ELSE 'old' END",) * 2,
     ("a.age / 10", "a.age // 10"),
@@ -117,7 +119,7 @@ def draw_forms(count: int, seed: int) -> Iterator[Analytical]:
 def _conditions(dice: random.Random, of: dict[str, str], count: int) -> list[tuple[str, str]]:
     found = []
     for _ in range(count):
-        if "Person" == of.get("a") and dice.random() < 0.4:
+        if of.get("a") == "Person" and dice.random() < 0.4:
             found.append(dice.choice(_PREDICATES))
             continue
         variable, prop = dice.choice(_properties(of))
@@ -222,7 +224,8 @@ def _subquery(dice: random.Random) -> Drawn:
     asked = f"COUNT {{ {inner} }} > {least}" if kind == "COUNT" else f"{kind} {{ {inner} }}"
     told = f"(SELECT count(*) FROM {below}) > {least}" if kind == "COUNT" else f"{kind} (SELECT 1 FROM {below})"
     shape = dice.choice(SHAPES[:1] * 2 + SHAPES[2:4])
-    cypher, sql = _matched(shape, [(asked.replace("k:", "k0:").replace("k.", "k0."), told.replace(" k ", " k0 ").replace("k.", "k0."))])
+    condition = re.sub(r"\bk\b", "k0", asked), re.sub(r"\bk\b", "k0", told)
+    cypher, sql = _matched(shape, [condition])
     key = _named(dice, shape.of)
     columns = f"{key} AS c0, count(*) AS c1"
     return "subquery", f"{cypher} RETURN {columns}", f"SELECT {columns} {sql} GROUP BY {key}", 2
@@ -233,13 +236,14 @@ def _union(dice: random.Random) -> Drawn:
     every = dice.choice((" ALL", ""))
     parts = []
     for _ in range(2):
-        shape = dice.choice(_ONE_STEP)
-        key = dice.choice([f"{variable}.{prop.name}" for variable, prop in _properties(shape.of, ("str",), group=True)] or ["p.lang"])
+        shape = dice.choice([each for each in _ONE_STEP if _properties(each.of, ("str",), group=True)])
+        variable, prop = dice.choice(_properties(shape.of, ("str",), group=True))
+        key = f"{variable}.{prop.name}"
         cypher, sql = _matched(shape, _conditions(dice, shape.of, dice.choice((0, 1))))
-        text = key if "lang" not in key else "'' + p.lang"
-        in_sql = key if "lang" not in key else "'' || p.lang"
-        parts.append((f"{cypher} RETURN {text} AS c0, count(*) AS c1", f"SELECT {in_sql} AS c0, count(*) AS c1 {sql} GROUP BY {key}"))
-    return "union", f" UNION{every} ".join(one for one, _ in parts), f" UNION{every} ".join(other for _, other in parts), 2
+        columns = f"{key} AS c0, count(*) AS c1"
+        parts.append((f"{cypher} RETURN {columns}", f"SELECT {columns} {sql} GROUP BY {key}"))
+    texts = (f" UNION{every} ".join(part[k] for part in parts) for k in range(2))
+    return "union", *texts, 2  # type: ignore[return-value]
 
 
 def _optional(dice: random.Random) -> Drawn:
@@ -250,12 +254,14 @@ def _optional(dice: random.Random) -> Drawn:
     key = dice.choice(("a.id", "a.city", "a.age", "a.job", "a.name"))
     value = _value(dice, of, "int")
     columns = f"{key} AS c0, count(x) AS c1, max({value}) AS c2"
-    cypher = f"MATCH (a:Person){_where([one for one, _ in before])} OPTIONAL MATCH {pattern}{_where([one for one, _ in inside])}"
+    cypher = f"MATCH (a:Person){_where([one for one, _ in before])}"
+    cypher += f" OPTIONAL MATCH {pattern}{_where([one for one, _ in inside])} RETURN {columns}"
     below, on = source.split(" WHERE ")
-    tables = f"(SELECT k.*, {', '.join(f'x.{prop.name} AS x_{prop.name}' for prop in PROPERTIES[of['x']])} FROM {below}{_where([other for _, other in inside])}) k"
-    in_sql = columns.replace("count(x)", "count(k.x_id)").replace("max(x.", "max(k.x_")
-    sql = f"SELECT {in_sql} FROM Person a LEFT JOIN {tables} ON {on}{_where([other for _, other in before])} GROUP BY {key}"
-    return "optional", f"{cypher} RETURN {columns}", sql, 3
+    named = ", ".join(f"x.{prop.name} AS x_{prop.name}" for prop in PROPERTIES[of["x"]])
+    inner = f"SELECT k.*, {named} FROM {below}{_where([other for _, other in inside])}"
+    sql = "SELECT " + columns.replace("count(x)", "count(k.x_id)").replace("max(x.", "max(k.x_")
+    sql += f" FROM Person a LEFT JOIN ({inner}) k ON {on}{_where([other for _, other in before])} GROUP BY {key}"
+    return "optional", cypher, sql, 3
 
 
 def _different(dice: random.Random) -> Drawn:
