@@ -9,6 +9,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bounded import bounded_sort
 from qengine.optimizer.lower.by_node import by_node
+from qengine.optimizer.lower.counted_values import counted_values, over_counts
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
@@ -126,6 +127,8 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
     root = by_node(operator, calls, lambda each: _with_rows(each, calls, catalog), catalog)
+    if (counted := counted_values(operator, root, catalog)) is not None:
+        root = over_counts(operator, lower(counted, demand, catalog).root)
     return Lowered(root, columns_of(operator))
 
 
