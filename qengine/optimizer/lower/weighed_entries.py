@@ -93,6 +93,9 @@ def _carried(
     edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph, catalog: CatalogView
 ) -> tuple[Carried, ...]:
     """Return the nodes that are read beyond a relationship's ends, which have one of each at most."""
+    beyond = variables - {edge.name, edge.start, edge.end}
+    if not beyond:
+        return ()
     found = []
     labels = {node.name: node.labels for node in graph.nodes}
     for each in graph.relationships:
@@ -105,8 +108,13 @@ def _carried(
             (each.start, each.end, statistics.max_out, Direction.OUT),
             (each.end, each.start, statistics.max_in, Direction.IN),
         ):
-            beyond = bearer in (edge.start, edge.end) and name in variables - {edge.start, edge.end}
-            if beyond and most == 1 and info is not None and not info.undirected:
+            if (
+                bearer in (edge.start, edge.end)
+                and name in beyond
+                and most == 1
+                and info is not None
+                and not info.undirected
+            ):
                 found.append(Carried(name, labels[name], bearer, types[0], direction))
     return tuple({each.name: each for each in found}.values())
 
