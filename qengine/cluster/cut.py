@@ -35,6 +35,7 @@ from qengine.plan.physical import (
     AggregateByNode,
     AggregateEntries,
     Attach,
+    Bounded,
     Eliminate,
     HashJoin,
     LookUp,
@@ -154,7 +155,7 @@ def chain_of(root: Operator) -> tuple[Operator, ...] | None:
     """Return a plan's operators from the leaf upward, without the leaf; None where they are no chain over ``Unit``."""
     found: list[Operator] = []
     while not isinstance(root, Unit):
-        if isinstance(root, AggregateByNode | AggregateEntries):
+        if isinstance(root, AggregateByNode | AggregateEntries | Bounded):
             root = root.input
         if not hasattr(root, "input"):
             return None

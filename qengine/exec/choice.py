@@ -12,6 +12,7 @@ from qengine.plan.physical import (
     MAX_DEVICE_LEVELS,
     AggregateByNode,
     AggregateEntries,
+    Bounded,
     Eliminate,
     PhysicalPlan,
     Search,
@@ -131,7 +132,8 @@ def _expected(largest: LargestSearch) -> str:
 def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
     """Return the plan's search that the host is expected to work at longest, None if it has none.
 
-    Terms of an elimination are part of it, as what is folded of entries is of their fold.
+    Terms of an elimination are part of it, as what is folded of entries is of their fold; what a bound makes needless
+    doesn't count.
     """
     parts: set[int] = set()
     found: list[tuple[Search | Eliminate, bool]] = []
@@ -142,7 +144,7 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
             parts |= {id(below) for below in operators(each)}
             first = next(below for below in operators(each.input) if isinstance(below, Search | Eliminate))
             found.append((first, len(each.search.levels) == 1))
-        elif isinstance(each, AggregateByNode):
+        elif isinstance(each, AggregateByNode | Bounded):
             parts |= {id(below) for below in operators(each.input)}
         elif isinstance(each, Search | Eliminate):
             found.append((each, False))

@@ -14,7 +14,7 @@ from qengine.optimizer.learned_rows import LearnedPart
 from qengine.optimizer.noted_orders import NotedOrder, noted_orders
 from qengine.plan.levels import links
 from qengine.plan.logical import LogicalPlan, Operator
-from qengine.plan.physical import Eliminate, Search
+from qengine.plan.physical import Bounded, Eliminate, Search
 from qengine.plan.traverse import operators, parameters
 from qengine.sampled import SampledRows
 
@@ -104,7 +104,12 @@ def learned_parts(seen: list[Seen], store: ExecView, context: ExecutionContext) 
 
 
 def _searches(root: Operator) -> Iterator[Search]:
-    for each in operators(root):
+    """Yield the searches of a plan, of two ways with and without a bound those with it, which are ordered last."""
+    every = list(operators(root))
+    without = {id(below) for each in every if isinstance(each, Bounded) for below in operators(each.input)}
+    for each in every:
+        if id(each) in without:
+            continue
         if isinstance(each, Search):
             yield each
         elif isinstance(each, Eliminate):

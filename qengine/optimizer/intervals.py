@@ -19,6 +19,7 @@ from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
 from qengine.plan.physical import (
     Attach,
+    Bounded,
     EdgeLevel,
     HashJoin,
     LookUp,
@@ -114,6 +115,9 @@ class _Intervals:
                 rows = self(operator.input, outer)
                 inner = self(operator.inner, rows)
                 return inner if isinstance(operator, Optional) else rows
+            case Bounded():
+                self(operator.bounded, outer)
+                return self(operator.input, outer)
         below = self(operator.input, outer)  # type: ignore[attr-defined]
         match operator:
             case HashJoin():

@@ -15,6 +15,7 @@ from qengine.plan.logical import Operator
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import (
     Attach,
+    Bounded,
     Eliminate,
     HashJoin,
     LookUp,
@@ -94,6 +95,9 @@ class _Estimate:
                 inner = self(operator.inner, outer)
                 self.outer = around
                 return max(outer, inner) if isinstance(operator, Optional) else outer
+            case Bounded():
+                self(operator.bounded, times)
+                return self(operator.input, times)
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
             case HashJoin():

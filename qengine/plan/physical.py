@@ -303,6 +303,20 @@ class AggregateByNode(Operator):
     pairs: tuple[NodePairs, ...] = ()
 
 
+@frozen
+class Carried:
+    """A node beyond an end of entries that the end has one of at most, by relationships of one type.
+
+    ``bearer``: the end's name; ``direction``: of the relationships, seen from there. ``labels``: the node's.
+    """
+
+    name: str
+    labels: LabelExpr | None
+    bearer: str
+    type: str
+    direction: Direction
+
+
 @node("input", "core", "counts", "values")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
@@ -314,13 +328,15 @@ class AggregateEntries(Operator):
     A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
     ``counts`` counts embeddings by one of them. An entry counts as often as their product says. Each of ``values``
     aggregates by one of them, and ``core`` reads its other columns as properties of that end (``plan.folding.beyond``).
-    The host folds those; a GPU runs ``input``.
+    The host folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has
+    several, ``input`` runs.
     """
 
     input: Aggregate
     core: Aggregate | None = None
     counts: tuple[Eliminate, ...] = ()
     values: tuple[Operator, ...] = ()
+    carried: tuple[Carried, ...] = ()
 
     @property
     def folded(self) -> Aggregate:
@@ -508,6 +524,19 @@ class Attach(Operator):
     name: str
     outer: tuple[str, ...]
     weight: str | None = None
+
+
+@node("input", "bounded", "count")
+class Bounded(Operator):
+    """Emits what ``bounded`` does where it has ``count`` rows at least, else what ``input`` does.
+
+    ``bounded`` is ``input``, a ``Sort`` of which ``count`` rows are wanted, without what comes after a bound by the
+    order's first key. Holds the rows of ``bounded``.
+    """
+
+    input: Operator
+    bounded: Operator
+    count: Expr
 
 
 @node("root", "careful")

@@ -261,7 +261,8 @@ class _Writer:
     def _entries(self, operator: physical.AggregateEntries) -> str:
         ends = " and ".join(name_text(each.emit[0]) for each in operator.counts)
         weighed = f", weighted by what is counted by {ends}" if ends else ""
-        return f"AggregateEntries: folded as lists are read, without rows{weighed}"
+        carried = "".join(f", with {name_text(each.name)} of {name_text(each.bearer)}" for each in operator.carried)
+        return f"AggregateEntries: folded as lists are read, without rows{weighed}{carried}"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):
@@ -385,6 +386,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
+    physical.Bounded: lambda writer, each: f"Bounded, where {writer.expr(each.count)} rows are within",
 }
 
 
@@ -395,6 +397,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from inputs
         case physical.Optional(input=outer, inner=inner) | physical.Attach(input=outer, inner=inner):
             yield from (outer, inner)
+        case physical.Bounded(input=below, bounded=bounded):
+            yield from (bounded, below)
         case physical.HashJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():

@@ -30,6 +30,7 @@ from qengine.plan.physical import (
     AggregateByNode,
     AggregateEntries,
     Attach,
+    Bounded,
     EdgeLevel,
     Eliminate,
     HashJoin,
@@ -96,6 +97,10 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
+        case Bounded(input=below, bounded=bounded):
+            given = _columns(below, outer)
+            assert set(_columns(bounded, outer)) == set(given), f"a bound changes the columns {given}"
+            return given
     given = _columns(operator.input, outer)  # type: ignore[attr-defined]
     match operator:
         case Search():
@@ -241,6 +246,8 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     for each in operator.values:
         assert isinstance(each, AggregateEntries) and columns_of(each)[0] in names, "values by something else"
         _entries(each, ())
+    for each in operator.carried:
+        assert each.bearer in names and each.name not in names, f"{each.name} is carried by {each.bearer}, no end"
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

@@ -12,6 +12,7 @@ from qengine.testing import generate
 from tests.bench.analytics import tables
 from tests.bench.analytics.digest import agree, digest
 from tests.bench.analytics.draw import Analytical, draw
+from tests.bench.analytics.forms import draw_forms
 from tests.bench.analytics.shapes import SHAPES
 
 TINY = generate.SocialSize(100, 400, 5, 60, 10, 200)
@@ -34,9 +35,10 @@ def test_a_seed_gives_the_same_different_queries() -> None:
     assert len({query.cypher for query in queries}) == 200
     assert {query.shape for query in queries} == {shape.name for shape in SHAPES}
     assert queries != list(draw(200, 4))
+    assert list(draw_forms(60, 3)) == list(draw_forms(60, 3))
 
 
-@pytest.mark.parametrize("query", list(draw(60, 5)), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", [*draw(40, 5), *draw_forms(30, 5)], ids=lambda query: query.name)
 def test_the_engine_agrees_with_the_reference_executor(graph: Graph, query: Analytical) -> None:
     found, expected = (
         digest(graph.query(query.cypher, device=device).to_arrow(), query.exact) for device in ("cpu", "reference")
@@ -51,7 +53,7 @@ def test_sql_and_cypher_mean_the_same(graph: Graph, tmp_path: Path) -> None:
         words = file.stem.split("_")
         name = "_".join(words[1:] if words[0] == "nodes" else words[2:-1])
         connection.execute(f"CREATE TABLE \"{name}\" AS FROM read_parquet('{file}')")
-    for query in draw(300, 6):
+    for query in (*draw(120, 6), *draw_forms(60, 6)):
         found = digest(graph.query(query.cypher).to_arrow(), query.exact)
         assert agree(found, digest(connection.sql(query.sql).to_arrow_table(), query.exact)), query.cypher
 

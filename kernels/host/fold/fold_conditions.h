@@ -41,12 +41,27 @@ void numbers_at(const Column& column, const int64_t* ids, int n, T* numbers, uin
   });
 }
 
+// Calls use(compare) with what compares two numbers of a type; NaN differs from everything.
+template <typename Use>
+void with_comparison(int32_t op, Use&& use) {
+  switch (op) {
+    case kEqual: return use([](auto a, auto b) { return a == b; });
+    case kNotEqual: return use([](auto a, auto b) { return !(a == b); });
+    case kLess: return use([](auto a, auto b) { return a < b; });
+    case kLessEqual: return use([](auto a, auto b) { return a <= b; });
+    case kGreater: return use([](auto a, auto b) { return a > b; });
+    default: return use([](auto a, auto b) { return a >= b; });
+  }
+}
+
 template <typename T>
 void compare_block(const Condition& condition, const int64_t* left, const int64_t* right, int n, uint8_t* holding) {
   T a[kBlock], b[kBlock];
   numbers_at(condition.left, left, n, a, holding);
   numbers_at(condition.right, right, n, b, holding);
-  for (int i = 0; i < n; ++i) holding[i] &= satisfies(condition.op, order(a[i], b[i]));
+  with_comparison(condition.op, [&](const auto& compare) {
+    for (int i = 0; i < n; ++i) holding[i] &= compare(a[i], b[i]);
+  });
 }
 
 // Marks those of up to kBlock rows for which all conditions hold. columns: the ids of each variable.

@@ -42,6 +42,7 @@ class EntryRows {
     }
   }
   void flush() {
+    if (n_conditions_) select();
     const int64_t* weights = weighed() ? weights_.data() : nullptr;
     if (weights && !fold_.counts(weights, static_cast<uint64_t>(n_))) throw Halt{kOverflow};
     if (n_) own_.add({n_, columns_.data(), weights});
@@ -66,30 +67,48 @@ class EntryRows {
   }
 
   void some(uint32_t owner, uint64_t begin, uint64_t end) {
-    int64_t *owners = column(lists_.owner), *ends = column(lists_.end), *edges = column(lists_.edge);
     const int64_t own = lists_.weighs_owner ? lists_.weighs_owner[owner] : 1;
     if (!own) return;
+    int64_t *owners = column(lists_.owner), *ends = column(lists_.end);
+    int64_t* edges = lists_.edge >= 0 ? column(lists_.edge) : nullptr;
+    int64_t* weights = weighed() ? weights_.data() : nullptr;
+    const uint8_t *admits_end = lists_.admits_end, *admits_edge = lists_.admits_edge;
+    const int64_t* weighs_end = lists_.weighs_end;
+    const bool skip_loops = lists_.skip_loops;
+    const int64_t edge_base = lists_.edge_base;
+    int n = n_;
     for (uint64_t e = begin; e < end; ++e) {
       const uint32_t other = lists_.ends[e];
-      if (lists_.admits_end && !lists_.admits_end[other]) continue;
-      if (lists_.skip_loops && other == owner) continue;
-      if (lists_.admits_edge && !lists_.admits_edge[e]) continue;
-      if (weighed()) {
-        const int64_t other_own = lists_.weighs_end ? lists_.weighs_end[other] : 1;
-        if (!other_own) continue;
-        weights_[static_cast<size_t>(n_)] = own * other_own;
+      bool kept = (!admits_end || admits_end[other]) && (!admits_edge || admits_edge[e]);
+      kept &= !skip_loops || other != owner;
+      owners[n] = owner;
+      ends[n] = other;
+      if (edges) edges[n] = edge_base + static_cast<int64_t>(e);
+      if (weights) {
+        weights[n] = weighs_end ? own * weighs_end[other] : own;
+        kept &= weights[n] != 0;
       }
-      owners[n_] = owner;
-      ends[n_] = other;
-      if (lists_.edge >= 0) edges[n_] = edge(e);
-      if (passes()) ++n_;
+      n += kept;
     }
+    n_ = n;
   }
-  bool passes() const {
-    if (!n_conditions_) return true;
-    int64_t row[8];
-    for (size_t k = 0; k + 1 < columns_.size(); ++k) row[k] = columns_[k][n_];
-    return std::all_of(conditions_, conditions_ + n_conditions_, [&](const Condition& each) { return holds(each, row); });
+
+  // Leaves of a block the rows for which all conditions hold.
+  void select() {
+    uint8_t holding[kBlock];
+    select_block(conditions_, n_conditions_, columns_.data(), n_, holding);
+    int64_t* columns[9];
+    size_t n_columns = columns_.size() - 1;
+    std::copy_n(columns_.begin(), n_columns, columns);
+    if (weighed()) columns[n_columns++] = weights_.data();
+    for (size_t k = 0; k < n_columns; ++k) {
+      int64_t* ids = columns[k];
+      for (int i = 0, n = 0; i < n_; ++i) {
+        ids[n] = ids[i];
+        n += holding[i];
+      }
+    }
+    n_ = static_cast<int>(std::count(holding, holding + n_, 1));
   }
 
   const Lists& lists_;

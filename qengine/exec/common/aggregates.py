@@ -30,6 +30,7 @@ from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, group_rows
 from qengine.exec.common.ordering import ranks
+from qengine.exec.common.percentiles import PERCENTILES, percentiles
 from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
 from qengine.plan.expr import AggregateCall
 from qengine.temporal import Duration
@@ -379,6 +380,8 @@ class _Collected(Aggregator):
         lists, *others = state
         if self._call.name == "collect":
             return lists
+        if self._call.name in PERCENTILES and (found := percentiles(self._call.name, lists, others[0])) is not None:
+            return found
         results = []
         for values, *details in zip(lists.values(), *(other.values() for other in others), strict=True):
             gathering = accumulator(AggregateCall(self._call.name, self._call.args))

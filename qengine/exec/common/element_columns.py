@@ -36,11 +36,12 @@ from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
-from qengine.plan.traverse import only_variable
+from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
+from qengine.types import Kind
 
-__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "compared_numbers", "elements_of",
-           "evaluated", "evaluations", "extent", "integer_extent", "keyed", "numbers_of", "ordered_numbers",
-           "ranked"]  # fmt: skip
+__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "carried_numbers",
+           "compared_numbers", "elements_of", "evaluated", "evaluations", "extent", "integer_extent", "keyed",
+           "numbers_of", "ordered_numbers", "ranked"]  # fmt: skip
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
@@ -48,6 +49,9 @@ IDS, INTEGERS, FLOATS, CODES = range(4)
 _RANGE = 1 << 19  # elements that are evaluated at a time
 _STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
 _GREATEST = 2**63 - 1
+_VALUE = "#value"
+_TOLD_APART = (Kind.INTEGER, Kind.STRING, Kind.BOOLEAN)  # of which equal values are the same
+_FEWER, _REPEATED = 4096, 8  # elements; of which each value has so many in the mean, or more
 _WIDEST = 2**40  # a range of integers that are codes as they are
 
 
@@ -159,6 +163,8 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
         kind = NodeColumn if elements.of_nodes else RelationshipColumn
         low = elements.begin
         return Keyed(Numbers(IDS, None, 0), low, elements.end - low + 1, lambda codes: kind(codes + np.int64(low - 1)))
+    if (key := _of_values(expr, elements, runtime)) is not None:
+        return key
     column = evaluated(expr, elements, runtime)
     if column is None:
         return None
@@ -170,6 +176,36 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
     return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
+
+
+def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
+    """Return an expression of one property as a key, evaluated once for each of its few different values.
+
+    None for others, and where it fails for one of them, or for null.
+    """
+    read = {part for part in preorder(expr) if isinstance(part, Property)}
+    if isinstance(expr, Property) or len(read) != 1 or runtime.memory.limit is not None:
+        return None
+    (of,) = read
+    given = substitute(expr, lambda part: Variable(_VALUE, type=of.type) if part == of else None)
+    if free_variables(given) != {_VALUE} or of.type.kind not in _TOLD_APART or not is_repeatable(expr):
+        return None
+    column = evaluated(of, elements, runtime) if elements.end - elements.begin >= _FEWER else None
+    if column is None:
+        return None
+    coded = _coded("groups", of, column, elements, runtime)
+    n = len(coded.values)
+    if n * _REPEATED > len(coded.codes):
+        return None
+    batch = Batch(n + 1, {_VALUE: concatenate([coded.values, null_column(1)])})
+    try:
+        found = compile_expression(given, runtime)(batch)
+    except ExecutionError:
+        return None
+    results = _code("groups", found.expanded() if isinstance(found, ConstantColumn) else found)
+    codes = results.codes[np.where(coded.codes < 0, n, coded.codes)]
+    numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
+    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1))
 
 
 @frozen
@@ -261,6 +297,23 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
         source = store.relationship_property(index, expr.key)
     buffer = None if source is None else source.array.buffers()[-1]
     return buffer is not None and bool(buffer.address == address)
+
+
+def carried_numbers(numbers: Numbers, ids: IntArray) -> Numbers:
+    """Return the numbers of other elements, one for each vertex: of that with its id, null for -1."""
+    if numbers.kind == IDS:
+        return Numbers(INTEGERS, ids, 0)
+    at = ids - numbers.base
+    inside = (at >= 0) & (at < len(numbers.values)) & (ids >= 0)
+    at[~inside] = 0
+    values = numbers.values[at]
+    if numbers.kind == CODES:
+        values[~inside] = -1
+        return Numbers(CODES, values, 0, nullable=True)
+    if numbers.validity:
+        inside &= ~numbers.keep.is_null().to_numpy(zero_copy_only=False)[at]
+    bits = np.packbits(inside, bitorder="little")
+    return Numbers(numbers.kind, values, 0, False, True, bits.ctypes.data, 0, bits)
 
 
 def compared_numbers(

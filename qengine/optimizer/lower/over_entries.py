@@ -9,7 +9,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.plan.folding import entry_levels, folded_variables, ignores_repeats
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import AggregateEntries, EdgeLevel, Eliminate, Search, VertexLevel
+from qengine.plan.physical import AggregateEntries, Carried, EdgeLevel, Eliminate, Search, VertexLevel
 
 __all__ = ["over_entries"]
 
@@ -19,8 +19,13 @@ _AN_ELEMENT = 2.0
 """Nanoseconds of evaluating an expression for a vertex or relationship."""
 
 
-def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEntries, float] | None:
-    """Return what folds the entries that an aggregate's rows are, and its cost; None where they are not entries."""
+def over_entries(
+    lowered: Aggregate, catalog: CatalogView, carried: Sequence[Carried] = ()
+) -> tuple[AggregateEntries, float] | None:
+    """Return what folds the entries that an aggregate's rows are, and its cost; None where they are not entries.
+
+    ``carried``: nodes that it may read besides.
+    """
     below = lowered.input
     search = below.search if isinstance(below, Eliminate) else below
     if not isinstance(search, Search) or not isinstance(search.input, Unit) or search.seeds:
@@ -28,9 +33,15 @@ def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEnt
     if isinstance(below, Eliminate) and not isinstance(below.input, Unit):
         return None
     levels, variables = entry_levels(search), folded_variables(lowered)
-    if levels is None or not variables or not variables <= {level.name for level in search.levels}:
+    if levels is None or variables is None:
+        return None
+    bearers = {each.name: each.bearer for each in carried}
+    variables = frozenset(bearers.get(name, name) for name in variables)
+    if not variables <= {level.name for level in search.levels}:
         return None
     first, second, edge = levels
+    if not variables and not _is_selected(search):
+        return None
     calls = [call for _, call in lowered.aggregates]
     if search.exists and not ignores_repeats(calls):
         return None
@@ -45,6 +56,11 @@ def over_entries(lowered: Aggregate, catalog: CatalogView) -> tuple[AggregateEnt
     rows = entries if search.rows is None else min(entries, search.rows)
     cost = _AN_ENTRY * (entries + rows * (len(lowered.keys) + len(calls))) + _AN_ELEMENT * elements
     return AggregateEntries(lowered), cost
+
+
+def _is_selected(search: Search) -> bool:
+    """Tell whether conditions on the relationship, or on its ends together, keep entries: others are but counted."""
+    return any(level.conditions or (isinstance(level, EdgeLevel) and level.predicates) for level in search.levels)
 
 
 def _each_once(second: VertexLevel, edge: EdgeLevel | None, catalog: CatalogView) -> bool:

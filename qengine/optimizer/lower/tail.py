@@ -8,7 +8,9 @@ from functools import singledispatch
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.intervals import expected_rows
+from qengine.optimizer.lower.bounded import bounded_sort
 from qengine.optimizer.lower.by_node import by_node
+from qengine.optimizer.lower.counted_values import counted_values, over_counts
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
@@ -37,7 +39,7 @@ from qengine.plan.logical import (
     Unwind,
 )
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Optional
+from qengine.plan.physical import Bounded, Optional
 from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, INTEGER
@@ -126,6 +128,8 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
     root = by_node(operator, calls, lambda each, its: _with_rows(each, its, catalog), catalog)
+    if (counted := counted_values(operator, root, catalog)) is not None:
+        root = over_counts(operator, lower(counted, demand, catalog).root)
     return Lowered(root, columns_of(operator))
 
 
@@ -194,6 +198,16 @@ def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lower
 
 @lower.register
 def _sort(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
+    whole = _sorted(operator, demand, catalog)
+    bounded = None if whole.weight is not None else bounded_sort(operator, whole.root, catalog)
+    if bounded is None:
+        return whole
+    within = _sorted(bounded, demand, catalog)
+    assert operator.limit is not None
+    return replace(whole, root=Bounded(whole.root, within.root, operator.limit))
+
+
+def _sorted(operator: Sort, demand: Demand, catalog: CatalogView) -> Lowered:
     exprs = [key.expr for key in operator.keys]
     source = lower(operator.input, demand.keeping().reading(Reads.ALL).also(*exprs), catalog)
     root, columns, changed = attach_subqueries(source.root, source.columns, exprs, catalog)

@@ -10,20 +10,21 @@ of these the least or the greatest is that of all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences, differences
+from qengine.optimizer.labels import matching_types
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.pattern_edges import pattern_edge
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.folding import EXTREMES, beyond, folded_variables
 from qengine.plan.logical import Aggregate, Match
-from qengine.plan.pattern import NO_HINTS, PatternRelationship, QueryGraph
-from qengine.plan.physical import AggregateEntries, Eliminate
+from qengine.plan.pattern import NO_HINTS, Direction, PatternRelationship, QueryGraph
+from qengine.plan.physical import AggregateEntries, Carried, Eliminate
 from qengine.plan.traverse import free_variables
 from qengine.types import NODE
 
@@ -69,14 +70,16 @@ def weighed_entries(
     match = aggregate.input
     assert isinstance(match, Match)
     variables = folded_variables(aggregate)
-    if not variables or not _is_plain(match.graph):
+    if variables is None or not _is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
-        parts = _parts(match.graph, edge, catalog) if _may_be_read(aggregate, edge) else None
-        asked = None if parts is None else _asked(aggregate, edge, parts)
+        carried = _carried(edge, variables, match.graph, catalog)
+        bearers = {each.name: each.bearer for each in carried}
+        parts = _parts(match.graph, edge, catalog) if _may_be_read(aggregate, edge, bearers) else None
+        asked = None if parts is None else _asked(aggregate, edge, parts, bearers)
         if parts is None or asked is None:
             continue
-        found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog)
+        found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog, carried)
         if found is None:
             continue
         entries, cost = found
@@ -94,7 +97,7 @@ def weighed_entries(
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
         if len(programs) == len(parts.hanging) and cost < budget:
             by_end = tuple(each[0] for each in values if each is not None)
-            return AggregateEntries(lowered, entries.input, tuple(programs), by_end), cost
+            return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried), cost
     return None
 
 
@@ -106,11 +109,11 @@ class _Asked:
     values: tuple[Aggregate, ...]
 
 
-def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts) -> _Asked | None:
+def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts, bearers: Mapping[str, str]) -> _Asked | None:
     """Return what an aggregate asks of a relationship; None where it asks more of the parts beyond than extremes."""
     match = aggregate.input
     assert isinstance(match, Match)
-    elements = {edge.name, edge.start, edge.end}
+    elements = {edge.name, edge.start, edge.end, *bearers}
     calls: list[tuple[str, AggregateCall]] = []
     values: dict[str, list[tuple[str, AggregateCall]]] = {}
     for name, call in aggregate.aggregates:
@@ -124,7 +127,8 @@ def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts) -> _A
             call = replace(call, args=(beyond(end, column, call.type),))
         calls.append((name, call))
     core = replace(aggregate, input=replace(match, graph=parts.core), aggregates=tuple(calls))
-    if not _is_read(edge, folded_variables(core) or frozenset()):
+    read = frozenset(bearers.get(name, name) for name in folded_variables(core) or ())
+    if not _is_read(edge, read, match.graph):
         return None
     graphs = dict(parts.hanging)
     by_end = (
@@ -142,18 +146,51 @@ def _by_end(
     return over_entries(lowered, catalog) or weighed_entries(asked, lowered, lower, counted, budget, catalog)
 
 
-def _may_be_read(aggregate: Aggregate, edge: PatternRelationship) -> bool:
+def _may_be_read(aggregate: Aggregate, edge: PatternRelationship, bearers: Mapping[str, str]) -> bool:
     """Tell whether an aggregate reads a relationship and its ends alone, but for extremes of something else."""
-    elements = {edge.name, edge.start, edge.end}
+    elements = {edge.name, edge.start, edge.end, *bearers}
     calls = (call for _, call in aggregate.aggregates if call.name not in EXTREMES)
     exprs = [*(expr for _, expr in aggregate.keys), *(arg for call in calls for arg in call.args)]
     return all(free_variables(expr) <= elements for expr in exprs)
 
 
-def _is_read(edge: PatternRelationship, variables: frozenset[str]) -> bool:
+def _carried(
+    edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph, catalog: CatalogView
+) -> tuple[Carried, ...]:
+    """Return the nodes that are read beyond a relationship's ends, which have one of each at most."""
+    beyond = variables - {edge.name, edge.start, edge.end}
+    if not beyond:
+        return ()
+    found = []
+    labels = {node.name: node.labels for node in graph.nodes}
+    for each in graph.relationships:
+        types = tuple(info.name for info in matching_types(catalog, each.types))
+        if each is edge or len(types) != 1 or each.direction is not Direction.OUT:
+            continue
+        statistics = catalog.edge_statistics(None, types[0], None)
+        info = catalog.relationship_type(types[0])
+        for bearer, name, most, direction in (
+            (each.start, each.end, statistics.max_out, Direction.OUT),
+            (each.end, each.start, statistics.max_in, Direction.IN),
+        ):
+            if (
+                bearer in (edge.start, edge.end)
+                and name in beyond
+                and most == 1
+                and info is not None
+                and not info.undirected
+            ):
+                found.append(Carried(name, labels[name], bearer, types[0], direction))
+    return tuple({each.name: each for each in found}.values())
+
+
+def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryGraph) -> bool:
     """Tell whether variables are a relationship's and its ends', more than one end that matches are counted by."""
     elements = {edge.name, edge.start, edge.end}
-    return variables <= elements and (edge.name in variables or bool(edge.predicates) or len(variables) > 1)
+    if not variables <= elements:
+        return False
+    compared = any(len(names) >= 2 and names <= elements for names in map(_names, graph.predicates))
+    return edge.name in variables or bool(edge.predicates) or compared or len(variables) > 1
 
 
 def _is_plain(graph: QueryGraph) -> bool:

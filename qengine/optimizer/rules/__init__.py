@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from qengine.optimizer.rules.contradictions import contradictions
+from qengine.optimizer.rules.counted_lists import counted_lists
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
 from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     known_values,
     contradictions,  # after constants and values are known and conditions of one element stand together
     counts_to_existence,
+    counted_lists,  # once constants are known, which a condition on the list's items may read
     redundant_distinct,  # before those that look below DISTINCT
     unused_optionals,
     implied_edges,  # once matches are merged: within one clause relationships differ

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.bench.analytics.digest import agree
 from tests.bench.analytics.draw import Analytical, draw
+from tests.bench.analytics.forms import draw_forms
 from tests.bench.analytics.replies import Request, replies
 from tests.bench.analytics.tables import SIZES, prepare
 from tests.bench.runner import Limits
@@ -43,7 +44,7 @@ class Timed:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 1 where an answer differs."""
     options = _options(arguments)
-    queries = list(draw(options.count, options.seed))
+    queries = list((draw_forms if options.forms else draw)(options.count, options.seed))
     wrong = 0
     by_size: dict[str, list[Timed]] = {}
     for size in options.size:
@@ -112,6 +113,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--size", type=lambda text: text.split(","), default=["2M"], help=f"a,b of {', '.join(SIZES)} (default: 2M)")
     add("--count", type=int, default=60, help="queries (default: 60)")
     add("--seed", type=int, default=1, help="of the draw (default: 1)")
+    add(
+        "--forms", action="store_true", help="more forms than one grouping: steps, subqueries, unions, optional matches"
+    )
     add("--threads", type=int, default=2, help="of each engine (default: 2)")
     add("--repeat", type=int, default=3, help="runs of which the best counts (default: 3)")
     add("--limit", type=float, default=30.0, help="seconds for one run (default: 30)")

@@ -76,7 +76,7 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
                 return
             for by_end, stage in zip(operator.values, values, strict=True):
                 entries.give(by_end, list(stage(outer)), holding)
-            why = "values are not of one kind, or not finite"
+            why = "values are not of one kind, or not finite, or an end has several of what is beyond it"
             try:
                 groups = entries.groups(holding)
             except OutOfMemory:
@@ -174,6 +174,11 @@ class _Entries:
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
+        for each in operator.carried:
+            beyond = elements_of(VertexLevel(each.name, each.labels), self._runtime)
+            self.some &= beyond is not None
+            if beyond is not None:
+                self._elements[each.name] = beyond
         self._conditions = [each for level in self._levels for each in level.conditions]
         read = folded_variables(operator.folded) or frozenset()
         compared = {self._levels[at].name for each in self._conditions for at in (each.left, each.right)}
@@ -222,10 +227,13 @@ class _Entries:
     ) -> FoldedGroups | None:
         """``weights``: what those of the rows add up to at most; None where each counts once."""
         elements = {name: self._elements[name] for name in self._names}
+        carried = self._carried(holding)
+        if carried is None:
+            return None
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker, self._given)
+        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker, self._given, carried)
         try:
             if not folded.open(holding):
                 return None
@@ -233,6 +241,25 @@ class _Entries:
             return folded.groups()
         finally:
             folded.close()
+
+    def _carried(self, holding: Holding) -> dict[str, tuple[str, Any]] | None:
+        """Return for each vertex the one beyond it that it carries, by that one's name; None where one has several."""
+        found: dict[str, tuple[str, Any]] = {}
+        store = self._runtime.store
+        for each in self._operator.carried:
+            index = store.type_index(each.type)
+            assert index is not None
+            lists = store.adjacency(index, each.direction)
+            vertices, begins = lists.list_index()
+            lengths = np.diff(begins)
+            if lengths.max(initial=0) > 1:
+                return None
+            ids = np.full(store.vertex_count, -1, np.int64)
+            holding.add(ids.nbytes)
+            owners = np.arange(vertices, vertices + len(lengths)) if isinstance(vertices, int) else vertices
+            ids[owners[lengths == 1]] = lists.neighbours
+            found[each.name] = each.bearer, ids
+        return found
 
     def _weigh(self, holding: Holding) -> bool:
         """Count by the ends what hangs there; False if a count is too large.
@@ -329,7 +356,8 @@ class _Entries:
     def _lists(self, way: _Way, first: Any, second: Any) -> EntryLists:
 
         assert self._second is not None
-        names = [name if name in self._names else "" for name in (self._first.name, self._second.name)]
+        asked = self._names.union(each.bearer for each in self._operator.carried)
+        names = [name if name in asked else "" for name in (self._first.name, self._second.name)]
         vertices, begins = way.lists.list_index()
         admitted = None
         if self._edge is not None and self._edge.predicates:

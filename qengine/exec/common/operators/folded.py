@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.exec.common.aggregates import State
 from qengine.exec.common.columns import (
     ArrowColumn,
@@ -29,6 +29,7 @@ from qengine.exec.common.element_columns import (
     Elements,
     Keyed,
     Numbers,
+    carried_numbers,
     evaluated,
     extent,
     integer_extent,
@@ -97,6 +98,9 @@ class Folded:
         Makes the folds; None for the host's.
     given
         Columns of expressions that are known already, as ``evaluated`` would return them.
+    carried
+        Of variables that rows have no id of: the one that they follow from, and for each of its vertices the id, int64,
+        -1 for none. Rows have none without one.
     """
 
     def __init__(
@@ -108,11 +112,14 @@ class Folded:
         weight_bits: int,
         maker: FoldMaker | None = None,
         given: Mapping[Expr, Column | None] | None = None,
+        carried: Mapping[str, tuple[str, IntArray]] | None = None,
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
         self._maker = maker or HostFolds(runtime.context)
-        self.names = sorted(elements)
+        self._carried = carried or {}
+        bearers = {bearer for bearer, _ in self._carried.values()}
+        self.names = sorted(bearers.union(elements).difference(self._carried))
         self._elements = elements
         self._runtime = runtime
         self._keys = [expr for _, expr in operator.keys]
@@ -137,7 +144,7 @@ class Folded:
             if key is None:
                 return False
             holding.add(key.numbers.nbytes)
-            self._by.append((name, key))
+            self._by.append(self._borne(name, key))
         for call in self._calls:
             state = self._state_of(call, holding)
             if state is None:
@@ -184,7 +191,17 @@ class Folded:
 
     def _task(self, task: Task, expr: Expr) -> int:
         """Add a task, once; return its place among all."""
+        if task.variable in self._carried and task.numbers is not None:
+            bearer, ids = self._carried[task.variable]
+            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids))
         return self._tasks.setdefault((task.operation, expr), (len(self._tasks), task))[0]
+
+    def _borne(self, name: str, key: Keyed) -> tuple[str, Keyed]:
+        """Return a key by a variable that rows have."""
+        if name not in self._carried:
+            return name, key
+        bearer, ids = self._carried[name]
+        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids))
 
     def _state_of(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
         """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""
@@ -309,7 +326,7 @@ class Folded:
             place = self._task(Task(DISTINCT, name, _bit_numbers(key, self._elements[name]), words), expr)
             return lambda columns, apart: [integer_column(columns[place][0])]
         number = len(self._apart)
-        self._apart.append((name, key))
+        self._apart.append(self._borne(name, key))
         return lambda columns, apart: [integer_column(apart[number])]
 
 

@@ -1,0 +1,246 @@
+"""Bounds what a pattern binds by the first key of an order of which only some first rows are wanted.
+
+``ORDER BY a.x LIMIT 10`` needs no ``a`` whose x comes after that of ten rows. Where x is one element's property, what
+is known of its values gives a bound that about enough rows lie within: the query is planned once more with that as a
+condition of the element. Rows within the bound come before all others, so where they are enough they are the first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import ceil, floor
+from typing import Any
+
+from qengine._frozen import frozen, replace
+from qengine.catalog.values import ValueSummary
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.rows import estimated_rows
+from qengine.optimizer.selectivity import selectivity
+from qengine.optimizer.value_shares import nulls
+from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Logical, Property, Variable
+from qengine.plan.fallible import can_fail, condition_can_fail
+from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unit
+from qengine.plan.pattern import NO_HINTS, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.physical import Search
+from qengine.plan.traverse import is_repeatable, operators, preorder
+from qengine.types import BOOLEAN, Kind
+
+__all__ = ["bounded_sort"]
+
+_MARGIN = 8.0
+"""Times as many rows as are wanted are expected within a bound: estimates are off, and values go with degrees."""
+_LEAST_ROWS = 50_000.0
+"""Rows that must be expected of a pattern: fewer take no longer than to plan twice."""
+_LARGEST_SHARE = 0.2
+"""Of the elements: beyond it little is saved, and lost where a bound was too narrow."""
+_LARGEST_SHARE_OF_GROUPS = 0.05
+"""The same where rows are grouped: groups may take no rows without a bound."""
+_ORDERED = (Kind.INTEGER, Kind.FLOAT, Kind.STRING)
+
+
+def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | None:
+    """Return a logical sort with a bound on what it sorts, which is right where it has as many rows as are wanted.
+
+    None where the first rows can't be told so, or not in far less time. ``lowered``: the sort's physical form.
+    """
+    match sort.limit:
+        case Literal(value=int() as wanted) if wanted > 0:
+            pass
+        case _:
+            return None
+    searches = (each.rows or 0.0 for each in operators(lowered) if isinstance(each, Search))
+    if max(searches, default=0.0) < _LEAST_ROWS:
+        return None
+    found = _bounded_property(sort)
+    if found is None:
+        return None
+    key, match, groups = found
+    element = _element(match.graph, key)
+    summary = None if element is None else _summary(element, key.key, catalog)
+    if element is None or summary is None:
+        return None
+    values = _Values(element, key, summary, sort.keys[0].ascending, catalog)
+    rows = values.number() if groups else estimated_rows(lowered, catalog)[id(lowered)]
+    share = _MARGIN * wanted / max(rows, 1.0)
+    if share > (_LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE):
+        return None
+    condition = _condition(values, share, groups=groups)
+    if condition is None:
+        return None
+    bounded = replace(element, predicates=(*element.predicates, condition))
+    return replace(sort, input=_with_element(sort.input, match, bounded))
+
+
+def _bounded_property(sort: Sort) -> tuple[Property, Match, bool] | None:
+    """Return the property that the first key is, the match that binds its owner, and whether rows are grouped.
+
+    None where something between would fail, or give other rows, if it saw fewer of them.
+    """
+    key, operator, groups = sort.keys[0].expr, sort.input, False
+    if not all(map(_is_harmless, (each.expr for each in sort.keys))):
+        return None
+    while not isinstance(operator, Match):
+        match operator:
+            case Project(items=items):
+                named: Sequence[tuple[str, Expr]] = items
+            case Aggregate(keys=keys, aggregates=aggregates) if keys and all(map(_is_bounded, aggregates)):
+                named, groups = keys, True
+            case Distinct():
+                named, groups = (), True
+            case Filter(predicate=predicate) if is_repeatable(predicate) and not condition_can_fail(predicate):
+                named = ()
+            case _:
+                return None
+        if not all(_is_harmless(expr) for _, expr in named):
+            return None
+        if named and isinstance(key, Variable):
+            key = dict(named).get(key.name, key)
+        elif named and isinstance(key, Property) and isinstance(key.subject, Variable):
+            subject = dict(named).get(key.subject.name)
+            key = replace(key, subject=subject) if isinstance(subject, Variable) else key
+            if not isinstance(subject, Variable):
+                return None
+        operator = operator.input
+    graph = operator.graph
+    plain = not operator.optional and isinstance(operator.input, Unit) and graph.hints == NO_HINTS
+    if not plain or any(map(condition_can_fail, graph.predicates)):
+        return None
+    if isinstance(key, Property) and isinstance(key.subject, Variable) and key.type.kind in _ORDERED:
+        return key, operator, groups
+    return None
+
+
+def _is_harmless(expr: Expr) -> bool:
+    return is_repeatable(expr) and not can_fail(expr)
+
+
+def _is_bounded(named: tuple[str, AggregateCall]) -> bool:
+    """Tell whether an aggregate can't fail: sums of integers can exceed 64 bits."""
+    call = named[1]
+    known = call.name in ("count", "min", "max", "avg", "collect")
+    floats = call.name == "sum" and all(arg.type.kind is Kind.FLOAT for arg in call.args)
+    return (known or floats) and all(map(_is_harmless, call.args))
+
+
+def _element(graph: QueryGraph, key: Property) -> PatternNode | PatternRelationship | None:
+    """Return the node or the relationship that has the property; None where it is none that is matched by itself."""
+    assert isinstance(key.subject, Variable)
+    for node in graph.nodes:
+        if node.name == key.subject.name:
+            return None if node.bound or any(map(condition_can_fail, node.predicates)) else node
+    for edge in graph.relationships:
+        if edge.name == key.subject.name:
+            plain = not (edge.bound or edge.hops or edge.chain or any(map(condition_can_fail, edge.predicates)))
+            return edge if plain else None
+    return None
+
+
+def _summary(element: PatternNode | PatternRelationship, key: str, catalog: CatalogView) -> ValueSummary | None:
+    """Return what is known of a property's values; None where they have no order, or are of several types' elements."""
+    if isinstance(element, PatternNode):
+        found = catalog.value_summaries("node", key, element.labels)
+    else:
+        found = catalog.value_summaries("relationship", key, element.types)
+    if found is None or len(found) != 1 or not found[0].distinct or found[0].minimum is None:
+        return None
+    return found[0]
+
+
+@frozen
+class _Values:
+    """Values of a property among elements that satisfy their conditions, in one direction of their order."""
+
+    element: PatternNode | PatternRelationship
+    key: Property
+    summary: ValueSummary
+    ascending: bool
+    catalog: CatalogView
+
+    def number(self) -> float:
+        """Return how many different ones there are, at most."""
+        distinct = float(self.summary.distinct or 1)
+        if isinstance(self.element, PatternRelationship):
+            return distinct
+        kept = self._share(self.element.predicates) if self.element.predicates else 1.0
+        return min(distinct, kept * vertex_count(self.catalog, self.element.labels))
+
+    def missing(self) -> float:
+        """Return the share of the elements that have none."""
+        return 0.0 if self._own() else nulls(self.summary)
+
+    def first(self, share: float) -> tuple[Any, float] | None:
+        """Return the first one up to which a share of the elements lies, with the share that does; None without one."""
+        own, summary = self._own(), self.summary
+        of_all = self._share(own) if own else 1.0
+        if not of_all:
+            return None
+
+        def reached(value: Any) -> float:
+            return self._share((*own, self.up_to(value))) / of_all
+
+        known = sorted({value for value, _ in summary.common} | set(summary.bounds), reverse=not self.ascending)
+        place = bisect_left(known, share, key=reached)
+        if place == len(known):
+            return None
+        value, most = known[place], reached(known[place])
+        if place and isinstance(value, int | float):  # within a part of the histogram values are spread evenly
+            before, least = known[place - 1], reached(known[place - 1])
+            between = before + (value - before) * (share - least) / (most - least)
+            between = between if isinstance(value, float) else ceil(between) if self.ascending else floor(between)
+            if (found := reached(between)) >= share:
+                return between, found
+        return value, most
+
+    def up_to(self, value: Any) -> Expr:
+        """Return the condition of being no later than a value; of null it isn't true."""
+        op = "<=" if self.ascending else ">="
+        return Comparison((op,), (self.key, Literal(value, type=self.key.type)), type=BOOLEAN)
+
+    def _own(self) -> tuple[Expr, ...]:
+        """Return the element's conditions on the property alone."""
+        keys = ((each, {part.key for part in preorder(each) if isinstance(part, Property)})
+                for each in self.element.predicates)  # fmt: skip
+        return tuple(each for each, read in keys if read == {self.key.key})
+
+    def _share(self, predicates: Sequence[Expr]) -> float:
+        if isinstance(self.element, PatternNode):
+            return selectivity(predicates, self.catalog, "node", self.element.labels)
+        return selectivity(predicates, self.catalog, "relationship", self.element.types)
+
+
+def _condition(values: _Values, share: float, *, groups: bool) -> Expr | None:
+    """Return a condition that a share of the elements or more satisfies, those first in order; None without one.
+
+    Null comes last, NaN before it.
+    """
+    key, limit = values.key, _LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE
+    missing = Call("IS NULL", (key,), type=BOOLEAN)
+    if not values.ascending:
+        without = values.missing()
+        if without > limit:
+            return None
+        if not groups and without >= share:
+            return missing
+        share = share if groups else share - without
+    found = values.first(share)
+    if found is None or found[1] > limit:
+        return None
+    if values.ascending:
+        return values.up_to(found[0])
+    if key.type.kind is Kind.FLOAT:
+        before = Comparison(("<",), (key, Literal(found[0], type=key.type)), type=BOOLEAN)
+        return Logical("OR", (missing, Call("NOT", (before,), type=BOOLEAN)), type=BOOLEAN)
+    return Logical("OR", (missing, values.up_to(found[0])), type=BOOLEAN)
+
+
+def _with_element(operator: Operator, match: Match, element: PatternNode | PatternRelationship) -> Operator:
+    """Return operators over a match of which an element has other conditions."""
+    if operator is not match:
+        below = _with_element(operator.input, match, element)  # type: ignore[attr-defined]
+        return replace(operator, input=below)
+    graph = match.graph
+    nodes = tuple(element if each.name == element.name else each for each in graph.nodes)
+    edges = tuple(element if each.name == element.name else each for each in graph.relationships)
+    return replace(match, graph=replace(graph, nodes=nodes, relationships=edges))

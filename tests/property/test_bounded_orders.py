@@ -1,0 +1,105 @@
+"""First rows within a bound by the order's first key are those of the whole order, on every way that leads to them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from qengine import Graph
+from qengine.optimizer.lower import bounded
+from qengine.testing.compare import difference
+
+_NODES, _EDGES = 60, 300
+_SHAPES = {
+    "pages": "WHERE {key} > 7 RETURN {key} AS x, b.id AS j ORDER BY x{way}, j LIMIT {limit}",
+    "rows": "RETURN a.id AS i, {key} AS x, b.id AS j ORDER BY x{way}, i, j LIMIT {limit}",
+    "groups": "RETURN {key} AS x, count(*) AS n, min(b.id) AS m, avg(a.f) AS f ORDER BY x{way} LIMIT {limit}",
+    "different": "RETURN DISTINCT {key} AS x, b.t AS t ORDER BY x{way}, t LIMIT {limit}",
+    "kept groups": "WITH {key} AS x, count(*) AS n WHERE n > 6 RETURN x, n ORDER BY x{way} LIMIT {limit}",
+    "skipped": "RETURN a.id AS i, b.id AS j ORDER BY {key}{way}, i, j SKIP 2 LIMIT {limit}",
+}
+_ENDINGS = ("RETURN a.id ORDER BY a.id", "WITH b.id AS x, count(*) AS n WHERE n > 7 RETURN x ORDER BY x")
+_KEYS = ("a.x", "a.f", "a.t", "k.x", "b.n", "b.id")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Integers, floats with NaN and strings, each of some elements alone."""
+    dice = np.random.default_rng(5)
+    floats = dice.choice([-0.0, 0.0, 1.5, np.nan, np.inf, *dice.random(20)], _NODES)
+    nodes = pa.table(
+        {
+            "id": np.arange(_NODES),
+            "x": pa.array(dice.integers(-9, 9, _NODES), mask=dice.random(_NODES) < 0.1),
+            "f": pa.array(floats, mask=dice.random(_NODES) < 0.1),
+            "t": pa.array([f"t{k}" for k in dice.integers(0, 30, _NODES)], mask=dice.random(_NODES) < 0.1),
+            "n": pa.array(dice.integers(0, 30, _NODES), mask=dice.random(_NODES) < 0.6),
+        }
+    )
+    ends = {"start": dice.integers(0, _NODES, _EDGES), "end": dice.integers(0, _NODES, _EDGES)}
+    edges = pa.table(ends | {"x": pa.array(dice.integers(0, 50, _EDGES), mask=dice.random(_EDGES) < 0.1)})
+    return Graph.from_arrow({"N": nodes}, [("to", "N", "N", edges)], key="id")
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds wherever there can be one, about as often too narrow as not."""
+    monkeypatch.setattr(bounded, "_LEAST_ROWS", 0.0)
+    monkeypatch.setattr(bounded, "_MARGIN", 1.2)
+    monkeypatch.setattr(bounded, "_LARGEST_SHARE", 1.0)
+    monkeypatch.setattr(bounded, "_LARGEST_SHARE_OF_GROUPS", 1.0)
+
+
+@pytest.mark.parametrize(("shape", "key"), list(product(_SHAPES, _KEYS)))
+def test_the_first_rows_are_those_of_the_whole_order(graph: Graph, eager: None, shape: str, key: str) -> None:
+    where = "" if shape == "pages" else "WHERE a.x < b.x "
+    for way, limit, condition in (("", 25, where), (" DESC", 3, ""), (" DESC", 25, "")):
+        ending = _SHAPES[shape].format(key=key, way=way, limit=limit)
+        query = f"MATCH (a:N)-[k:to]->(b:N) {condition}{ending}"
+        found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
+        assert (told := difference(expected, found, ordered=True)) is None, f"{query}\n{told}"
+
+
+def _profiled(graph: Graph, query: str) -> str:
+    result = graph.query(f"PROFILE {query}")
+    result.fetchall()
+    return str(result.plan)
+
+
+def test_both_ways_are_taken(graph: Graph, eager: None) -> None:
+    few, many = (_profiled(graph, f"MATCH (a:N)-->(b:N) {ending} LIMIT 9") for ending in _ENDINGS)
+    assert "too few rows" not in few
+    assert "Bounded, where 9 rows are within" in few
+    assert "too few rows" in many
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id, 1 / b.x AS y ORDER BY a.id LIMIT 3",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id, sum(b.x) ORDER BY a.id LIMIT 3",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id, rand() ORDER BY a.id LIMIT 3",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id + b.id LIMIT 3",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id, count(*) AS n ORDER BY n LIMIT 3",
+        "MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id LIMIT $n",
+        "MATCH (a:N) OPTIONAL MATCH (a)-[k:to]->(b) RETURN a.id, b.id ORDER BY b.id LIMIT 3",
+    ],
+)
+def test_what_would_differ_has_no_bound(graph: Graph, eager: None, query: str) -> None:
+    assert "Bounded" not in str(graph.explain(query))
+
+
+def test_few_rows_have_no_bound(graph: Graph) -> None:
+    assert "Bounded" not in str(graph.explain("MATCH (a:N)-[k:to]->(b) RETURN a.id ORDER BY a.id LIMIT 3"))
+
+
+def test_profiles_teach_the_planner_nothing_false(graph: Graph, eager: None) -> None:
+    query = "MATCH (a:N)-[:to]->(b:N)-[:to]->(c:N) RETURN a.id, c.id ORDER BY a.id, c.id LIMIT 5"
+    for _ in range(2):
+        assert "Bounded" in _profiled(graph, query)
+    counted = str(graph.explain("MATCH (a:N)-[:to]->(b:N)-[:to]->(c:N) RETURN a, b, c"))
+    expected = int(counted.partition("~")[2].partition(" ")[0].replace(",", ""))
+    assert 700 < expected < 5_000

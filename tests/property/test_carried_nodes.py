@@ -1,0 +1,78 @@
+"""Aggregates over a node that an end of entries has one of: folded with the entries, against the reference."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from qengine import Graph
+from qengine.optimizer import elimination
+from qengine.optimizer.lower import by_node
+from qengine.plan.physical import AggregateEntries
+from qengine.plan.traverse import operators
+from qengine.testing.compare import difference
+from qengine.testing.verify_physical import verify_physical
+
+_PATTERNS = (
+    "(a:P)-[k:R]->(b:P)-[:H]->(c:C)",
+    "(c:C)<-[:H]-(a:P)-[k:R]->(b:P)",
+    "(a:P)-[k:R]-(b:P)-[:H]->(c)",
+    "(a:P)-[k:R]->(b:P)-[:H]->(c:C)-[:I]->(d)",
+)
+_RESULTS = (
+    "c.i AS x, k.w AS y, count(*) AS n",
+    "c.t AS x, a.i AS y, count(*) AS n, max(c.i) AS m, count(DISTINCT c.t) AS d",
+    "k.w AS x, sum(c.i) AS s, avg(c.f) AS f, min(c.t) AS t, count(c.f) AS p",
+    "c AS x, k.w AS y, count(DISTINCT a.i) AS n, count(DISTINCT c) AS d",
+)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Persons, most of them with one home: a C or a D; links between persons; cities in countries."""
+    dice = np.random.default_rng(4)
+    cities = [
+        {"i": k % 4 if k % 5 else None, "f": [0.5, None, 2.0][k % 3], "t": ["x", "y", None, "z"][k % 4]}
+        for k in range(9)
+    ]
+    nodes = [{"id": k, "labels": ("C" if k % 4 else "D",), "properties": each} for k, each in enumerate(cities)]
+    nodes += [{"id": k, "labels": ("P",), "properties": {"i": k % 3}} for k in range(9, 40)]
+    homes = [{"type": "H", "start": k, "end": int(dice.integers(0, 9))} for k in range(9, 40) if k % 6]
+    within = [{"type": "I", "start": k, "end": (k * 7) % 9} for k in range(9) for _ in range(k % 3)]
+    links = [
+        {"type": "R", "start": int(a), "end": int(b), "properties": {"w": int(a + b) % 3}}
+        for a, b in dice.integers(9, 40, (120, 2))
+    ]
+    return Graph.from_records(nodes, [*homes, *within, *links])
+
+
+@pytest.mark.parametrize(("pattern", "result"), list(product(_PATTERNS, _RESULTS)))
+def test_what_an_end_has_one_of_is_folded_with_the_entries(graph: Graph, pattern: str, result: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        for where in ("", " WHERE a.i < b.i AND k.w > 0", " WHERE c.i > 0"):
+            query = f"MATCH {pattern}{where} RETURN {result}"
+            plan = graph.prepare(query)._planned.physical
+            assert plan is not None
+            verify_physical(plan)
+            folded = [each for each in operators(plan.root) if isinstance(each, AggregateEntries)]
+            assert folded and (folded[0].carried or "k." not in result), query
+            found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
+            assert (told := difference(expected, found)) is None, f"{query}\n{told}"
+
+
+def test_an_end_with_several_carries_none() -> None:
+    nodes = [{"id": k, "labels": ("P",), "properties": {"i": k}} for k in range(6)]
+    ends = [("R", 0, 1), ("R", 1, 2), ("R", 2, 3), ("H", 2, 4), ("H", 2, 5), ("H", 3, 4)]
+    graph = Graph.from_records(nodes, [{"type": kind, "start": a, "end": b} for kind, a, b in ends])
+    query = "MATCH (a)-[k:R]->(b)-[:H]->(c) RETURN id(k) AS k, sum(c.i) AS s"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        plan = graph.prepare(query)._planned.physical
+        assert plan is not None
+        assert not any(isinstance(each, AggregateEntries) and each.carried for each in operators(plan.root))
+        assert sorted(row[1] for row in graph.query(query).fetchall()) == [4, 9]
