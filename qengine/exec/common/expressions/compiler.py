@@ -39,6 +39,7 @@ from qengine.exec.common.expressions.entities import ENTITIES, has_labels, prope
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
 from qengine.exec.common.expressions.operand import operand
+from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
 from qengine.exec.common.expressions.strings import STRINGS
 from qengine.exec.common.expressions.user_functions import user_call
@@ -466,6 +467,38 @@ def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
     return evaluate
 
 
+def _later(expr: x.Expr, runtime: Runtime) -> Evaluate:
+    """Return what evaluates ``expr``; compiled when first called: few rows are evaluated one by one."""
+    compiled = cache(lambda: compile_expression(expr, runtime))
+    return lambda batch: compiled()(batch)
+
+
+def _items(expr: x.ListComprehension | x.Quantifier | x.Reduce, runtime: Runtime, *each: x.Expr | None) -> Items:
+    """Return the lists of an expression that evaluates others for ``each`` of their items."""
+    read = frozenset[str]().union(*(free_variables(part) for part in each if part is not None))
+    outer = sorted(read - {expr.variable, getattr(expr, "accumulator", expr.variable)})
+    return Items(expr.variable, outer, not is_volatile(expr), compile_expression(expr.source, runtime), runtime)
+
+
+def _comprehension(expr: x.ListComprehension, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.condition, expr.result)
+    predicate = cache(lambda: compile_predicate(expr.condition, runtime))
+    condition = None if expr.condition is None else lambda batch: predicate()(batch)
+    result = None if expr.result is None else _later(expr.result, runtime)
+    return _lazy(expr, runtime, listed(items, condition, result))
+
+
+def _quantifier(expr: x.Quantifier, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.condition)
+    return _lazy(expr, runtime, quantified(expr.quantifier, items, _later(expr.condition, runtime)))
+
+
+def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.step)
+    initial, step = _later(expr.initial, runtime), _later(expr.step, runtime)
+    return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))
+
+
 def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
     return _lazy(expr, runtime, lambda batch: paths([batch.columns[name] for name in expr.elements], runtime))
 
@@ -488,5 +521,8 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.ConstantList: _literal,
     x.MapOf: _map_of,
     x.PathOf: _path,
+    x.ListComprehension: _comprehension,
+    x.Quantifier: _quantifier,
+    x.Reduce: _reduce,
 }
 """The forms that have a columnar evaluation; all others are evaluated row by row."""
