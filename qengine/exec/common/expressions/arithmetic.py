@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qengine.exec.common.columns import ArrowColumn, Column, null_column
+from qengine.exec.common.columns import ArrowColumn, Column, ListColumn, null_column
+from qengine.exec.common.expressions.lists import added
 from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, null_rows, numpy_values, operand
+from qengine.exec.common.expressions.texts import texts
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["ARITHMETIC"]
@@ -47,7 +49,14 @@ def _add(runtime: Runtime, left: Column, right: Column) -> Column | None:
     a, b = operand(left), operand(right)
     if a.kind == "string" and b.kind == "string":
         return ArrowColumn(pc.binary_join_element_wise(a.datum, b.datum, ""))
+    if isinstance(left, ListColumn) or isinstance(right, ListColumn):
+        return added(left, right)
+    if a.kind in _WRITABLE and b.kind in _WRITABLE and "string" in (a.kind, b.kind):
+        return ArrowColumn(pc.binary_join_element_wise(texts(a), texts(b), ""))
     return _add_numbers(runtime, left, right)
+
+
+_WRITABLE = frozenset({"string", "integer", "float", "boolean"})
 
 
 def _remainder(_: Runtime, left: Column, right: Column) -> Column | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import islice, repeat
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,11 +38,15 @@ from qengine.exec.common.expressions.comparison import COMPARISON, combine_truth
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
+from qengine.exec.common.expressions.lists import LISTS
+from qengine.exec.common.expressions.maps import MAPS, projected
+from qengine.exec.common.expressions.mathematics import MATHEMATICS
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
 from qengine.exec.common.expressions.strings import STRINGS
 from qengine.exec.common.expressions.user_functions import user_call
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
@@ -53,12 +57,16 @@ from qengine.plan.traverse import free_variables, preorder
 __all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
 
 Evaluate = Callable[[Batch], Column]
+_Found = TypeVar("_Found")
 
 COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **ARITHMETIC,
     **COMPARISON,
     **ENTITIES,
     **FUNCTIONS,
+    **LISTS,
+    **MAPS,
+    **MATHEMATICS,
     **PATHS,
     **STRINGS,
 }
@@ -450,27 +458,41 @@ def _list_of(expr: x.ListOf, runtime: Runtime) -> Evaluate:
 
 
 def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
-    keys = [key for key, _ in expr.entries]
-    entries = [compile_expression(value, runtime) for _, value in expr.entries]
+    entries = {key: compile_expression(value, runtime) for key, value in expr.entries}
 
     def evaluate(batch: Batch) -> Column:
-        columns = [entry(batch) for entry in entries]
-        if _constants(*columns):
-            return ConstantColumn(
-                {key: column.value for key, column in zip(keys, columns, strict=True)},  # type: ignore[attr-defined]
-                batch.length,
-            )
-        runtime.memory.room(batch.length, 248 * batch.length + sum(map(object_bytes, columns)))
-        rows = zip(*(column.values() for column in columns), strict=True)
-        return from_values([dict(zip(keys, row, strict=True)) for row in rows])
+        columns = {key: entry(batch) for key, entry in entries.items()}
+        if _constants(*columns.values()):
+            return ConstantColumn({key: column.value for key, column in columns.items()}, batch.length)  # type: ignore[attr-defined]
+        return MapColumn(columns, batch.length)
 
     return evaluate
 
 
-def _later(expr: x.Expr, runtime: Runtime) -> Evaluate:
-    """Return what evaluates ``expr``; compiled when first called: few rows are evaluated one by one."""
-    compiled = cache(lambda: compile_expression(expr, runtime))
-    return lambda batch: compiled()(batch)
+def _map_projection(expr: x.MapProjection, runtime: Runtime) -> Evaluate:
+    subject, everything = compile_expression(expr.subject, runtime), expr.everything
+    entries = {key: compile_expression(value, runtime) for key, value in expr.entries}
+
+    def columnar(batch: Batch) -> Column | None:
+        named = {key: entry(batch) for key, entry in entries.items()}
+        return projected(runtime, subject(batch), everything, named)
+
+    return _lazy(expr, runtime, columnar)
+
+
+class _Later(Generic[_Found]):
+    """What ``compile`` makes of an expression, made when first called: few rows are evaluated one by one."""
+
+    def __init__(self, compile: Callable[[x.Expr, Runtime], Callable[[Batch], _Found]], expr: x.Expr, runtime: Runtime):
+        self._compile = compile, expr, runtime
+
+    @cached_property
+    def _function(self) -> Callable[[Batch], _Found]:
+        compile, *details = self._compile
+        return compile(*details)
+
+    def __call__(self, batch: Batch) -> _Found:
+        return self._function(batch)
 
 
 def _items(expr: x.ListComprehension | x.Quantifier | x.Reduce, runtime: Runtime, *each: x.Expr | None) -> Items:
@@ -482,20 +504,19 @@ def _items(expr: x.ListComprehension | x.Quantifier | x.Reduce, runtime: Runtime
 
 def _comprehension(expr: x.ListComprehension, runtime: Runtime) -> Evaluate:
     items = _items(expr, runtime, expr.condition, expr.result)
-    predicate = cache(lambda: compile_predicate(expr.condition, runtime))
-    condition = None if expr.condition is None else lambda batch: predicate()(batch)
-    result = None if expr.result is None else _later(expr.result, runtime)
+    condition = None if expr.condition is None else _Later(compile_predicate, expr.condition, runtime)
+    result = None if expr.result is None else _Later(compile_expression, expr.result, runtime)
     return _lazy(expr, runtime, listed(items, condition, result))
 
 
 def _quantifier(expr: x.Quantifier, runtime: Runtime) -> Evaluate:
     items = _items(expr, runtime, expr.condition)
-    return _lazy(expr, runtime, quantified(expr.quantifier, items, _later(expr.condition, runtime)))
+    return _lazy(expr, runtime, quantified(expr.quantifier, items, _Later(compile_expression, expr.condition, runtime)))
 
 
 def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
     items = _items(expr, runtime, expr.step)
-    initial, step = _later(expr.initial, runtime), _later(expr.step, runtime)
+    initial, step = _Later(compile_expression, expr.initial, runtime), _Later(compile_expression, expr.step, runtime)
     return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))
 
 
@@ -520,6 +541,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.ListOf: _list_of,
     x.ConstantList: _literal,
     x.MapOf: _map_of,
+    x.MapProjection: _map_projection,
     x.PathOf: _path,
     x.ListComprehension: _comprehension,
     x.Quantifier: _quantifier,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.memory import Oversized
 
 __all__ = ["Items", "listed", "quantified", "reduced"]
 
@@ -125,9 +123,7 @@ def listed(
                 kept = np.flatnonzero(condition(inner))
                 of_row, inner = of_row[kept], inner.take(kept)
             lengths += np.bincount(of_row, minlength=len(lists))
-            found.append(
-                inner.columns[items.variable] if result is None else _evaluated(inner, result, items.runtime)
-            )
+            found.append(inner.columns[items.variable] if result is None else _evaluated(inner, result, items.runtime))
             size += found[-1].nbytes
             items.runtime.memory.room(batch.length, size)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
@@ -193,9 +189,7 @@ def _told(column: Column, value: bool) -> BoolArray | None:
     return truths if value else ~truths
 
 
-def reduced(
-    accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate
-) -> Callable[[Batch], Column | None]:
+def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate) -> Callable[[Batch], Column | None]:
     """Return ``reduce(accumulator = initial, variable IN source | step)``; null for a null source.
 
     The first items of all rows make a step together, then the second ones.

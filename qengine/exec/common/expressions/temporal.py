@@ -27,7 +27,7 @@ from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["compared", "field_of"]
+__all__ = ["compared", "field_of", "written"]
 
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
@@ -97,6 +97,22 @@ def _numbers(column: ArrowColumn) -> IntArray:
     array = column.array.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     numbers: IntArray = (array.fill_null(0) if array.null_count else array).to_numpy().astype(np.int64, copy=False)
     return numbers
+
+
+# ---------------------------------------------------------------- texts
+
+
+def written(column: Column) -> Column | None:
+    """Return dates of four digits' years as text; None for all other columns."""
+    if not isinstance(column, ArrowColumn) or not pa.types.is_date32(column.type):
+        return None
+    days = _numbers(column)
+    if len(days) and not _FIRST_DAY <= int(days.min()) <= int(days.max()) <= _LAST_DAY:
+        return None
+    return ArrowColumn(column.array.cast(pa.string()))
+
+
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # of the years 0 and 9999
 
 
 # ---------------------------------------------------------------- fields
