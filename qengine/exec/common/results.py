@@ -33,6 +33,7 @@ from qengine.exec.common.columns import (
     PathColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.common.expressions.growth import property_bytes
 from qengine.exec.common.map_column import MapColumn
@@ -146,6 +147,8 @@ class ResultRows:
             return self._structs(column.fields, None if column.valid is None else ~column.valid, tell)
         if isinstance(column, ListColumn):
             return _lists(column, self._array(column.flat(), tell))
+        if isinstance(column, DurationColumn) and (array := column.array()) is not None:
+            return array
         return array_of(self._entities(column), tell)
 
     def _structs(self, fields: Mapping[str, Column], null: BoolArray | None, tell: Tell) -> Any:

@@ -41,6 +41,7 @@ from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_
 from qengine.exec.common.expressions.lists import LISTS
 from qengine.exec.common.expressions.maps import MAPS, projected
 from qengine.exec.common.expressions.mathematics import MATHEMATICS
+from qengine.exec.common.expressions.moments import MOMENTS
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
@@ -67,6 +68,7 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **LISTS,
     **MAPS,
     **MATHEMATICS,
+    **MOMENTS,
     **PATHS,
     **STRINGS,
 }
