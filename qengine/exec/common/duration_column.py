@@ -71,9 +71,13 @@ class DurationColumn(Column):
         durations = [each for each in columns if isinstance(each, DurationColumn)]
         if len(durations) < len(columns):
             return None
-        parts = ([getattr(each, name) for each in durations] for name in ("months", "days", "nanoseconds"))
-        null = np.concatenate([each.is_null() for each in durations])
-        return DurationColumn(*map(np.concatenate, parts), null if null.any() else None)
+        months, days, nanoseconds, null = (
+            np.concatenate(parts)
+            for parts in zip(
+                *((each.months, each.days, each.nanoseconds, each.is_null()) for each in durations), strict=True
+            )
+        )
+        return DurationColumn(months, days, nanoseconds, null if null.any() else None)
 
     def array(self) -> Any:
         """Return an Arrow array: of lengths of time where no row has months or days; None where they don't fit."""

@@ -325,7 +325,8 @@ def _duration_of(_: Runtime, column: Column) -> Column | None:
             if float(np.abs(each).max(initial=0)) * abs(size) > _MOST / 16:
                 return None
             totals[place] += each * size
-    return DurationColumn(*totals)
+    months, days, nanoseconds = totals
+    return DurationColumn(months, days, nanoseconds)
 
 
 MOMENTS: dict[str, Callable[..., Column | None]] = {

@@ -75,22 +75,19 @@ class Items:
         return Batch(len(items), columns | (more or {}) | {self.variable: items})
 
 
-def _pieces(lists: ListColumn, runtime: Runtime) -> Iterator[slice]:
-    """Yield rows, some at a time, whose items may be one batch."""
+def _pieces(lists: ListColumn, runtime: Runtime) -> Iterator[tuple[IntArray, Column]]:
+    """Yield the row of each item, and the items, some at a time: those of several rows, or a part of one row's."""
     ends, begin = np.cumsum(lists.lengths()), 0
     while begin < len(lists):
         before = int(ends[begin - 1]) if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, before + _MOST_ITEMS, side="right")))
-        runtime.context.check()
-        yield slice(begin, end)
+        rows = lists.slice(begin, end - begin)
+        assert isinstance(rows, ListColumn)
+        of_row, items = np.repeat(np.arange(begin, end), rows.lengths()), rows.flat()
+        for offset in range(0, max(1, len(of_row)), _MOST_ITEMS):
+            runtime.context.check()
+            yield of_row[offset : offset + _MOST_ITEMS], items.slice(offset, min(_MOST_ITEMS, len(of_row) - offset))
         begin = end
-
-
-def _part(lists: ListColumn, rows: slice) -> tuple[IntArray, Column]:
-    """Return for each item of some rows its row, and the items."""
-    part = lists.slice(rows.start, rows.stop - rows.start)
-    assert isinstance(part, ListColumn)
-    return np.repeat(np.arange(rows.start, rows.stop), part.lengths()), part.flat()
 
 
 def _evaluated(batch: Batch, evaluate: _Evaluate, runtime: Runtime) -> Column:
@@ -116,8 +113,7 @@ def listed(
 
     def over(batch: Batch, lists: ListColumn) -> ListColumn:
         lengths, found, size = np.zeros(len(lists), np.int64), [], 0
-        for rows in _pieces(lists, items.runtime):
-            of_row, values = _part(lists, rows)
+        for of_row, values in _pieces(lists, items.runtime):
             inner = items.named(batch, of_row, values)
             if condition is not None:
                 kept = np.flatnonzero(condition(inner))
@@ -155,8 +151,7 @@ def quantified(quantifier: str, items: Items, condition: _Evaluate) -> Callable[
 
     def over(batch: Batch, lists: ListColumn) -> Column | None:
         decided, unknown = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.bool_)
-        for rows in _pieces(lists, items.runtime):
-            of_row, values = _part(lists, rows)
+        for of_row, values in _pieces(lists, items.runtime):
             held = _evaluated(items.named(batch, of_row, values), condition, items.runtime)
             told = _told(held, deciding)
             if told is None:
