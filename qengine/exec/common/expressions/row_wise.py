@@ -40,9 +40,11 @@ class ByRow:
 
     @cached_property
     def function(self) -> Callable[[Any], Any]:
+        """The evaluator of one row."""
         return scalar.compile(self._expr, self._runtime.environment)
 
     def __call__(self, columns: dict[str, Column], length: int) -> Column:
+        """Return the values of rows; errors, limits and the clock as in ``exec.scalar``."""
         memory = self._runtime.memory
         if memory.limit is not None:
             memory.room(length, sum(map(object_bytes, columns.values())))
