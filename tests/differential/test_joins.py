@@ -35,7 +35,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> list[Join | None]:
 
     monkeypatch.setattr(joins, "_WORTH", -1.0)
     monkeypatch.setattr(joins, "_MARGIN", 1e-30)
-    monkeypatch.setattr(import_module("qengine.optimizer.lower.match"), "better_join", noted)
+    monkeypatch.setattr(import_module("qengine.optimizer.lower.match_strategy"), "better_join", noted)
     return taken
 
 

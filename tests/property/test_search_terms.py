@@ -17,7 +17,7 @@ from qengine.plan.traverse import operators
 from qengine.testing.verify_physical import verify_physical
 from tests.examples import examples
 
-lowering = import_module("qengine.optimizer.lower.match")
+lowering = import_module("qengine.optimizer.lower.match_strategy")
 
 # Each an edge list over nodes a, b, c, …: trees, cycles with tails, cycles that share nodes, edges and paths.
 SHAPES = (

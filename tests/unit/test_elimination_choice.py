@@ -13,7 +13,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.elimination import eliminated
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.elimination.facts import ProgramFacts
-from qengine.optimizer.lower import match
+from qengine.optimizer.lower import match_strategy
 from qengine.plan.elimination import (
     ForestNode,
     MaskedProduct,
@@ -41,7 +41,7 @@ def graph() -> Graph:
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have elimination cost less than any search, wherever it is looked into."""
     free = dict.fromkeys(("cpu", "gpu"), 1e300)
-    monkeypatch.setattr(match, "eliminated", lambda *given: eliminated(*given[:-2], free, given[-1]))
+    monkeypatch.setattr(match_strategy, "eliminated", lambda *given: eliminated(*given[:-2], free, given[-1]))
 
 
 def costs_of(store: CatalogView, steps: Sequence[Step], *, outputs: bool = False) -> StepCosts:

@@ -193,8 +193,8 @@ RECURSIVE = [
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
-    {"optimizer.lower.by_node", "optimizer.lower.match"}  # as plans do
-    | {"optimizer.lower.members", "optimizer.lower.subquery", "optimizer.lower.tail"},
+    {f"optimizer.lower.{name}" for name in ("by_node", "match", "match_search", "match_state", "match_strategy")}
+    | {"optimizer.lower.members", "optimizer.lower.subquery", "optimizer.lower.tail"},  # as plans do
     {
         "storage.joint_degrees",
         "storage.mixed_triangles",

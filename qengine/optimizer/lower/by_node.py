@@ -17,7 +17,8 @@ from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
-from qengine.optimizer.lower.match import MatchLowering, Purpose
+from qengine.optimizer.lower.match import MatchLowering
+from qengine.optimizer.lower.match_state import Purpose
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.lower.weighed_entries import weighed_entries
 from qengine.plan.expr import AggregateCall, Expr

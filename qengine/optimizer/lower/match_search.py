@@ -1,0 +1,202 @@
+"""Puts the search of a part of a match on top of the plan, or the join or the elimination in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qengine._deadline import check_planning
+from qengine._frozen import record, replace
+from qengine.optimizer.access import with_access
+from qengine.optimizer.difference import Differences
+from qengine.optimizer.joins import Join, JoinSide
+from qengine.optimizer.lower.conditions import PostFilters, joined
+from qengine.optimizer.lower.demand import Duplicates
+from qengine.optimizer.lower.kernel_hints import check_kernels
+from qengine.optimizer.lower.match_strategy import MatchRequest, MatchStrategies, MatchStrategy
+from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.search_levels import as_filter
+from qengine.optimizer.symmetry import Symmetry
+from qengine.plan.device_cost import device_search_cost
+from qengine.plan.expr import Expr
+from qengine.plan.logical import Operator, Unit
+from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
+from qengine.plan.traverse import free_variables
+
+__all__ = ["MatchSearches"]
+
+_ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
+
+
+@record
+class MatchSearches(MatchStrategies):
+    """The searches of a match, part by part."""
+
+    def _search(
+        self,
+        names: list[str],
+        edges: list[PatternEdge],
+        difference: Differences,
+        filters: PostFilters,
+        wanted: set[str],
+        final: bool = False,
+    ) -> None:
+        request = self._request(names, edges, difference, filters, wanted, final)
+        self._check_size(names, edges)
+        check_planning()
+        strategy = self._strategy(request)
+        if strategy.join is not None:
+            self._join(strategy.join, filters, wanted, final)
+            return
+        self._emit(request, strategy)
+        self._compare_walks(edges)
+        self.searched += edges
+
+    def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
+        """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
+
+        Else what is left to be compared is compared on rows.
+        """
+        names, values = list(self.nodes), list(filters.values)
+        if not values:
+            return False
+        before = list(filters.conditions)
+        filters.conditions += values
+        filters.values.clear()
+        wanted = self._wanted(filters, difference)
+        self._check_size(names, self.fixed)
+        request = self._request(names, self.fixed, difference, filters, wanted, True)
+        strategy = self._strategy(request)
+        close = [joined(self.graph, (each.left, each.right)) for each in values]
+        simple = len(self.fixed) == 1 or not request.emitted  # else pairs are emitted, and compared, as fast or faster
+        takes = simple if any(close) else strategy.elimination is not None
+        if strategy.join is None and takes and (all(close) or strategy.elimination is not None):
+            self._emit(request, strategy)
+            self.searched += self.fixed
+            return True
+        filters.conditions[:] = before
+        filters.values += values
+        filters.compare_on_rows()
+        return False
+
+    def _emit(self, request: MatchRequest, strategy: MatchStrategy) -> None:
+        """Put the search, or its elimination, on top of the plan."""
+        matching, order = request.matching, strategy.order
+        levels = self._levels(request, strategy)
+        emit = tuple(level.name for level in levels[len(matching.bound) :] if level.name in request.emitted)
+        shortened = strategy.counted and (levels[-1].name not in request.emitted or strategy.elimination is not None)
+        weighed = shortened and self.demand.duplicates is Duplicates.COUNT
+        name = self._unused("@weight") if weighed else None
+        search = Search(
+            self.root,
+            levels,
+            len(matching.bound),
+            emit,
+            count=name,
+            exists=shortened and not weighed,
+            orbits=1 if order.symmetry.images else order.symmetry.orbits,
+            images=_images(order.symmetry, emit),
+            strategy="extend" if self.graph.hints.strategy == "extend" else "search",
+            fixed=bool(order.reason),
+            reason=order.told(),
+            rows=order.rows,
+            cost=order.cost,
+            shapes=strategy.shapes,
+            on_gpu=order.on_gpu,
+        )
+        if strategy.elimination is not None:
+            self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
+        elif self.graph.hints.eliminates:
+            raise self.graph.hints.unfollowed(
+                "eliminate",
+                "This pattern can't be counted by elimination.",
+                hint="Leave the hint eliminate out. What can be: counts in all, or by up to two nodes, of a pattern of "
+                "up to 12 nodes that is a forest, or becomes one without one node or without corners of triangles; of "
+                "up to 64 nodes where (almost) nothing must differ, and 12 are left without the trees that hang there.",
+            )
+        else:
+            self.root = search
+        self.columns += emit
+        self.bound |= set(matching.names)
+        if name is not None:
+            self._weigh(name)
+
+    def _eliminate(self, search: Search, strategy: MatchStrategy, outputs: tuple[str, ...]) -> Operator:
+        found = strategy.elimination
+        assert found is not None
+        first = found.schedules[0]
+        searched = search.cost or 0.0
+        if self.graph.hints.eliminates:
+            if self.purpose is None:
+                check_kernels(self.graph.hints, found.schedules)
+            reason = "as hinted"
+        elif first.device == "gpu":
+            instead = device_search_cost(search.shapes, searched, search.on_gpu)
+            reason = f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(instead)} by search"
+        else:
+            reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
+        plain = replace(search, input=Unit())
+        return Eliminate(self.root, plain, found.steps, found.terms, found.searches, outputs, found.schedules, reason)
+
+    def _levels(self, request: MatchRequest, strategy: MatchStrategy) -> tuple[Level, ...]:
+        """Lay out the levels of a search; they must be few enough where it is run as one."""
+        levels = with_access(self._built(request, strategy.order), len(request.matching.bound), self.catalog)
+        if strategy.elimination is None:
+            check_levels(len(levels), self.graph.span)
+        return levels
+
+    def _check_size(self, names: Sequence[str], edges: Sequence[PatternEdge]) -> None:
+        """Refuse a pattern whose search would be too large before its order is looked for, which takes long.
+
+        So large a pattern isn't eliminated, and joined only where that is asked for. Its search binds all nodes, and
+        the relationships that pairs of nodes don't stand for.
+        """
+        if self.graph.hints.join is None and len(names) > _ALONE:
+            every = self.demand.duplicates is not Duplicates.IGNORE
+            new = sum(name not in self.bound for name in names)
+            check_levels(new + every * sum(edge.multiple for edge in edges), self.graph.span)
+
+    def _join(self, join: Join, filters: PostFilters, wanted: set[str], final: bool) -> None:
+        """Search the two sides of a join apart, the one that is held over no input."""
+        needed = wanted | set(join.keys) | join.compared()
+        across = [as_filter(each) for each in join.conditions]
+        across += self._side(join.probe, needed, final)
+        other = replace(
+            self,
+            root=Unit(),
+            columns=[],
+            bound=set(),
+            walked=[],
+            input_weight=None,
+            weight=None,
+            taken=self.taken.union(self.columns),
+        )
+        across += other._side(join.build, needed, final)
+        filters.general += across
+        later = wanted.union(*map(free_variables, across))
+        new = [name for name in other.columns if name not in self.columns]
+        emit = tuple(name for name in new if name in later or name == other.weight)
+        semi = not emit and final and self.demand.duplicates is Duplicates.IGNORE
+        self.root = HashJoin(self.root, other.root, join.keys, emit, join.apart, semi, join.reason, join.rows)
+        self.columns += [name for name in emit if name != other.weight]
+        self.bound |= other.bound
+        if other.weight is not None:
+            self._weigh(other.weight)
+        self._compare_walks(list(join.build.edges))
+
+    def _side(self, side: JoinSide, needed: set[str], final: bool) -> list[Expr]:
+        """Search one side of a join, and return the conditions that are left to be checked on rows."""
+        if self.bound.issuperset(side.names) and not (side.edges or side.compares):
+            return []
+        own = PostFilters(conditions=list(side.conditions))
+        self._search(list(side.names), list(side.edges), side.difference, own, needed, final)
+        return own.general
+
+
+def _ms(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:,.3g} ms"
+
+
+def _images(symmetry: Symmetry, emit: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return what is emitted in the orders in which an embedding is an embedding, too."""
+    maps = (dict(zip(symmetry.order, image, strict=True)) for image in symmetry.images)
+    return tuple(tuple(image[name] for name in emit) for image in maps)
