@@ -131,3 +131,12 @@ def test_these_are_done_on_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.values() == [expected(a) for a in range(40)]
     made = compile_expression(x.MapOf((("x", A),)), runtime)(batch)
     assert isinstance(made, MapColumn)
+
+
+def test_lists_of_one_value() -> None:
+    """Items that are the same in all rows are held once."""
+    given = {"a": [1, 2, None, 1]}
+    for item in (1, None, "1"):
+        lists = x.Call("+", (x.ListOf(()), x.Literal(item)))
+        for expr in (x.Call("IN", (x.Literal(1), lists)), x.Call("IN", (A, lists)), x.Call("tointegerlist", (lists,))):
+            assert_same(expr, given)

@@ -204,7 +204,10 @@ def _among_items(runtime: Runtime, column: Column, lists: ListColumn) -> Column 
     lengths = lists.lengths()
     if int(lengths.sum()) > _MOST_COMPARED:
         return None
-    compared = COMPARISON["="](runtime, column.take(np.repeat(np.arange(len(lists)), lengths)), lists.flat())
+    repeated, items = column.take(np.repeat(np.arange(len(lists)), lengths)), lists.flat()
+    if isinstance(repeated, ConstantColumn) and isinstance(items, ConstantColumn):
+        return None
+    compared = COMPARISON["="](runtime, repeated, items)
     return None if compared is None else any_in(compared, lists)
 
 

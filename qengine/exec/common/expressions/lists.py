@@ -110,7 +110,8 @@ def _each(name: str) -> Callable[[Runtime, Column], Column | None]:
     def function(runtime: Runtime, column: Column) -> Column | None:
         if not isinstance(column, ListColumn):
             return None
-        items = FUNCTIONS[name](runtime, column.flat())
+        flat = column.flat()
+        items = FUNCTIONS[name](runtime, flat.expanded() if isinstance(flat, ConstantColumn) else flat)
         return None if items is None else ListColumn(column.offsets(), items, column.valid)
 
     return function
