@@ -216,13 +216,17 @@ class Members(Operator):
     rows: float
 
 
-@node("input", "value")
+@node("input", "value", "of")
 class LookUp(Operator):
     """Emits each input row with each node that has ``labels`` and whose property ``key`` equals ``value`` of the row.
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
     nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
     to find; ``unique``: one at most, by an index that is there.
+
+    With ``of``, an expression of the node ``name`` alone, in the place of ``key``, which is empty then: nodes for which
+    that equals ``value``, found by an index that is made for this execution. Where either is of a type that isn't
+    indexed, all nodes that have the labels: the condition stands behind it, too.
     """
 
     input: Operator
@@ -232,6 +236,7 @@ class LookUp(Operator):
     value: Expr
     rows: float
     unique: bool = False
+    of: Expr | None = None
 
 
 @node("input", "search", "steps", "searches")

@@ -230,6 +230,10 @@ class _Writer:
 
     def _look_up(self, operator: physical.LookUp) -> str:
         found = f"{name_text(operator.name)}{_labels(operator.labels)}"
+        if operator.of is not None:
+            of, rows = self.expr(operator.of), _found_by_index(operator.rows, False)
+            equation = f"{of} = {self.expr(operator.value)}"
+            return f"LookUp {found} by a hash index of {of}, made for this query, {equation}: {rows}"
         equation = f"{name_text(operator.name)}.{name_text(operator.key)} = {self.expr(operator.value)}"
         rows = _found_by_index(operator.rows, operator.unique)
         return f"LookUp {found} by hash index on {name_text(operator.key)}, {equation}: {rows}"

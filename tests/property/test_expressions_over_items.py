@@ -135,8 +135,8 @@ def test_these_are_done_on_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lists_of_one_value() -> None:
     """Items that are the same in all rows are held once."""
-    given = {"a": [1, 2, None, 1]}
+    given = {"a": [1, 2, None, 1], "l": [[1, 2], [], None, [3]]}
     for item in (1, None, "1"):
-        lists = x.Call("+", (x.ListOf(()), x.Literal(item)))
+        lists = x.ListComprehension("v", LISTS, None, x.Literal(item))
         for expr in (x.Call("IN", (x.Literal(1), lists)), x.Call("IN", (A, lists)), x.Call("tointegerlist", (lists,))):
             assert_same(expr, given)
