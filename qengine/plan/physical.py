@@ -189,6 +189,8 @@ class HashJoin(Operator):
 
     With ``seeds``, a column of lists of the input and a name, ``build`` is a subplan: it starts at a column of that
     name with each different node of the lists, and is run anew where lists bring others.
+
+    ``by_value``: the key is a ``KeyOf`` values, on which both sides end; rows may join whose values are not equal.
     """
 
     input: Operator
@@ -200,6 +202,7 @@ class HashJoin(Operator):
     reason: str = ""
     rows: float | None = None
     seeds: tuple[str, str] | None = None
+    by_value: bool = False
 
 
 @node("input")
@@ -216,17 +219,13 @@ class Members(Operator):
     rows: float
 
 
-@node("input", "value", "of")
+@node("input", "value")
 class LookUp(Operator):
     """Emits each input row with each node that has ``labels`` and whose property ``key`` equals ``value`` of the row.
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
     nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
     to find; ``unique``: one at most, by an index that is there.
-
-    With ``of``, an expression of the node ``name`` alone, in the place of ``key``, which is empty then: nodes for which
-    that equals ``value``, found by an index that is made for this execution. Where either is of a type that isn't
-    indexed, all nodes that have the labels: the condition stands behind it, too.
     """
 
     input: Operator
@@ -236,7 +235,6 @@ class LookUp(Operator):
     value: Expr
     rows: float
     unique: bool = False
-    of: Expr | None = None
 
 
 @node("input", "search", "steps", "searches")

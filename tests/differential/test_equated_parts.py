@@ -1,4 +1,4 @@
-"""Parts of a pattern that only an equation of expressions joins: nodes are looked up by an index made for the query."""
+"""Parts of a pattern that only equations of values join: rows are joined by these, or nodes looked up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from qengine import Graph
+from qengine.errors import ExecutionError
 from qengine.optimizer import access
-from qengine.optimizer.lower import equations, match
-from qengine.temporal import Date, Duration, LocalDateTime
+from qengine.optimizer.lower import match
+from qengine.temporal import Date, DateTime, Duration, LocalDateTime
 from tests.examples import examples
 
 VALUES: list[list[Any]] = [
@@ -24,18 +25,22 @@ VALUES: list[list[Any]] = [
     [1, 1.0, "1", True, None, 2],
     [[1], [1, None], [], None, [1.0]],
     [Duration("P1D"), Duration("PT24H"), None],
+    [DateTime("2024-01-01T00:00Z"), DateTime("2024-01-01T01:00+01:00"), DateTime("2024-01-01T01:00Z"), None],
 ]
 SIDES = [
     "{v}.p", "{v}.q", "{v}.p + {v}.q", "toString({v}.p)", "coalesce({v}.p, {v}.q)", "{v}.i + 1", "toUpper({v}.q)",
     "[{v}.i]", "date({v}.p)", "{v}.i % 3", "{v}.p IS NULL", "size(labels({v}))", "id({v})", "{v}.i * 1.0",
 ]  # fmt: skip
-PATTERNS = ["(a), (b)", "(a:L), (b:M)", "(a)-->(c), (b)", "(a)-->(c), (b)-->(d)", "(a), (b), (c)"]
+PATTERNS = [
+    "MATCH (a), (b)", "MATCH (a:L), (b:M)", "MATCH (a)-->(c), (b)", "MATCH (a)-->(c), (b)-->(d)",
+    "MATCH (a), (b), (c)", "MATCH (a) OPTIONAL MATCH (b)", "MATCH (a) WITH a, a.i AS k MATCH (b)-->(c)",
+    "MATCH (a) OPTIONAL MATCH (b:M)-->(d)",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _however_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
-    monkeypatch.setattr(equations, "LEAST_ROWS", 0)
     monkeypatch.setattr(match, "_MANY_PAIRS", 0.0)
 
 
@@ -67,15 +72,15 @@ def test_equal_to_the_reference(seed: int) -> None:
     for _ in range(6):
         left, right = (random.choice(SIDES).format(v=name) for name in "ab")
         more = random.choice(["", "", " AND a.i <= b.i", " AND b.q = a.q"])
-        text = f"MATCH {random.choice(PATTERNS)} WHERE {left} = {right}{more} RETURN id(a), id(b)"
+        text = f"{random.choice(PATTERNS)} WHERE {left} = {right}{more} RETURN id(a), id(b)"
         assert outcome(made, text, "cpu") == outcome(made, text, "reference"), text
 
 
 @pytest.mark.parametrize("condition", ["a.i + 1 = b.i + 2", "toUpper(a.s) = toLower(b.s)", "a.i * 1.0 = toFloat(b.s)"])
-def test_an_index_is_made(condition: str) -> None:
+def test_parts_are_joined_by_values(condition: str) -> None:
     nodes = [{"id": k, "properties": {"i": k, "s": str(k % 5)}} for k in range(20)]
     plan = str(Graph.from_records(nodes).explain(f"MATCH (a), (b) WHERE {condition} RETURN count(*)"))
-    assert "made for this query" in plan
+    assert "HashJoin on " in plan and "key of" in plan
 
 
 def test_a_property_is_rather_looked_up() -> None:
@@ -84,3 +89,11 @@ def test_a_property_is_rather_looked_up() -> None:
     for condition in ("a.i = b.i + 1", "b.i + 1 = a.i", "b.i = a.i + 1"):
         plan = str(made.explain(f"MATCH (a), (b) WHERE {condition} RETURN count(*)"))
         assert "by hash index on i" in plan
+
+
+def test_a_value_that_cannot_be_computed_is_told_where_its_row_has_a_partner() -> None:
+    made = Graph.from_records([{"id": k, "labels": ["L" if k < 5 else "M"], "properties": {"i": k}} for k in range(9)])
+    text = "MATCH (a:L), (b:M) WHERE 10 / (a.i - 3) = b.i - 1{} RETURN a.i, b.i"
+    with pytest.raises(ExecutionError, match="division by zero"):
+        made.query(text.format("")).fetchall()
+    assert made.query(text.format(" AND a.i <> 3")).fetchall() == []

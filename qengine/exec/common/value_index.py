@@ -230,11 +230,6 @@ class HashIndex(_Index):
 
     KIND = HASH
 
-    @staticmethod
-    def holds(column: PropertyColumn) -> bool:
-        """Tell whether all values of a column are of types that are indexed."""
-        return _parts(column.array)[1]
-
     def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
         super().__init__(column)
         self._build, self._find, self._find_one = _library()

@@ -1,54 +1,49 @@
-"""Equations by which a node is looked up: of its property, or of what else it alone determines, with what rows give."""
+"""Equations that join a part of a pattern to the rows that are there already, where nothing else does."""
 
 from __future__ import annotations
 
-from qengine._frozen import frozen
-from qengine.catalog.view import CatalogView
-from qengine.optimizer.access import LEAST_ROWS, looked_up_rows
-from qengine.optimizer.labels import vertex_count
-from qengine.plan.access import equality
-from qengine.plan.expr import Comparison, Expr, Subquery
-from qengine.plan.pattern import PatternNode
+from collections.abc import Collection, Sequence
+
+from qengine.plan.expr import Comparison, Expr, KeyOf, Subquery, Variable
+from qengine.plan.logical import Operator, Project
+from qengine.plan.physical import HashJoin
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
+from qengine.types import INTEGER
 
-__all__ = ["Equation", "equation_of"]
+__all__ = ["Equation", "equations", "joined_by_value"]
 
+Equation = tuple[Expr, Expr]
+"""What the rows give, and what the part gives."""
 
-@frozen
-class Equation:
-    """``key``: of the node's property that equals ``value``; None where it is ``of``, another expression of the node.
-
-    ``rows``: nodes that one value is expected to find. ``all``: how many nodes there are.
-    """
-
-    key: str | None
-    of: Expr | None
-    value: Expr
-    rows: float
-    all: float
+_KEY = "@key"
 
 
-def equation_of(predicate: Expr, node: PatternNode, catalog: CatalogView) -> Equation | None:
-    """Return how a condition tells which nodes may take a node's place; None where it doesn't, or they are few."""
-    found = equality(predicate, node.name)
-    if found is not None:
-        key, value = found
-        rows = looked_up_rows(node, key, catalog) if is_repeatable(value) else None
-        return None if rows is None else Equation(key, None, value, rows, 0.0)
-    match predicate:
-        case Comparison(ops=("=",), args=(left, right)):
-            sides = ((left, right), (right, left))
-        case _:
-            return None
-    every = vertex_count(catalog, node.labels)
-    for of, value in sides:
-        if every < LEAST_ROWS or free_variables(of) != {node.name} or node.name in free_variables(value):
-            continue
-        if not (_is_simple(of) and _is_simple(value)):
-            continue
-        return Equation(None, of, value, every**0.5, every)  # how many different values there are isn't known
-    return None
+def equations(conditions: Sequence[Expr], rows: Collection[str], part: Collection[str]) -> list[Equation]:
+    """Return the conditions that compare a value of the rows' columns with one of a part's variables."""
+    found = []
+    for condition in conditions:
+        match condition:
+            case Comparison(ops=("=",), args=(left, right)) if all(map(_is_simple, (left, right))):
+                for one, other in ((left, right), (right, left)):
+                    reads, gives = free_variables(one), free_variables(other)
+                    if reads and gives and reads <= set(rows) and gives <= set(part):
+                        found.append((one, other))
+    return found
 
 
 def _is_simple(expr: Expr) -> bool:
     return is_repeatable(expr) and not any(isinstance(part, Subquery) for part in preorder(expr))
+
+
+def joined_by_value(
+    rows: Operator, columns: Sequence[str], part: Operator, gives: Sequence[str], by: Sequence[Equation]
+) -> Operator:
+    """Return what joins rows with a part's, which is held, where equations hold, and perhaps some others."""
+    left, right = zip(*by, strict=True)
+    probing, build = _keyed(rows, columns, left), _keyed(part, gives, right)
+    join = HashJoin(probing, build, (_KEY,), tuple(gives), by_value=True)
+    return Project(join, tuple((name, Variable(name)) for name in (*columns, *gives)))
+
+
+def _keyed(side: Operator, names: Sequence[str], values: tuple[Expr, ...]) -> Operator:
+    return Project(side, (*((name, Variable(name)) for name in names), (_KEY, KeyOf(values, type=INTEGER))))

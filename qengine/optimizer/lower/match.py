@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
+from qengine.optimizer.access import looked_up_rows
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bound_edges import renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
-from qengine.optimizer.lower.equations import equation_of
+from qengine.optimizer.lower.equations import Equation, equations, joined_by_value
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.match_search import MatchSearches
 from qengine.optimizer.lower.reach import reaching_by
@@ -29,20 +30,21 @@ from qengine.optimizer.lower.walks import (
     single_hop,
     walk_parts,
 )
-from qengine.optimizer.pattern_edges import given_name, pattern_edge
+from qengine.optimizer.pattern_edges import PatternEdge, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, as_filter
+from qengine.plan.access import equality
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Limit, Match, Project
 from qengine.plan.pattern import Chain, MatchMode, Repetition
 from qengine.plan.physical import LookUp, PathPart, VertexLevel
-from qengine.plan.traverse import free_variables
+from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 __all__ = ["MatchLowering"]
 
 _FEW_FOUND = 2.0
-_MANY_PAIRS = 1e6  # of rows and nodes: from so many on an index of what isn't a property is made for a query
+_MANY_PAIRS = 1e5  # of rows and nodes: from so many on they are rather joined by values than compared
 """Nodes that a look-up may find where the node is a neighbour of one that is there."""
 
 
@@ -135,11 +137,17 @@ class MatchLowering(MatchSearches):
             cardinality = Cardinality(self.catalog, self.nodes)
             start = min(
                 components,
-                key=lambda each: (self._lead(each, filters), min(map(cardinality.candidates, each))),
+                key=lambda each: (
+                    not self._equations(each, filters),
+                    not self._leads(each, filters),
+                    min(map(cardinality.candidates, each)),
+                ),
             )
             components.remove(start)
             edges = [edge for edge in self.fixed if set(edge.ends) <= start]
-            self._search(sorted(start, key=list(self.nodes).index), edges, difference, filters, wanted)
+            names = sorted(start, key=list(self.nodes).index)
+            if not self._joined_by_value(names, edges, difference, filters, wanted):
+                self._search(names, edges, difference, filters, wanted)
 
     def _look_up(self, filters: PostFilters) -> bool:
         """Find one of the nodes by the value of a property that the rows give, if any is; tell whether one is."""
@@ -149,11 +157,7 @@ class MatchLowering(MatchSearches):
             look_up = self._looked_up(predicate)
             if look_up is None:
                 continue
-            if look_up.of is not None:  # the condition tells of what its index can't
-                if isinstance(condition, NamedCondition):
-                    filters.conditions.remove(condition)
-                    filters.general.append(predicate)
-            elif isinstance(condition, NamedCondition):
+            if isinstance(condition, NamedCondition):
                 filters.conditions.remove(condition)
             elif not condition_can_fail(condition):
                 filters.general.remove(condition)
@@ -167,45 +171,79 @@ class MatchLowering(MatchSearches):
     def _looked_up(self, predicate: Expr) -> LookUp | None:
         """Return what finds an unbound node by an equation with what the rows give; None where that doesn't pay."""
         for node in self.nodes.values():
-            found = None if node.name in self.bound else equation_of(predicate, node, self.catalog)
-            if found is None or not free_variables(found.value) <= set(self.columns):
-                continue
-            if found.key is None:
-                if self._is_apart(node.name) and found.all * expected_rows(self.root, self.catalog).high > _MANY_PAIRS:
-                    return LookUp(self.root, node.name, node.labels, "", found.value, found.rows, of=found.of)
+            found = None if node.name in self.bound else equality(predicate, node.name)
+            if found is None or not (free_variables(found[1]) <= set(self.columns) and is_repeatable(found[1])):
                 continue
             near = any(node.name in edge.ends and not self.bound.isdisjoint(edge.ends) for edge in self.fixed)
-            if not near or found.rows < _FEW_FOUND:
-                unique = self.catalog.is_key(found.key)
-                return LookUp(self.root, node.name, node.labels, found.key, found.value, found.rows, unique)
+            rows = looked_up_rows(node, found[0], self.catalog)
+            if rows is not None and (not near or rows < _FEW_FOUND):
+                unique = self.catalog.is_key(found[0])
+                return LookUp(self.root, node.name, node.labels, *found, rows, unique)
         return None
 
-    def _is_apart(self, name: str) -> bool:
-        """Tell whether nothing joins a node to one that is bound."""
-        return not any(name in each and each & self.bound for each in self._components())
-
-    def _lead(self, start: set[str], filters: PostFilters) -> int:
-        """Tell what a component's match gives: 0, values by whose index a node of another component is looked up;
-
-        1, the same where the index is to be made first; 2, nothing of that.
-        """
-        cardinality = Cardinality(self.catalog, self.nodes)
-        given, rows = start.union(self.columns), max(map(cardinality.candidates, start))
-        found = [
-            equation_of(predicate, node, self.catalog)
+    def _leads(self, start: set[str], filters: PostFilters) -> bool:
+        """Tell whether a component's match gives values of which another component has an index."""
+        given = start.union(self.columns)
+        return any(
+            (found := equality(predicate, node.name)) is not None
+            and free_variables(found[1]) <= given
+            and looked_up_rows(node, found[0], self.catalog) is not None
             for predicate in (*filters.general, *map(as_filter, filters.conditions))
             for node in self.nodes.values()
             if node.name not in start | self.bound
-        ]
-        led = [each for each in found if each is not None and free_variables(each.value) <= given]
-        if any(each.key is not None for each in led):
-            return 0
-        return 1 if any(each.all * rows > _MANY_PAIRS for each in led) else 2
+        )
 
     def _equated(self, filters: PostFilters) -> bool:
-        """Tell whether a node in one component is looked up by the value that a node in another one has."""
+        """Tell whether equations of values, and nothing else, join components, or one to the rows."""
         components = self._components()
-        return len(components) > 1 and any(self._lead(each, filters) < 2 for each in components)
+        if len(components) > 1 and any(self._leads(each, filters) for each in components):
+            return True
+        cardinality = Cardinality(self.catalog, self.nodes)
+        conditions = [*filters.general, *map(as_filter, filters.conditions)]
+        for place, part in enumerate(components):
+            if part & self.bound:
+                continue
+            most = max(map(cardinality.candidates, part))
+            given = expected_rows(self.root, self.catalog).high * self.demand.times
+            if given * most > _MANY_PAIRS and equations(conditions, self.columns, self._variables(part)):
+                return True
+            for other in components[:place]:
+                many = max(map(cardinality.candidates, other)) * most > _MANY_PAIRS
+                if many and equations(conditions, self._variables(other), self._variables(part)):
+                    return True
+        return False
+
+    def _variables(self, part: set[str]) -> set[str]:
+        return part.union(edge.name for edge in self.fixed if set(edge.ends) <= part)
+
+    def _equations(self, part: set[str], filters: PostFilters) -> list[Equation]:
+        """Return what joins a component to the rows: values, where there are many pairs of both."""
+        cardinality = Cardinality(self.catalog, self.nodes)
+        given = expected_rows(self.root, self.catalog).high * self.demand.times
+        if not self.columns or given * max(map(cardinality.candidates, part)) <= _MANY_PAIRS:
+            return []
+        return equations(filters.general, self.columns, self._variables(part))
+
+    def _joined_by_value(
+        self,
+        names: list[str],
+        edges: list[PatternEdge],
+        difference: Differences,
+        filters: PostFilters,
+        wanted: set[str],
+    ) -> bool:
+        """Search a component apart and join it with the rows, if equations of values do that; tell whether."""
+        by = self._equations(set(names), filters)
+        if not by:
+            return False
+        other = self._apart()
+        other._search(names, edges, difference, filters, wanted)
+        self.root = joined_by_value(self.root, self.columns, other.root, other.columns, by)
+        self.columns += other.columns
+        self.bound |= other.bound
+        self._compare_walks(edges)
+        self.searched += edges
+        return True
 
     def _walk(self, walk: WalkPart, wanted: set[str]) -> None:
         compare = self._compares_relationships()

@@ -33,6 +33,7 @@ from qengine.exec.common.expressions.comparison import COMPARISON, combine_truth
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose
 from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, property_bytes
+from qengine.exec.common.expressions.keys import keys_of
 from qengine.exec.common.expressions.lists import LISTS
 from qengine.exec.common.expressions.maps import MAPS, projected
 from qengine.exec.common.expressions.mathematics import MATHEMATICS
@@ -436,6 +437,11 @@ def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
     return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))
 
 
+def _key_of(expr: x.KeyOf, runtime: Runtime) -> Evaluate:
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+    return lambda batch: keys_of(args, batch, runtime)
+
+
 def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
     return _lazy(expr, runtime, lambda batch: paths([batch.columns[name] for name in expr.elements], runtime))
 
@@ -459,6 +465,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.MapOf: _map_of,
     x.MapProjection: _map_projection,
     x.PathOf: _path,
+    x.KeyOf: _key_of,
     x.ListComprehension: _comprehension,
     x.Quantifier: _quantifier,
     x.Reduce: _reduce,

@@ -1,4 +1,4 @@
-"""``LookUp``: the nodes whose property, or another expression, equals a value of the input row, by a hash index."""
+"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index of the property."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn
 from qengine.exec.common.expressions.compiler import compile_expression
-from qengine.exec.common.operators.made_index import MadeIndex
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.scalar.compare import group_key
@@ -25,7 +24,6 @@ from qengine.types import NODE
 __all__ = ["look_up_stage"]
 
 _NONE: IntArray = np.empty(0, np.int64)
-_MOST_PAIRS = 1 << 20  # of rows and nodes at a time, where all nodes come for each row
 _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
 
 
@@ -36,7 +34,7 @@ def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
     finder = _Finder(operator, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        for batch in (part for whole in upstream(outer) for part in finder.parts(whole)):
+        for batch in upstream(outer):
             rows, ids = finder.found(batch)
             for offset, length in pieces(len(rows), first):
                 for begin, count in repeated_pieces(batch, rows[offset : offset + length], runtime.memory):
@@ -57,23 +55,12 @@ class _Finder:
         self._store, self._context = build.runtime.store, build.runtime.context
         self._evaluate = compile_expression(operator.value, build.runtime)
         self._ranges = self._store.label_ranges(operator.labels).astype(np.int64)
-        self._made = None if operator.of is None else MadeIndex(operator.name, operator.of, self._ranges, build.runtime)
-
-    def parts(self, batch: Batch) -> Iterator[Batch]:
-        """Yield rows that are asked for together: few where they get all nodes, who has no index."""
-        rows = batch.length
-        if self._made is not None and not self._made.answers():
-            rows = max(1, _MOST_PAIRS // max(1, int((self._ranges[:, 1] - self._ranges[:, 0]).sum())))
-        for offset in range(0, batch.length, rows):
-            yield batch.slice(offset, rows)
 
     def found(self, batch: Batch) -> tuple[IntArray, IntArray]:
         """Return which rows find which nodes, by row."""
         try:
             values = self._evaluate(batch).values()
-            if self._made is not None:
-                return self._made.pairs(values)
-        except (ExecutionError, Unanswered):
+        except ExecutionError:
             every = np.concatenate([np.arange(low, high) for low, high in self._ranges.tolist()] or [_NONE])
             return np.repeat(np.arange(batch.length), len(every)), np.tile(every, batch.length)
         rows, ids = self._looked_up(values)
