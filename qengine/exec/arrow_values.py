@@ -31,7 +31,7 @@ from qengine.temporal import Temporal
 from qengine.temporal.arrow import text_kinds, to_array, without_text
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Tell", "array_of", "silent", "told_as_text"]
+__all__ = ["Tell", "array_of", "silent", "told_as_text", "unicode"]
 
 Tell = Callable[[str], None]
 """Takes what a conversion changes, as a sentence."""
@@ -88,13 +88,14 @@ def _plain(values: Sequence[Any], kind: type, tell: Tell) -> Any:
         array = pa.array(values, _PLAIN[kind])
     except UnicodeEncodeError:
         tell(_SURROGATES)
-        return _plain([None if value is None else _unicode(value) for value in values], kind, tell)
+        return _plain([None if value is None else unicode(value) for value in values], kind, tell)
     if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets reach
         return pa.array(values, pa.large_string())
     return array
 
 
-def _unicode(text: str) -> str:
+def unicode(text: str) -> str:
+    """Return a text with U+FFFD for the halves of UTF-16 pairs, which UTF-8 can't hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -117,7 +118,7 @@ def _structs(values: Sequence[Any], fields: dict[str, Any]) -> Any:
     """Return structs of fields that were made for all values; null where a value is None."""
     if not fields:
         return pa.array([None if value is None else {} for value in values], pa.struct([]))
-    return pa.StructArray.from_arrays(list(fields.values()), names=list(map(_unicode, fields)), mask=_nulls(values))
+    return pa.StructArray.from_arrays(list(fields.values()), names=list(map(unicode, fields)), mask=_nulls(values))
 
 
 def _maps(values: Sequence[dict[str, Any] | None], keys: Iterable[str], tell: Tell) -> Any:

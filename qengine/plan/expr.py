@@ -203,6 +203,17 @@ class Reduce(Expr):
     condition: Expr | None = None
 
 
+@node("args")
+class KeyOf(Expr):
+    """A number that is the same where the values of ``args`` are, and for some others; null where one of these is null.
+
+    What plans join rows by (``HashJoin``). A row for which an argument fails has ``WILD``: it may equal any.
+    """
+
+    WILD: ClassVar[int] = -2
+    args: tuple[Expr, ...]
+
+
 @node()
 class PathOf(Expr):
     """The path through the named elements: node, relationship (or list of them), node, … alternately."""

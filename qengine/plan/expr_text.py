@@ -15,6 +15,7 @@ from qengine.plan.expr import (
     ConstantList,
     Expr,
     HasLabels,
+    KeyOf,
     ListComprehension,
     ListOf,
     Literal,
@@ -198,6 +199,9 @@ class ExprText:
             return f"allReduce({steps}, {self(expr.condition)})", _ATOM
         return f"reduce({steps})", _ATOM
 
+    def _key(self, expr: KeyOf) -> tuple[str, int]:
+        return f"key of ({', '.join(map(self, expr.args))})", 0
+
     def _path(self, expr: PathOf) -> tuple[str, int]:
         return f"path({', '.join(map(name_text, expr.elements))})", _ATOM
 
@@ -232,6 +236,7 @@ _RULES: dict[type[Expr], Callable[[ExprText, Any], tuple[str, int]]] = {
     Quantifier: ExprText._quantifier,
     Reduce: ExprText._reduce,
     PathOf: ExprText._path,
+    KeyOf: ExprText._key,
     AggregateCall: ExprText._aggregate,
     Subquery: ExprText._subquery,
     UserCall: ExprText._user_call,

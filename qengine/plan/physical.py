@@ -189,6 +189,8 @@ class HashJoin(Operator):
 
     With ``seeds``, a column of lists of the input and a name, ``build`` is a subplan: it starts at a column of that
     name with each different node of the lists, and is run anew where lists bring others.
+
+    ``by_value``: the key is a ``KeyOf`` values, on which both sides end; rows may join whose values are not equal.
     """
 
     input: Operator
@@ -200,6 +202,7 @@ class HashJoin(Operator):
     reason: str = ""
     rows: float | None = None
     seeds: tuple[str, str] | None = None
+    by_value: bool = False
 
 
 @node("input")

@@ -15,7 +15,7 @@ from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
-from qengine.plan.expr import Expr, Subquery
+from qengine.plan.expr import Expr, KeyOf, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.pattern import (
@@ -239,13 +239,22 @@ class _Writer:
         return f"LookUp {found} by hash index on {name_text(operator.key)}, {equation}: {rows}"
 
     def _hash_join(self, operator: physical.HashJoin) -> str:
-        text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {_names(operator.keys)}"
+        text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {self._keys(operator)}"
         text += f" emit {_names(operator.emit)}" if operator.emit else ""
         for equations in operator.apart:
             both = [f"{name_text(one)} = {name_text(other)}" for one, other in equations]
             text += f" not ({' and '.join(both)})" if len(both) > 1 else f" {both[0].replace(' = ', ' ≠ ')}"
         text += " from {1} in {0}".format(*map(name_text, operator.seeds)) if operator.seeds else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
+
+    def _keys(self, operator: physical.HashJoin) -> str:
+        """Return what rows are joined by: variables, or the values that their keys are made of."""
+        sides = [dict(each.items) for each in (operator.input, operator.build) if isinstance(each, logical.Project)]
+        keys = [side.get(operator.keys[0]) for side in sides if operator.by_value]
+        args = [key.args for key in keys if isinstance(key, KeyOf)]
+        if len(args) < 2:
+            return _names(operator.keys)
+        return " and ".join(f"{self.expr(one)} = {self.expr(other)}" for one, other in zip(*args, strict=True))
 
     def _eliminate(self, operator: physical.Eliminate) -> str:
         text = "Sum of searches" if operator.searches and not operator.steps else "Eliminate"

@@ -246,8 +246,8 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     for each in operator.values:
         assert isinstance(each, AggregateEntries) and columns_of(each)[0] in names, "values by something else"
         _entries(each, ())
-    for each in operator.carried:
-        assert each.bearer in names and each.name not in names, f"{each.name} is carried by {each.bearer}, no end"
+    for node in operator.carried:
+        assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

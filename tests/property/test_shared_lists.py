@@ -73,11 +73,9 @@ def test_nodes_are_found_in_shared_lists(case: tuple[ListColumn, list[Any]], dat
     column, values = case
     nodes = data.draw(st.lists(NODES, min_size=len(values), max_size=len(values)))
     found: Column | None = COLUMNAR["IN"](Runtime(STORE, ExecutionContext({})), from_values(nodes), column)
-    if None in values:
-        assert found is None
-    else:
-        assert found is not None
-        assert found.values() == [node in each for node, each in zip(nodes, values, strict=True)]
+    assert found is not None
+    account = ExecutionContext({}).memory
+    assert found.values() == [MEMBERSHIP["IN"](account, *pair) for pair in zip(nodes, values, strict=True)]
 
 
 @given(columns(items=VALUES), st.data())

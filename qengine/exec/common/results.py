@@ -13,26 +13,30 @@ all else                    see ``qengine.exec.arrow_values``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from qengine._limits import Limits, limited_by
-from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text
+from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text, unicode
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import (
     ArrowColumn,
+    BoolArray,
     Column,
     ConstantColumn,
     IntArray,
     ListColumn,
     NodeColumn,
+    PathColumn,
     RelationshipColumn,
 )
+from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions.entities import label_lists, property_of, type_names
 from qengine.exec.common.expressions.growth import property_bytes
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.context import ExecutionContext
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts, unchecked
 from qengine.exec.scalar.materialize import materialize
@@ -91,6 +95,10 @@ class ResultRows:
             items = len(column.items)
             each = self._written(column.items) / items if items else 0.0
             return int(column.lengths().sum() * each) + column.starts.nbytes
+        if isinstance(column, MapColumn):
+            return sum(map(self._written, column.fields.values()))
+        if isinstance(column, PathColumn):
+            return self._written(column.nodes) + self._written(column.relationships)
         if isinstance(column, NodeColumn | RelationshipColumn):
             keys = self._store.property_keys("node" if isinstance(column, NodeColumn) else "relationship")
             return (1 + len(keys)) * 16 * len(column) + sum(property_bytes(self._store, column, key) for key in keys)
@@ -119,15 +127,35 @@ class ResultRows:
 
     def arrow(self, name: str, tell: Tell = silent) -> Any:
         """Return a column as an Arrow array (see the module); ``tell`` hears of values that change their form."""
-        column = self._batch.columns[name]
+        with limited_by(self._limits):
+            return self._array(self._batch.columns[name], tell)
+
+    def _array(self, column: Column, tell: Tell) -> Any:
+        """Return a column as an array, made of those of its parts; what are Python's objects by ``array_of``."""
         if isinstance(column, ConstantColumn):
             column = column.expanded()
-        with limited_by(self._limits):
-            if isinstance(column, NodeColumn):
-                return self._nodes(column.ids, tell)
-            if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
-                return self._relationships(column.ids, tell)
-            return _plain(column) if _is_plain(column) else array_of(self.values(name), tell)
+        if isinstance(column, ArrowColumn):
+            return column.array
+        if isinstance(column, NodeColumn):
+            return self._nodes(column.ids, tell)
+        if isinstance(column, RelationshipColumn) and (column.ids >= 0).any():
+            return self._relationships(column.ids, tell)
+        if isinstance(column, PathColumn):
+            fields = {"nodes": column.nodes, "relationships": column.relationships}
+            return self._structs(fields, None if column.nodes.valid is None else ~column.nodes.valid, tell)
+        if isinstance(column, MapColumn) and column.fields:
+            return self._structs(column.fields, None if column.valid is None else ~column.valid, tell)
+        if isinstance(column, ListColumn):
+            return _lists(column, self._array(column.flat(), tell))
+        if isinstance(column, DurationColumn) and (array := column.array()) is not None:
+            return array
+        return array_of(self._entities(column), tell)
+
+    def _structs(self, fields: Mapping[str, Column], null: BoolArray | None, tell: Tell) -> Any:
+        """Return structs of columns, each null where ``null`` is true."""
+        arrays = [self._array(column, tell) for column in fields.values()]
+        mask = None if null is None else pa.array(null)
+        return pa.StructArray.from_arrays(arrays, names=list(map(unicode, fields)), mask=mask)
 
     def _nodes(self, ids: IntArray, tell: Tell) -> Any:
         """Return nodes as structs, each property read as a column."""
@@ -136,7 +164,7 @@ class ResultRows:
         properties = [told_as_text(column.take(ids), tell) for column in columns.values()]
         fields = {
             "id": pa.array(self._store.node_numbers.of(ids)),
-            "labels": _lists(label_lists(self._store, ids)),
+            "labels": self._array(label_lists(self._store, ids), tell),
             "properties": pa.StructArray.from_arrays(properties, list(columns)) if columns else pa.nulls(len(ids)),
         }
         return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=pa.array(ids < 0))
@@ -160,7 +188,7 @@ class ResultRows:
         """Return a property of relationships; where none has it here, of the type that it has elsewhere."""
         column = property_of(self._store, RelationshipColumn(ids), key)
         assert column is not None
-        array = _plain(column) if _is_plain(column) else array_of(column.values(), tell)
+        array = self._array(column, tell)
         if not pa.types.is_null(array.type):
             return array
         columns = (self._store.relationship_property(kind.index, key) for kind in self._store.types)
@@ -193,18 +221,10 @@ def _is_plain(column: Column) -> bool:
     return isinstance(column, ArrowColumn) or (isinstance(column, ListColumn) and isinstance(column.items, ArrowColumn))
 
 
-def _plain(column: Column) -> Any:
-    """Return a column of plain values, or of lists of them."""
-    if isinstance(column, ListColumn):
-        return _lists(column)
-    assert isinstance(column, ArrowColumn)
-    return column.array
-
-
-def _lists(column: ListColumn) -> Any:
-    """Return lists of plain values; their items in one batch are fewer than 2^31."""
-    items = column.flat()
-    assert isinstance(items, ArrowColumn)
-    offsets = pa.array(column.offsets().astype(np.int32))
+def _lists(column: ListColumn, items: Any) -> Any:
+    """Return lists as an array: ``items`` are those of all rows, one list after the other."""
+    offsets = column.offsets()
     nulls = None if column.valid is None else pa.array(~column.valid)
-    return pa.ListArray.from_arrays(offsets, items.array, mask=nulls)
+    if offsets[-1] >= 2**31:
+        return pa.LargeListArray.from_arrays(pa.array(offsets), items, mask=nulls)
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), items, mask=nulls)

@@ -12,9 +12,11 @@ from qengine._frozen import record, replace
 from qengine.optimizer.access import looked_up_rows
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
+from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bound_edges import renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
+from qengine.optimizer.lower.equations import Equation, equations, joined_by_value
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.match_search import MatchSearches
 from qengine.optimizer.lower.reach import reaching_by
@@ -28,7 +30,7 @@ from qengine.optimizer.lower.walks import (
     single_hop,
     walk_parts,
 )
-from qengine.optimizer.pattern_edges import given_name, pattern_edge
+from qengine.optimizer.pattern_edges import PatternEdge, given_name, pattern_edge
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.plan.access import equality
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
@@ -42,6 +44,7 @@ from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 __all__ = ["MatchLowering"]
 
 _FEW_FOUND = 2.0
+_MANY_PAIRS = 1e5  # of rows and nodes: from so many on they are rather joined by values than compared
 """Nodes that a look-up may find where the node is a neighbour of one that is there."""
 
 
@@ -132,10 +135,19 @@ class MatchLowering(MatchSearches):
                 self._walk(walk, wanted)
                 continue
             cardinality = Cardinality(self.catalog, self.nodes)
-            start = min(components, key=lambda each: min(cardinality.candidates(name) for name in each))
+            start = min(
+                components,
+                key=lambda each: (
+                    not self._equations(each, filters),
+                    not self._leads(each, filters),
+                    min(map(cardinality.candidates, each)),
+                ),
+            )
             components.remove(start)
             edges = [edge for edge in self.fixed if set(edge.ends) <= start]
-            self._search(sorted(start, key=list(self.nodes).index), edges, difference, filters, wanted)
+            names = sorted(start, key=list(self.nodes).index)
+            if not self._joined_by_value(names, edges, difference, filters, wanted):
+                self._search(names, edges, difference, filters, wanted)
 
     def _look_up(self, filters: PostFilters) -> bool:
         """Find one of the nodes by the value of a property that the rows give, if any is; tell whether one is."""
@@ -169,18 +181,69 @@ class MatchLowering(MatchSearches):
                 return LookUp(self.root, node.name, node.labels, *found, rows, unique)
         return None
 
-    def _equated(self, filters: PostFilters) -> bool:
-        """Tell whether a node in one component is looked up by the value that a node in another one has."""
-        components = self._components()
-        conditions = [*filters.general, *map(as_filter, filters.conditions)]
-        return len(components) > 1 and any(
-            len([each for each in components if each & free_variables(predicate)]) > 1
-            and any(
-                (found := equality(predicate, node.name)) and looked_up_rows(node, found[0], self.catalog) is not None
-                for node in self.nodes.values()
-            )
-            for predicate in conditions
+    def _leads(self, start: set[str], filters: PostFilters) -> bool:
+        """Tell whether a component's match gives values of which another component has an index."""
+        given = start.union(self.columns)
+        return any(
+            (found := equality(predicate, node.name)) is not None
+            and free_variables(found[1]) <= given
+            and looked_up_rows(node, found[0], self.catalog) is not None
+            for predicate in (*filters.general, *map(as_filter, filters.conditions))
+            for node in self.nodes.values()
+            if node.name not in start | self.bound
         )
+
+    def _equated(self, filters: PostFilters) -> bool:
+        """Tell whether equations of values, and nothing else, join components, or one to the rows."""
+        components = self._components()
+        if len(components) > 1 and any(self._leads(each, filters) for each in components):
+            return True
+        cardinality = Cardinality(self.catalog, self.nodes)
+        conditions = [*filters.general, *map(as_filter, filters.conditions)]
+        for place, part in enumerate(components):
+            if part & self.bound:
+                continue
+            most = max(map(cardinality.candidates, part))
+            given = expected_rows(self.root, self.catalog).high * self.demand.times
+            if given * most > _MANY_PAIRS and equations(conditions, self.columns, self._variables(part)):
+                return True
+            for other in components[:place]:
+                many = max(map(cardinality.candidates, other)) * most > _MANY_PAIRS
+                if many and equations(conditions, self._variables(other), self._variables(part)):
+                    return True
+        return False
+
+    def _variables(self, part: set[str]) -> set[str]:
+        return part.union(edge.name for edge in self.fixed if set(edge.ends) <= part)
+
+    def _equations(self, part: set[str], filters: PostFilters) -> list[Equation]:
+        """Return what joins a component to the rows: values, where there are many pairs of both."""
+        cardinality = Cardinality(self.catalog, self.nodes)
+        given = expected_rows(self.root, self.catalog).high * self.demand.times
+        if not self.columns or given * max(map(cardinality.candidates, part)) <= _MANY_PAIRS:
+            return []
+        return equations(filters.general, self.columns, self._variables(part))
+
+    def _joined_by_value(
+        self,
+        names: list[str],
+        edges: list[PatternEdge],
+        difference: Differences,
+        filters: PostFilters,
+        wanted: set[str],
+    ) -> bool:
+        """Search a component apart and join it with the rows, if equations of values do that; tell whether."""
+        by = self._equations(set(names), filters)
+        if not by:
+            return False
+        other = self._apart()
+        other._search(names, edges, difference, filters, wanted)
+        self.root = joined_by_value(self.root, self.columns, other.root, other.columns, by)
+        self.columns += other.columns
+        self.bound |= other.bound
+        self._compare_walks(edges)
+        self.searched += edges
+        return True
 
     def _walk(self, walk: WalkPart, wanted: set[str]) -> None:
         compare = self._compares_relationships()

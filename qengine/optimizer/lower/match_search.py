@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
@@ -160,16 +161,7 @@ class MatchSearches(MatchStrategies):
         needed = wanted | set(join.keys) | join.compared()
         across = [as_filter(each) for each in join.conditions]
         across += self._side(join.probe, needed, final)
-        other = replace(
-            self,
-            root=Unit(),
-            columns=[],
-            bound=set(),
-            walked=[],
-            input_weight=None,
-            weight=None,
-            taken=self.taken.union(self.columns),
-        )
+        other = self._apart()
         across += other._side(join.build, needed, final)
         filters.general += across
         later = wanted.union(*map(free_variables, across))
@@ -182,6 +174,19 @@ class MatchSearches(MatchStrategies):
         if other.weight is not None:
             self._weigh(other.weight)
         self._compare_walks(list(join.build.edges))
+
+    def _apart(self) -> Self:
+        """Return the state of lowering what reads none of the rows, and will be joined with them."""
+        return replace(
+            self,
+            root=Unit(),
+            columns=[],
+            bound=set(),
+            walked=[],
+            input_weight=None,
+            weight=None,
+            taken=self.taken.union(self.columns),
+        )
 
     def _side(self, side: JoinSide, needed: set[str], final: bool) -> list[Expr]:
         """Search one side of a join, and return the conditions that are left to be checked on rows."""

@@ -13,8 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qengine.exec.common.columns import ArrowColumn, Column, null_column
+from qengine.exec.common.columns import ArrowColumn, Column, ListColumn, null_column
+from qengine.exec.common.expressions.lists import added
+from qengine.exec.common.expressions.moments import moved
 from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, null_rows, numpy_values, operand
+from qengine.exec.common.expressions.texts import texts
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["ARITHMETIC"]
@@ -41,13 +44,29 @@ def _binary(on_integers: _Arrow, on_floats: _Arrow) -> Callable[[Runtime, Column
 
 
 _add_numbers = _binary(pc.add_checked, pc.add)
+_subtract_numbers = _binary(pc.subtract_checked, pc.subtract)
+
+
+def _subtract(runtime: Runtime, left: Column, right: Column) -> Column | None:
+    found = _subtract_numbers(runtime, left, right)
+    return moved(left, right, back=True) if found is None else found
 
 
 def _add(runtime: Runtime, left: Column, right: Column) -> Column | None:
     a, b = operand(left), operand(right)
     if a.kind == "string" and b.kind == "string":
         return ArrowColumn(pc.binary_join_element_wise(a.datum, b.datum, ""))
-    return _add_numbers(runtime, left, right)
+    if isinstance(left, ListColumn) or isinstance(right, ListColumn):
+        return added(left, right)
+    if a.kind in _WRITABLE and b.kind in _WRITABLE and "string" in (a.kind, b.kind):
+        return ArrowColumn(pc.binary_join_element_wise(texts(a), texts(b), ""))
+    if _either_null(a, b) or (a.kind in NUMERIC and b.kind in NUMERIC):
+        return _add_numbers(runtime, left, right)
+    found = moved(left, right)
+    return moved(right, left) if found is None else found
+
+
+_WRITABLE = frozenset({"string", "integer", "float", "boolean"})
 
 
 def _remainder(_: Runtime, left: Column, right: Column) -> Column | None:
@@ -92,7 +111,7 @@ def _sign(on_integers: _Arrow, on_floats: _Arrow) -> Callable[[Runtime, Column],
 
 ARITHMETIC: dict[str, Callable[..., Column | None]] = {
     "+": _add,
-    "-": _binary(pc.subtract_checked, pc.subtract),
+    "-": _subtract,
     "*": _binary(pc.multiply_checked, pc.multiply),
     "/": _binary(pc.divide_checked, pc.divide),
     "%": _remainder,

@@ -45,6 +45,7 @@ from qengine.exec.common.runtime import Runtime
 __all__ = ["COMPARISON", "combine_truths", "true_rows"]
 
 _FEW_LISTS = 16  # of many rows, whose values are looked for list by list
+_MOST_COMPARED = 1 << 22  # items that are compared at a time
 _EXACT = 2.0**53  # up to here every integer is a double
 _FLAT = frozenset({"boolean", "integer", "float", "string"})
 _ENTITY = frozenset({"node", "relationship"})
@@ -153,10 +154,11 @@ def _integer_with_float(op: str, integer: Operand, real: Operand) -> Column:
     return boolean_column(result, null_rows(integer.column, real.column))
 
 
-def _is_in(_: Runtime, column: Column, items: Column) -> Column | None:
+def _is_in(runtime: Runtime, column: Column, items: Column) -> Column | None:
     if isinstance(items, ListColumn):
         found = _entity_in_lists(column, items)
-        return _value_in_lists(column, items) if found is None else found
+        found = _value_in_lists(column, items) if found is None else found
+        return _among_items(runtime, column, items) if found is None else found
     if not isinstance(items, ConstantColumn) or type(items.value) is not list:
         return None
     return _in_constant(column, items)
@@ -195,6 +197,39 @@ def _value_in_lists(column: Column, lists: ListColumn) -> Column | None:
         unknown[rows] = part.is_null()
         found[rows] = part.array.fill_null(False).to_numpy(zero_copy_only=False)
     return boolean_column(found, unknown)
+
+
+def _among_items(runtime: Runtime, column: Column, lists: ListColumn) -> Column | None:
+    """Return the same by comparing each value with each item beside it, a batch of items at a time."""
+    lengths = lists.lengths()
+    if int(lengths.sum()) > _MOST_COMPARED:
+        return None
+    repeated, items = column.take(np.repeat(np.arange(len(lists)), lengths)), lists.flat()
+    if isinstance(repeated, ConstantColumn) and isinstance(items, ConstantColumn):
+        return None
+    compared = COMPARISON["="](runtime, repeated, items)
+    return None if compared is None else any_in(compared, lists)
+
+
+def any_in(found: Column, lists: ListColumn) -> Column | None:
+    """Return for each list whether a truth value of its items is true: null where only a null could be."""
+    a = operand(found)
+    if a.kind not in ("boolean", "null"):
+        return None
+    rows = np.repeat(np.arange(len(lists)), lists.lengths())
+    true, unknown = np.zeros(len(lists), np.bool_), np.zeros(len(lists), np.bool_)
+    unknown[rows[found.is_null()]] = True
+    if a.kind == "boolean":
+        held = (
+            np.full(len(found), a.datum.as_py())
+            if a.constant
+            else a.datum.fill_null(False).to_numpy(zero_copy_only=False)
+        )
+        true[rows[held]] = True
+    null = unknown & ~true
+    if lists.valid is not None:
+        null |= ~lists.valid
+    return boolean_column(true, null if null.any() else None)
 
 
 def _found(column: Column, a: Operand, values: list[Any]) -> BoolArray:

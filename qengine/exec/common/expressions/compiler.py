@@ -11,12 +11,10 @@ too; if an argument fails in some row, they are evaluated row by row, which fail
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from itertools import islice, repeat
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,22 +27,26 @@ from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
     ListColumn,
-    ObjectColumn,
-    concatenate,
-    from_values,
 )
 from qengine.exec.common.expressions.arithmetic import ARITHMETIC
 from qengine.exec.common.expressions.comparison import COMPARISON, combine_truths, true_rows
 from qengine.exec.common.expressions.entities import ENTITIES, has_labels, property_of
 from qengine.exec.common.expressions.functions import FUNCTIONS, choose, chosen_rows
-from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, object_bytes, property_bytes
+from qengine.exec.common.expressions.growth import GROWTH, choice_bytes, property_bytes
+from qengine.exec.common.expressions.keys import keys_of
+from qengine.exec.common.expressions.lists import LISTS
+from qengine.exec.common.expressions.maps import MAPS, projected
+from qengine.exec.common.expressions.mathematics import MATHEMATICS
+from qengine.exec.common.expressions.moments import MOMENTS
 from qengine.exec.common.expressions.operand import operand
+from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
+from qengine.exec.common.expressions.row_wise import ByRow
 from qengine.exec.common.expressions.strings import STRINGS
 from qengine.exec.common.expressions.user_functions import user_call
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
-from qengine.exec.memory import ListBytes, Oversized
-from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.memory import Oversized
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, preorder
@@ -52,12 +54,17 @@ from qengine.plan.traverse import free_variables, preorder
 __all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
 
 Evaluate = Callable[[Batch], Column]
+_Found = TypeVar("_Found")
 
 COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **ARITHMETIC,
     **COMPARISON,
     **ENTITIES,
     **FUNCTIONS,
+    **LISTS,
+    **MAPS,
+    **MATHEMATICS,
+    **MOMENTS,
     **PATHS,
     **STRINGS,
 }
@@ -65,11 +72,6 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
 
 VOLATILE = frozenset({"rand", "randomuuid"})
 """Functions that may give another value at each call."""
-
-_FEW = 63  # rows, but for one, that are counted at a time
-_CHECKED_ROWS = 1024  # rows between two looks at the clock, in row-wise evaluation; fewer where they take long
-_CHECKED_SECONDS = 0.005
-_CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
 
 
 def is_volatile(expr: x.Expr) -> bool:
@@ -250,7 +252,7 @@ def _strict(
     def stand_in() -> x.Expr:
         return rebuild(tuple(x.Variable(name, type=arg.type) for name, arg in zip(names, args, strict=True)))
 
-    by_row = _ByRow(stand_in, runtime)
+    by_row = ByRow(stand_in, runtime)
     folds = not (isinstance(expr, x.Call) and expr.name in VOLATILE)
     memory = runtime.memory
 
@@ -276,83 +278,8 @@ def _strict(
     return evaluate
 
 
-class _ByRow:
-    """The row-wise evaluator behind an expression, which ``make`` returns; compiled when first needed."""
-
-    def __init__(self, make: Callable[[], x.Expr], runtime: Runtime) -> None:
-        self._make = make
-        self._runtime = runtime
-
-    @cached_property
-    def _expr(self) -> x.Expr:
-        return self._make()
-
-    @cached_property
-    def _charges(self) -> bool:
-        return self._runtime.memory.limit is not None and scalar.charges(self._expr)
-
-    @cached_property
-    def function(self) -> Callable[[Any], Any]:
-        return scalar.compile(self._expr, self._runtime.environment)
-
-    def __call__(self, columns: dict[str, Column], length: int) -> Column:
-        memory = self._runtime.memory
-        if memory.limit is not None:
-            memory.room(length, sum(map(object_bytes, columns.values())))
-        names = list(columns)
-        values = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
-        rows = (dict(zip(names, row, strict=True)) for row in values)
-        if self._charges:
-            return self._charged(rows, length)
-        function, check = self.function, self._runtime.context.check
-        results: list[Any] = []
-        columns_done: list[Column] = []
-        done = items = 0
-        size = 1
-        while done < length:
-            check()
-            begin = time.perf_counter()
-            some = list(map(function, islice(rows, size)))
-            results += some
-            done += len(some)
-            items += sum(len(value) for value in some if type(value) is list)
-            if items > _CHECKED_ITEMS:
-                columns_done.append(from_values(results))
-                results, items = [], 0
-            late = time.perf_counter() - begin > _CHECKED_SECONDS
-            size = max(1, size // 4) if late else min(_CHECKED_ROWS, size * 2)
-        last = from_values(results)
-        return concatenate([*columns_done, last]) if columns_done else last
-
-    def _charged(self, rows: Iterator[dict[str, Any]], length: int) -> Column:
-        """Evaluate an expression that charges values, as many rows as may stand in one batch."""
-        memory, function = self._runtime.memory, self.function
-        results: list[Any] = []
-        retained = ListBytes(results)
-        allowed = memory.batch_bytes if length > 1 else memory.batch_bytes // 4
-        loop = memory.loop(retained)
-        try:
-            full = loop.mark + allowed
-            for place, row in enumerate(rows):
-                if place & _FEW == _FEW:
-                    memory.steps(_FEW + 1)
-                results.append(function(row))
-                loop.begun = charged = memory.charged
-                if charged > full:
-                    held = retained()
-                    if held > allowed and length > 1:
-                        raise Oversized(len(results))
-                    memory.charged = loop.begun = loop.mark + held
-                    full = memory.charged + allowed
-        finally:
-            memory.close(loop)
-        if memory.charged > loop.mark + allowed:  # of one row: a column of another form would be a copy
-            return ObjectColumn(results)
-        return from_values(results)
-
-
 def _row_wise(expr: x.Expr, runtime: Runtime) -> Evaluate:
-    by_row = _ByRow(lambda: expr, runtime)
+    by_row = ByRow(lambda: expr, runtime)
     names = free_variables(expr)
 
     def evaluate(batch: Batch) -> Column:
@@ -458,21 +385,70 @@ def _list_of(expr: x.ListOf, runtime: Runtime) -> Evaluate:
 
 
 def _map_of(expr: x.MapOf, runtime: Runtime) -> Evaluate:
-    keys = [key for key, _ in expr.entries]
-    entries = [compile_expression(value, runtime) for _, value in expr.entries]
+    entries = {key: compile_expression(value, runtime) for key, value in expr.entries}
 
     def evaluate(batch: Batch) -> Column:
-        columns = [entry(batch) for entry in entries]
-        if _constants(*columns):
-            return ConstantColumn(
-                {key: column.value for key, column in zip(keys, columns, strict=True)},  # type: ignore[attr-defined]
-                batch.length,
-            )
-        runtime.memory.room(batch.length, 248 * batch.length + sum(map(object_bytes, columns)))
-        rows = zip(*(column.values() for column in columns), strict=True)
-        return from_values([dict(zip(keys, row, strict=True)) for row in rows])
+        columns = {key: entry(batch) for key, entry in entries.items()}
+        if _constants(*columns.values()):
+            return ConstantColumn({key: column.value for key, column in columns.items()}, batch.length)  # type: ignore[attr-defined]
+        return MapColumn(columns, batch.length)
 
     return evaluate
+
+
+def _map_projection(expr: x.MapProjection, runtime: Runtime) -> Evaluate:
+    subject, everything = compile_expression(expr.subject, runtime), expr.everything
+    entries = {key: compile_expression(value, runtime) for key, value in expr.entries}
+
+    def columnar(batch: Batch) -> Column | None:
+        named = {key: entry(batch) for key, entry in entries.items()}
+        return projected(runtime, subject(batch), everything, named)
+
+    return _lazy(expr, runtime, columnar)
+
+
+class _Later(Generic[_Found]):
+    """What ``compile`` makes of an expression, made when first called: few rows are evaluated one by one."""
+
+    def __init__(self, compile: Callable[[x.Expr, Runtime], Callable[[Batch], _Found]], expr: x.Expr, runtime: Runtime):
+        self._compile = partial(compile, expr, runtime)
+
+    @cached_property
+    def _function(self) -> Callable[[Batch], _Found]:
+        return self._compile()
+
+    def __call__(self, batch: Batch) -> _Found:
+        return self._function(batch)
+
+
+def _items(expr: x.ListComprehension | x.Quantifier | x.Reduce, runtime: Runtime, *each: x.Expr | None) -> Items:
+    """Return the lists of an expression that evaluates others for ``each`` of their items."""
+    read = frozenset[str]().union(*(free_variables(part) for part in each if part is not None))
+    outer = sorted(read - {expr.variable, getattr(expr, "accumulator", expr.variable)})
+    return Items(expr.variable, outer, not is_volatile(expr), compile_expression(expr.source, runtime), runtime)
+
+
+def _comprehension(expr: x.ListComprehension, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.condition, expr.result)
+    condition = None if expr.condition is None else _Later(compile_predicate, expr.condition, runtime)
+    result = None if expr.result is None else _Later(compile_expression, expr.result, runtime)
+    return _lazy(expr, runtime, listed(items, condition, result))
+
+
+def _quantifier(expr: x.Quantifier, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.condition)
+    return _lazy(expr, runtime, quantified(expr.quantifier, items, _Later(compile_expression, expr.condition, runtime)))
+
+
+def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
+    items = _items(expr, runtime, expr.step)
+    initial, step = _Later(compile_expression, expr.initial, runtime), _Later(compile_expression, expr.step, runtime)
+    return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))
+
+
+def _key_of(expr: x.KeyOf, runtime: Runtime) -> Evaluate:
+    args = [compile_expression(arg, runtime) for arg in expr.args]
+    return lambda batch: keys_of(args, batch, runtime)
 
 
 def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
@@ -496,6 +472,11 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.ListOf: _list_of,
     x.ConstantList: _literal,
     x.MapOf: _map_of,
+    x.MapProjection: _map_projection,
     x.PathOf: _path,
+    x.KeyOf: _key_of,
+    x.ListComprehension: _comprehension,
+    x.Quantifier: _quantifier,
+    x.Reduce: _reduce,
 }
 """The forms that have a columnar evaluation; all others are evaluated row by row."""

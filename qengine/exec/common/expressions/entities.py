@@ -23,7 +23,9 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions import temporal
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
@@ -48,7 +50,7 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         return from_arrow(column.take(subject.ids))
     if isinstance(subject, RelationshipColumn):
         return _relationship_property(store, subject, key)
-    if isinstance(subject, TextRows):
+    if isinstance(subject, TextRows | MapColumn | DurationColumn):
         return subject.field(key)
     if isinstance(subject, ArrowColumn) and (found := temporal.field_of(subject, key)) is not None:
         return found
@@ -162,6 +164,11 @@ def _id(runtime: Runtime, subject: Column) -> Column | None:
     return _null_for_null(subject)
 
 
+def _element_id(runtime: Runtime, subject: Column) -> Column | None:
+    numbers = _id(runtime, subject)
+    return ArrowColumn(numbers.array.cast(pa.string())) if isinstance(numbers, ArrowColumn) else numbers
+
+
 def _type(runtime: Runtime, subject: Column) -> Column | None:
     if not isinstance(subject, RelationshipColumn):
         return _null_for_null(subject)
@@ -206,6 +213,7 @@ def _end(which: int) -> Callable[[Runtime, Column], Column | None]:
 
 ENTITIES: dict[str, Callable[..., Column | None]] = {
     "id": _id,
+    "elementid": _element_id,
     "type": _type,
     "labels": _labels,
     "startnode": _end(0),

@@ -1,4 +1,4 @@
-"""Functions of numbers and lists, and conversions."""
+"""Conversions, and functions of what may be a list or a text."""
 
 from __future__ import annotations
 
@@ -20,29 +20,20 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
-from qengine.exec.common.expressions.operand import NUMERIC, as_double, operand
+from qengine.exec.common.expressions import temporal
+from qengine.exec.common.expressions.comparison import COMPARISON
+from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, operand
+from qengine.exec.common.expressions.texts import mended, texts
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
+from qengine.exec.scalar.text import parse_float, parse_integer
 
 __all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 
 _LARGEST = 2.0**63
 _DIGITS = r"\A-?[0-9]{1,18}\z"
 _DECIMALS = r"\A-?[0-9]{1,15}(\.[0-9]{1,15})?\z"
-
-
-def _of_number(on_integers: Callable[[Any], Any] | None, on_floats: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return a function of a numeric column; integers go as doubles where they have no function of their own."""
-
-    def function(_: Runtime, column: Column) -> Column | None:
-        a = operand(column)
-        if a.kind not in NUMERIC:
-            return null_column(len(column)) if a.kind == "null" else None
-        if a.kind == "integer" and on_integers is not None:
-            return ArrowColumn(on_integers(a.datum))
-        return ArrowColumn(on_floats(as_double(a)))
-
-    return function
 
 
 def _to_integer(_: Runtime, column: Column) -> Column | None:
@@ -52,7 +43,7 @@ def _to_integer(_: Runtime, column: Column) -> Column | None:
     if a.kind == "boolean":
         return ArrowColumn(a.datum.cast(pa.int64()))
     if a.kind == "string":
-        return _of_digits(a.datum, _DIGITS, pa.int64())
+        return _read(a, _DIGITS, pa.int64(), parse_integer)
     if a.kind != "float":
         return None
     fits = pc.and_(pc.greater_equal(a.datum, -_LARGEST), pc.less(a.datum, _LARGEST))
@@ -66,22 +57,57 @@ def _to_float(_: Runtime, column: Column) -> Column | None:
     if a.kind == "null":
         return column
     if a.kind == "string":
-        return _of_digits(a.datum, _DECIMALS, pa.float64())
+        return _read(a, _DECIMALS, pa.float64(), parse_float)
     return ArrowColumn(as_double(a)) if a.kind in NUMERIC else None
 
 
-def _of_digits(texts: Any, form: str, type: Any) -> Column | None:
-    """Return texts as numbers where all have a form that Arrow reads as the language does."""
-    if not pc.all(pc.match_substring_regex(texts, form)).as_py():  # null where there are only nulls
+def _read(a: Operand, form: str, type: Any, one: Callable[[str], Any]) -> Column:
+    """Return texts as numbers: those of a form that Arrow reads as the language does, and others one by one."""
+    if a.constant:
+        return ConstantColumn(one(a.datum.as_py()), len(a.column))
+    plain = pc.match_substring_regex(a.datum, form)
+    if pc.all(plain).as_py() is not False:  # None where there are only nulls
+        return ArrowColumn(a.datum.cast(type))
+    numbers = pc.if_else(plain, a.datum, None).cast(type)
+    others = ~plain.fill_null(True).to_numpy(zero_copy_only=False)
+    return ArrowColumn(mended(numbers, others, a.datum, one))
+
+
+def _to_boolean(_: Runtime, column: Column) -> Column | None:
+    a = operand(column)
+    if a.kind in ("null", "boolean"):
+        return column
+    if a.constant:
         return None
-    return ArrowColumn(texts.cast(type))
+    if a.kind == "integer":
+        return ArrowColumn(pc.not_equal(a.datum, 0))
+    if a.kind != "string":
+        return None
+    lower = pc.ascii_lower(a.datum)
+    true = pc.equal(lower, "true")
+    return ArrowColumn(pc.if_else(pc.or_(true, pc.equal(lower, "false")), true, None))
 
 
 def _to_string(_: Runtime, column: Column) -> Column | None:
     a = operand(column)
     if a.kind in ("null", "string"):
         return column
-    return ArrowColumn(a.datum.cast(pa.string())) if a.kind in ("integer", "boolean") else None
+    if a.kind in ("integer", "float", "boolean") and not a.constant:
+        return ArrowColumn(texts(a))
+    return temporal.written(column)
+
+
+def _null_if(runtime: Runtime, column: Column, other: Column) -> Column | None:
+    same = COMPARISON["="](runtime, column, other)
+    if same is None:
+        return None
+    a = operand(same)
+    if a.kind != "boolean" or a.constant:
+        return None
+    equal = a.datum.fill_null(False).to_numpy(zero_copy_only=False)
+    if isinstance(column, ArrowColumn):
+        return ArrowColumn(pc.if_else(pa.array(equal), None, column.array))
+    return choose([column, null_column(1)], np.where(equal, len(column), np.arange(len(column))))
 
 
 def _size(_: Runtime, column: Column) -> Column | None:
@@ -139,6 +165,8 @@ def _last(_: Runtime, column: Column) -> Column | None:
 def _item(_: Runtime, column: Column, index: Column) -> Column | None:
     if isinstance(column, TextRows) and isinstance(index, ConstantColumn) and type(index.value) in (int, str):
         return column.field(index.value)
+    if isinstance(column, MapColumn) and isinstance(index, ConstantColumn) and type(index.value) is str:
+        return column.field(index.value)
     if not isinstance(index, ConstantColumn) or type(index.value) is not int or abs(index.value) >= 2**31:
         return None
     offset = index.value
@@ -156,19 +184,12 @@ def _reverse(_: Runtime, column: Column) -> Column | None:
     return ArrowColumn(pc.utf8_reverse(a.datum)) if a.kind == "string" else None
 
 
-def _float_sign(numbers: Any) -> Any:
-    return pc.if_else(pc.is_nan(numbers), 0.0, pc.sign(numbers)).cast(pa.int64())
-
-
 FUNCTIONS: dict[str, Callable[..., Column | None]] = {
-    "abs": _of_number(pc.abs_checked, pc.abs),
-    "ceil": _of_number(None, lambda numbers: pc.add(pc.ceil(numbers), 0.0)),  # + 0.0: no negative zero
-    "floor": _of_number(None, lambda numbers: pc.add(pc.floor(numbers), 0.0)),
-    "sqrt": _of_number(None, pc.sqrt),
-    "sign": _of_number(lambda numbers: pc.sign(numbers).cast(pa.int64()), _float_sign),
-    "isnan": _of_number(None, pc.is_nan),
     "tointeger": _to_integer,
     "tointegerornull": _to_integer,
+    "toboolean": _to_boolean,
+    "tobooleanornull": _to_boolean,
+    "nullif": _null_if,
     "tofloat": _to_float,
     "tofloatornull": _to_float,
     "tostring": _to_string,

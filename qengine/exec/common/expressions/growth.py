@@ -22,6 +22,7 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     text_offsets,
 )
+from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.text_rows import TextRows
 from qengine.exec.sizes import ITEM, size_of
 from qengine.exec.view import ExecView
@@ -29,6 +30,7 @@ from qengine.exec.view import ExecView
 __all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]
 
 _FIELD = 160  # of a row as a map: its entry, and the text
+_MAP = 248  # of a map beside its values
 _OFFSET = 4  # of a string in an array
 _BUILDING = 2  # times what an array of unknown length takes while it is built
 _SMALL = 1 << 20  # bytes that need no closer look
@@ -44,6 +46,8 @@ def object_bytes(column: Column) -> int:
         return (64 + 8) * len(column) + int(share * object_bytes(column.items)) + 8 * lengths
     if isinstance(column, PathColumn):
         return column.object_bytes + object_bytes(column.nodes) + object_bytes(column.relationships)
+    if isinstance(column, MapColumn):
+        return _MAP * len(column) + sum(map(object_bytes, column.fields.values()))
     fields = len(column.fields) if isinstance(column, TextRows) else 0
     return column.nbytes + (ITEM + 24) * len(column) + fields * _FIELD * len(column)
 

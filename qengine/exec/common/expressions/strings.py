@@ -6,7 +6,9 @@ columnar for ASCII only: Python and Arrow know different versions of Unicode.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pyarrow.compute as pc
 
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, from_arrow, null_column
 from qengine.exec.common.expressions.operand import Operand, holds_text, operand
+from qengine.exec.common.expressions.texts import mended
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.regular import linear
 
@@ -52,14 +55,19 @@ def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
         return None
 
 
-def _of_string(change: Callable[[Any], Any], *, ascii_only: bool = False) -> Callable[[Runtime, Column], Column | None]:
+def _of_string(
+    change: Callable[[Any], Any], one: Callable[[str], str] | None = None
+) -> Callable[[Runtime, Column], Column | None]:
+    """Return a function of strings; ``one`` does what ``change`` does to ASCII alone, for others."""
+
     def function(_: Runtime, column: Column) -> Column | None:
         a = operand(column)
-        if a.kind != "string":
+        if a.kind != "string" or a.constant:
             return null_column(len(column)) if a.kind == "null" else None
-        if ascii_only and not _all_ascii(a.datum):
-            return None
-        return ArrowColumn(change(a.datum))
+        if one is None or _all_ascii(a.datum):
+            return ArrowColumn(change(a.datum))
+        others = ~pc.string_is_ascii(a.datum).fill_null(True).to_numpy(zero_copy_only=False)
+        return ArrowColumn(mended(change(pc.if_else(pa.array(others), "", a.datum)), others, a.datum, one))
 
     return function
 
@@ -105,6 +113,13 @@ def _left(_: Runtime, column: Column, length: Column) -> Column | None:
     return ArrowColumn(pc.utf8_slice_codeunits(a.datum, 0, numbers[0]))
 
 
+def _right(_: Runtime, column: Column, length: Column) -> Column | None:
+    a, numbers = _string_column(column), _natural(length)
+    if a is None or numbers is None or not 0 < numbers[0] < 2**31:
+        return None
+    return ArrowColumn(pc.utf8_slice_codeunits(a.datum, -numbers[0], None))
+
+
 def _replace(_: Runtime, column: Column, old: Column, new: Column) -> Column | None:
     a = _string_column(column)
     texts = [part.value for part in (old, new) if isinstance(part, ConstantColumn) and type(part.value) is str]
@@ -128,11 +143,16 @@ STRINGS: dict[str, Callable[..., Column | None]] = {
     "ENDS WITH": _search(lambda strings, text: pc.ends_with(strings, pattern=text)),
     "CONTAINS": _search(lambda strings, text: pc.match_substring(strings, pattern=text)),
     "=~": _matches,
-    "tolower": _of_string(pc.ascii_lower, ascii_only=True),
-    "toupper": _of_string(pc.ascii_upper, ascii_only=True),
+    "tolower": _of_string(pc.ascii_lower, str.lower),
+    "toupper": _of_string(pc.ascii_upper, str.upper),
     "char_length": _of_string(_length),
     "substring": _substring,
     "left": _left,
+    "right": _right,
+    "trim": _of_string(pc.utf8_trim_whitespace),
+    "ltrim": _of_string(pc.utf8_ltrim_whitespace),
+    "rtrim": _of_string(pc.utf8_rtrim_whitespace),
+    "normalize": _of_string(lambda strings: strings, partial(unicodedata.normalize, "NFC")),
     "replace": _replace,
     "split": _split,
 }

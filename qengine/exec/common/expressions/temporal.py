@@ -27,7 +27,8 @@ from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["compared", "field_of"]
+__all__ = ["compared", "field_of", "first_day", "kind_of", "months_of", "numbers_of", "unit_of", "weekday", "written",
+           "year_of"]  # fmt: skip
 
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
@@ -40,17 +41,29 @@ def compared(op: str, left: Column, right: Column) -> Column | None:
     """Return a comparison of two columns of one temporal type, or of one with a constant; None for all others."""
     if isinstance(left, ConstantColumn):
         left, right, op = right, left, MIRRORED[op]
-    if not isinstance(left, ArrowColumn) or (kind := _kind(left.type)) is None:
+    if not isinstance(left, ArrowColumn) or (kind := kind_of(left.type)) is None:
         return None
     if isinstance(right, ConstantColumn):
         number = _constant(kind, right.value)
         return None if number is None else boolean_column(_beside(op, left, number), null_rows(left))
-    if isinstance(right, ArrowColumn) and right.type == left.type:
-        return boolean_column(COMPARE[op](_numbers(left), _numbers(right)), null_rows(left, right))
-    return None
+    if not isinstance(right, ArrowColumn) or kind_of(right.type) != kind:
+        return None
+    numbers = _in_one_unit(left, right)
+    return None if numbers is None else boolean_column(COMPARE[op](*numbers), null_rows(left, right))
 
 
-def _kind(arrow: Any) -> tuple[type, int | str | None] | None:
+def _in_one_unit(left: ArrowColumn, right: ArrowColumn) -> tuple[IntArray, IntArray] | None:
+    """Return what two columns hold in the finer one's unit; None where that is too much for 64 bits."""
+    units, numbers = (unit_of(left.type), unit_of(right.type)), (numbers_of(left), numbers_of(right))
+    finest, found = min(units), []
+    for unit, each in zip(units, numbers, strict=True):
+        if unit != finest and float(np.abs(each).max(initial=0)) * (unit // finest) > _INT64.max / 2:
+            return None
+        found.append(each * (unit // finest))
+    return found[0], found[1]
+
+
+def kind_of(arrow: Any) -> tuple[type, int | str | None] | None:
     """Return the class of a type's values, with their time zone; None for types that aren't compared here."""
     if pa.types.is_date32(arrow):
         return Date, None
@@ -61,7 +74,7 @@ def _kind(arrow: Any) -> tuple[type, int | str | None] | None:
     return None
 
 
-def _unit(arrow: Any) -> int:
+def unit_of(arrow: Any) -> int:
     """Return the nanoseconds of what a type counts."""
     return DAY if pa.types.is_date32(arrow) else UNITS[arrow.unit]
 
@@ -80,8 +93,8 @@ def _constant(kind: tuple[type, int | str | None], value: object) -> int | None:
 
 def _beside(op: str, column: ArrowColumn, nanoseconds: int) -> BoolArray:
     """Compare with a constant; one between two numbers of the column's unit is equal to none."""
-    numbers = _numbers(column)
-    number, rest = divmod(nanoseconds, _unit(column.type))
+    numbers = numbers_of(column)
+    number, rest = divmod(nanoseconds, unit_of(column.type))
     if rest and op in ("=", "<>"):
         return np.full(len(numbers), op == "<>")
     if rest:
@@ -92,11 +105,27 @@ def _beside(op: str, column: ArrowColumn, nanoseconds: int) -> BoolArray:
     return COMPARE[op](numbers, number)
 
 
-def _numbers(column: ArrowColumn) -> IntArray:
+def numbers_of(column: ArrowColumn) -> IntArray:
     """Return what a column holds in its unit, int64; some number for null."""
     array = column.array.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     numbers: IntArray = (array.fill_null(0) if array.null_count else array).to_numpy().astype(np.int64, copy=False)
     return numbers
+
+
+# ---------------------------------------------------------------- texts
+
+
+def written(column: Column) -> Column | None:
+    """Return dates of four digits' years as text; None for all other columns."""
+    if not isinstance(column, ArrowColumn) or not pa.types.is_date32(column.type):
+        return None
+    days = numbers_of(column)
+    if len(days) and not _FIRST_DAY <= int(days.min()) <= int(days.max()) <= _LAST_DAY:
+        return None
+    return ArrowColumn(column.array.cast(pa.string()))
+
+
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # of the years 0 and 9999
 
 
 # ---------------------------------------------------------------- fields
@@ -104,10 +133,10 @@ def _numbers(column: ArrowColumn) -> IntArray:
 
 def field_of(subject: ArrowColumn, name: str) -> Column | None:
     """Return a field of dates and times, such as ``year``; None where the values have none of this name here."""
-    kind = _kind(subject.type)
+    kind = kind_of(subject.type)
     if kind is None or kind[1] not in (None, 0):  # the fields of other zones need their rules
         return None
-    unit, numbers = _unit(subject.type), _numbers(subject)
+    unit, numbers = unit_of(subject.type), numbers_of(subject)
     if name in _OF_DAY and kind[0] is not LocalTime:
         found = _OF_DAY[name](numbers // (DAY // unit))
     elif name in _OF_SECONDS and kind[0] is not Date:
@@ -119,52 +148,54 @@ def field_of(subject: ArrowColumn, name: str) -> Column | None:
     return integer_column(found, null_rows(subject))
 
 
-def _months(days: IntArray) -> IntArray:
+def months_of(days: IntArray) -> IntArray:
     """Return the months since January 1970; of few different days each once."""
     least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if 0 <= most - least < len(days):
-        return _months_of(np.arange(least, most + 1, dtype=np.int64))[days - least]
-    return _months_of(days)
+        return _all_months(np.arange(least, most + 1, dtype=np.int64))[days - least]
+    return _all_months(days)
 
 
-def _months_of(days: IntArray) -> IntArray:
+def _all_months(days: IntArray) -> IntArray:
     return days.view("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 
-def _first_day(months: IntArray) -> IntArray:
+def first_day(months: IntArray) -> IntArray:
     """Return the days from 1970-01-01 to the first of months."""
     return months.view("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
-def _year(days: IntArray) -> IntArray:
-    return 1970 + _months(days) // 12
+def year_of(days: IntArray) -> IntArray:
+    """Return the year of days since 1970-01-01."""
+    return 1970 + months_of(days) // 12
 
 
-def _weekday(days: IntArray) -> IntArray:
+def weekday(days: IntArray) -> IntArray:
+    """Return the day of the week, from Monday 1."""
     return (days + 3) % 7 + 1
 
 
 def _thursday(days: IntArray) -> IntArray:
     """Return the Thursday of the same week: the week belongs to its year."""
-    return days - _weekday(days) + 4
+    return days - weekday(days) + 4
 
 
 def _since(days: IntArray, months: int) -> IntArray:
     """Return the day's place, from 1, in its span of months: of a month, a quarter, a year."""
-    return days - _first_day(_months(days) // months * months) + 1
+    return days - first_day(months_of(days) // months * months) + 1
 
 
 _OF_DAY: dict[str, Callable[[IntArray], IntArray]] = {
-    "year": _year,
-    "quarter": lambda days: _months(days) % 12 // 3 + 1,
-    "month": lambda days: _months(days) % 12 + 1,
+    "year": year_of,
+    "quarter": lambda days: months_of(days) % 12 // 3 + 1,
+    "month": lambda days: months_of(days) % 12 + 1,
     "week": lambda days: (_since(_thursday(days), 12) - 1) // 7 + 1,
-    "weekYear": lambda days: _year(_thursday(days)),
+    "weekYear": lambda days: year_of(_thursday(days)),
     "day": lambda days: _since(days, 1),
     "dayOfQuarter": lambda days: _since(days, 3),
     "quarterDay": lambda days: _since(days, 3),
-    "dayOfWeek": _weekday,
-    "weekDay": _weekday,
+    "dayOfWeek": weekday,
+    "weekDay": weekday,
     "ordinalDay": lambda days: _since(days, 12),
 }
 """By name, of days since 1970-01-01."""

@@ -25,6 +25,7 @@ from qengine.exec.memory import Holding
 from qengine.exec.spill.partitions import Partitions
 from qengine.exec.spill.rows import SpilledRows
 from qengine.plan import physical
+from qengine.plan.expr import KeyOf
 
 if TYPE_CHECKING:
     from qengine.exec.host.joined_rows import JoinedRowsSink
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["JoinStage", "hash_join_stage", "ids_of"]
 
 _FEW_PROBING, _MANY_PROBING = 256, 4096  # rows that are joined at once, first and later: they may have many partners
+_NO_ROWS: IntArray = np.empty(0, np.int64)
 _TABLE = 32  # bytes a row while its table is made: the number of its group, a row of each group, and the table itself
 
 
@@ -119,6 +121,8 @@ class JoinStage:
 
         if self._operator.seeds is not None or not isinstance(self._built, _Built) or self._built.table is None:
             return None
+        if self._operator.by_value:  # rows that are joined on the way have no such keys
+            return None
         operator, rows = self._operator, self._built.rows
         names = {name for each in operator.apart for equation in each for name in equation}
         wanted = {name: rows.columns[name] for name in names.union(operator.emit) if name not in source.outputs}
@@ -132,10 +136,11 @@ class JoinStage:
 
 @frozen
 class _Built:
-    """Rows of the build side, and where they are by their keys; no table of none."""
+    """Rows of the build side, where they are by their keys, no table of none, and those that join any others."""
 
     rows: Batch
     table: JoinTable | None
+    wild: IntArray
 
 
 class _Joining:
@@ -181,7 +186,7 @@ class _Joining:
     def _table(self, held: list[Batch], holding: Holding) -> _Built:
         """Return rows by their keys; the list is empty afterwards."""
         if not held:
-            return _Built(Batch(0, {}), None)
+            return _Built(Batch(0, {}), None, _NO_ROWS)
         holding.also(holding.bytes)  # the rows in one piece
         rows = concatenate_batches(held)
         held.clear()
@@ -189,7 +194,11 @@ class _Joining:
         holding.add(_TABLE * rows.length)
         table = JoinTable(keys, self._runtime.context)
         holding.set(rows.nbytes + sum(key.nbytes for key in keys) + table.nbytes)
-        return _Built(rows, table)
+        return _Built(rows, table, self._wild(keys))
+
+    def _wild(self, keys: Sequence[IntArray]) -> IntArray:
+        """Return the rows that join any others: whose values couldn't be computed, which their condition must tell."""
+        return np.flatnonzero(keys[0] == KeyOf.WILD) if self._operator.by_value else _NO_ROWS
 
     def joined(self, batch: Batch, built: _Built, wanted: Iterator[int]) -> Iterator[tuple[Batch, IntArray]]:
         """Yield the rows of a batch with their partners, and which rows of the batch they are."""
@@ -198,13 +207,23 @@ class _Joining:
         given = built.rows.select(operator.emit)
         keys = [vertex_ids(batch.columns[name]) for name in operator.keys]
         tests = [_test(each, batch, built.rows) for each in operator.apart]
-        for here, there in built.table.pairs(keys, tests, operator.semi, wanted):
+        pairs = built.table.pairs(keys, tests, operator.semi, wanted)
+        for here, there in chain(pairs, self._any_others(self._wild(keys), batch.length, built)):
             for begin, count in repeated_pieces(batch, here, memory):
                 chosen = slice(begin, begin + count)
                 for at, number in repeated_pieces(given, there[chosen], memory):
                     few = slice(begin + at, begin + at + number)
                     yield batch.take(here[few]).with_columns(given.take(there[few]).columns), here[few]
             self._runtime.context.check()
+
+    def _any_others(self, wild: IntArray, length: int, built: _Built) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the pairs of rows of which one joins any others."""
+        every = np.arange(built.rows.length)
+        for row in wild.tolist():
+            yield np.full(len(every), row), every
+        if len(built.wild):
+            for row in np.setdiff1d(np.arange(length), wild).tolist():
+                yield np.full(len(built.wild), row), built.wild
 
     def joined_on_disk(
         self, batches: Iterator[Batch], built: Sequence[SpilledRows], wanted: Iterator[int]

@@ -1,0 +1,127 @@
+"""Functions and operators of lists: parts of them, lists put together, and each item converted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from qengine.exec.common.columns import (
+    ArrowColumn,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    NodeColumn,
+    PathColumn,
+    RelationshipColumn,
+    boolean_column,
+    concatenate,
+    null_column,
+)
+from qengine.exec.common.expressions.functions import FUNCTIONS
+from qengine.exec.common.expressions.operand import numpy_values, operand
+from qengine.exec.common.map_column import MapColumn
+from qengine.exec.common.runtime import Runtime
+
+__all__ = ["LISTS", "added"]
+
+_SINGLE = (ArrowColumn, NodeColumn, RelationshipColumn, PathColumn, MapColumn)
+"""Columns whose values are surely no lists."""
+
+
+def added(left: Column, right: Column) -> Column | None:
+    """Return ``left + right`` where at least one is a list: the items of both, or the other as an item; else None."""
+    parts = [_as_lists(left), _as_lists(right)]
+    if parts[0] is None or parts[1] is None or not any(isinstance(each, ListColumn) for each in (left, right)):
+        return None
+    null = left.is_null() | right.is_null()
+    starts, lengths, begin = [], [], 0
+    for part in parts:
+        assert part is not None
+        starts.append(part.starts + begin)
+        lengths.append(np.where(null, 0, part.lengths()))
+        begin += len(part.items)
+    places = _ranges(np.column_stack(starts).ravel(), np.column_stack(lengths).ravel())
+    offsets = np.concatenate(([0], np.cumsum(lengths[0] + lengths[1])))
+    items = concatenate([part.items for part in parts if part is not None]).take(places)
+    return ListColumn(offsets, items, ~null if null.any() else None)
+
+
+def _as_lists(column: Column) -> ListColumn | None:
+    """Return lists, or a list of each value; None where that may be either."""
+    if isinstance(column, ListColumn):
+        return column
+    if isinstance(column, ConstantColumn):
+        if type(column.value) is list:
+            return _as_lists(column.expanded())
+        rows = np.arange(len(column) + 1)
+        return ListColumn(rows, column) if column.value is not None else ListColumn(np.zeros_like(rows), null_column(0))
+    return ListColumn(np.arange(len(column) + 1), column) if isinstance(column, _SINGLE) else None
+
+
+def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the numbers from each start on, as many as its length says, one range after the other."""
+    places = np.arange(int(lengths.sum()), dtype=np.int64)
+    places += np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return places
+
+
+def _tail(_: Runtime, column: Column) -> Column | None:
+    if not isinstance(column, ListColumn):
+        return None
+    return column.over(np.minimum(column.starts + 1, column.ends), column.ends, column.valid)
+
+
+def _is_empty(_: Runtime, column: Column) -> Column | None:
+    if isinstance(column, ListColumn):
+        return boolean_column(column.lengths() == 0, None if column.valid is None else ~column.valid)
+    a = operand(column)
+    if a.kind == "string" and not a.constant:
+        widths = column.widths()
+        null = column.is_null()
+        return None if widths is None else boolean_column(widths == 0, null if null.any() else None)
+    return None
+
+
+def _range(runtime: Runtime, *bounds: Column) -> Column | None:
+    operands = [operand(column) for column in bounds]
+    if any(a.kind != "integer" for a in operands) or any(column.is_null().any() for column in bounds):
+        return None
+    begin, end, *step = (np.broadcast_to(numpy_values(a), len(bounds[0])) for a in operands)
+    by = step[0] if step else np.ones(len(begin), np.int64)
+    if not by.all() or max(int(np.abs(each).max(initial=0)) for each in (begin, end, by)) >= 2**61:
+        return None
+    lengths = np.maximum(0, (end - begin) // by + 1)
+    runtime.memory.room(len(begin), _WRITTEN * int(lengths.sum(dtype=np.float64)))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths)
+    numbers = np.repeat(begin, lengths) + places * np.repeat(by, lengths)
+    return ListColumn(offsets, ArrowColumn(pa.array(numbers, pa.int64())))
+
+
+_WRITTEN = 4 * 8  # bytes of an item of a range while it is made
+
+
+def _each(name: str) -> Callable[[Runtime, Column], Column | None]:
+    """Return the conversion of each item; null for what can't be converted."""
+
+    def function(runtime: Runtime, column: Column) -> Column | None:
+        if not isinstance(column, ListColumn):
+            return None
+        flat = column.flat()
+        items = FUNCTIONS[name](runtime, flat.expanded() if isinstance(flat, ConstantColumn) else flat)
+        return None if items is None else ListColumn(column.offsets(), items, column.valid)
+
+    return function
+
+
+LISTS: dict[str, Callable[..., Column | None]] = {
+    "tail": _tail,
+    "isempty": _is_empty,
+    "range": _range,
+    "tointegerlist": _each("tointegerornull"),
+    "tofloatlist": _each("tofloatornull"),
+    "tostringlist": _each("tostringornull"),
+}

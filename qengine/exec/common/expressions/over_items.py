@@ -1,0 +1,221 @@
+"""Comprehensions, quantifiers and ``reduce`` on columns: the items of many rows' lists are one batch.
+
+Each takes evaluated parts of its expression, and returns None for what it leaves to the row-wise evaluator: sources
+that aren't lists of one kind of items, single rows whose items take too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.batch_parts import by_parts
+from qengine.exec.common.columns import (
+    BoolArray,
+    Column,
+    ConstantColumn,
+    IntArray,
+    ListColumn,
+    boolean_column,
+    concatenate,
+    null_column,
+)
+from qengine.exec.common.expressions.operand import operand
+from qengine.exec.common.runtime import Runtime
+
+__all__ = ["Items", "listed", "quantified", "reduced"]
+
+_Evaluate = Callable[[Batch], Column]
+
+_MOST_ITEMS = 1 << 17
+"""That are evaluated at a time, where several rows have them."""
+
+_FEW_ITEMS = 64
+"""So many of all rows that no batch of their own is worth it."""
+
+_LEAST_ROWS = 32
+"""That take a step of ``reduce`` together, in the mean: fewer are quicker one by one."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """The lists of an expression, and what it reads beside their items.
+
+    ``variable``: each item's name. ``outer``: names of the other variables that are read for each item. ``pure``:
+    whether the same item gives the same, where no other variable is read.
+    """
+
+    variable: str
+    outer: Sequence[str]
+    pure: bool
+    source: _Evaluate
+    runtime: Runtime
+
+    def lists(self, batch: Batch) -> ListColumn | None:
+        """Return the lists of a batch; None where they are none, of several kinds of items, or hardly any."""
+        column = self.source(batch)
+        if isinstance(column, ConstantColumn):
+            if type(column.value) is not list or len(column) * len(column.value) < _FEW_ITEMS:
+                return None
+            column = column.expanded()
+        if not isinstance(column, ListColumn) or int(column.lengths().sum()) < _FEW_ITEMS:
+            return None
+        return column
+
+    def shared(self, lists: ListColumn) -> tuple[IntArray, ListColumn] | None:
+        """Return ``lists.shared()`` where what is asked of a list is the same in all rows that have it."""
+        return lists.shared() if self.pure and not self.outer else None
+
+    def named(self, batch: Batch, rows: IntArray, items: Column, more: dict[str, Column] | None = None) -> Batch:
+        """Return a batch of items, each with what its row has of the outer variables, and ``more``."""
+        columns = {name: batch.columns[name].take(rows) for name in self.outer if not more or name not in more}
+        return Batch(len(items), columns | (more or {}) | {self.variable: items})
+
+
+def _pieces(lists: ListColumn, runtime: Runtime) -> Iterator[tuple[IntArray, Column]]:
+    """Yield the row of each item, and the items, some at a time: those of several rows, or a part of one row's."""
+    ends, begin = np.cumsum(lists.lengths()), 0
+    while begin < len(lists):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + _MOST_ITEMS, side="right")))
+        rows = lists.slice(begin, end - begin)
+        assert isinstance(rows, ListColumn)
+        of_row, items = np.repeat(np.arange(begin, end), rows.lengths()), rows.flat()
+        for offset in range(0, max(1, len(of_row)), _MOST_ITEMS):
+            runtime.context.check()
+            yield of_row[offset : offset + _MOST_ITEMS], items.slice(offset, min(_MOST_ITEMS, len(of_row) - offset))
+        begin = end
+
+
+def _evaluated(batch: Batch, evaluate: _Evaluate, runtime: Runtime) -> Column:
+    parts = [column for _, column in by_parts(batch, evaluate, runtime.memory)]
+    return concatenate(parts) if parts else null_column(0)
+
+
+def listed(
+    items: Items, condition: Callable[[Batch], BoolArray] | None, result: _Evaluate | None
+) -> Callable[[Batch], Column | None]:
+    """Return ``[variable IN source WHERE condition | result]``; null for a null source."""
+    if condition is None and result is None:
+        return items.lists
+
+    def columnar(batch: Batch) -> Column | None:
+        lists = items.lists(batch)
+        if lists is None:
+            return None
+        if (shared := items.shared(lists)) is not None:
+            places, each = shared
+            return over(batch, each).take(places)
+        return over(batch, lists)
+
+    def over(batch: Batch, lists: ListColumn) -> ListColumn:
+        lengths, found, size = np.zeros(len(lists), np.int64), [], 0
+        for of_row, values in _pieces(lists, items.runtime):
+            inner = items.named(batch, of_row, values)
+            if condition is not None:
+                kept = np.flatnonzero(condition(inner))
+                of_row, inner = of_row[kept], inner.take(kept)
+            lengths += np.bincount(of_row, minlength=len(lists))
+            found.append(inner.columns[items.variable] if result is None else _evaluated(inner, result, items.runtime))
+            size += found[-1].nbytes
+            items.runtime.memory.room(batch.length, size)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return ListColumn(offsets, concatenate(found) if found else null_column(0), lists.valid)
+
+    return columnar
+
+
+_DECIDING = {"all": False, "any": True, "none": True, "single": True}
+"""The value of the condition that decides a quantifier."""
+
+
+def quantified(quantifier: str, items: Items, condition: _Evaluate) -> Callable[[Batch], Column | None]:
+    """Return ``quantifier(variable IN source WHERE condition)``; null for a null source.
+
+    As of rows: null where a null condition leaves it open.
+    """
+    deciding = _DECIDING[quantifier]
+
+    def columnar(batch: Batch) -> Column | None:
+        lists = items.lists(batch)
+        if lists is None:
+            return None
+        if (shared := items.shared(lists)) is not None:
+            places, each = shared
+            found = over(batch, each)
+            return None if found is None else found.take(places)
+        return over(batch, lists)
+
+    def over(batch: Batch, lists: ListColumn) -> Column | None:
+        decided, unknown = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.bool_)
+        for of_row, values in _pieces(lists, items.runtime):
+            held = _evaluated(items.named(batch, of_row, values), condition, items.runtime)
+            told = _told(held, deciding)
+            if told is None:
+                return None
+            decided += np.bincount(of_row[told], minlength=len(lists))
+            unknown[of_row[held.is_null()]] = True
+        most = 1 if quantifier == "single" else 0
+        over_most = decided > most
+        holds = (decided == 1) if most else ~over_most
+        if quantifier == "any":
+            holds = over_most
+        null = unknown & ~over_most
+        if lists.valid is not None:
+            null |= ~lists.valid
+        return boolean_column(holds, null if null.any() else None)
+
+    return columnar
+
+
+def _told(column: Column, value: bool) -> BoolArray | None:
+    """Return where a condition has a value; None where it isn't a boolean."""
+    a = operand(column)
+    if a.kind == "null" or not len(column):
+        return np.zeros(len(column), np.bool_)
+    if a.kind != "boolean":
+        return None
+    if a.constant:
+        return np.full(len(column), a.datum.as_py() is value)
+    truths: BoolArray = a.datum.fill_null(not value).to_numpy(zero_copy_only=False)
+    return truths if value else ~truths
+
+
+def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate) -> Callable[[Batch], Column | None]:
+    """Return ``reduce(accumulator = initial, variable IN source | step)``; null for a null source.
+
+    The first items of all rows make a step together, then the second ones.
+    """
+
+    def columnar(batch: Batch) -> Column | None:
+        lists = items.lists(batch)
+        if lists is None:
+            return None
+        lengths = lists.lengths()
+        longest = int(lengths.max(initial=0))
+        if longest * _LEAST_ROWS > int(lengths.sum()):
+            return None
+        order = np.argsort(-lengths, kind="stable")  # so that rows that go on are the first ones
+        going = np.searchsorted(-lengths[order], -np.arange(longest), side="left")
+        so_far, done = initial(batch).take(order), []
+        for turn, rows in enumerate(going.tolist()):
+            items.runtime.context.check()
+            done.append(so_far.slice(rows, len(so_far) - rows))
+            own = order[:rows]
+            values = lists.items.take(lists.starts[own] + turn)
+            so_far = _step(items.named(batch, own, values, {accumulator: so_far.slice(0, rows)}))
+        result = concatenate([so_far, *reversed(done)]).take(np.argsort(order))
+        if lists.valid is None:
+            return result
+        places = np.where(lists.valid, np.arange(len(lists)), len(lists))
+        return concatenate([result, null_column(1)]).take(places)
+
+    def _step(batch: Batch) -> Column:
+        column = _evaluated(batch, step, items.runtime)
+        items.runtime.memory.room(batch.length, column.nbytes)
+        return column
+
+    return columnar
