@@ -113,7 +113,7 @@ def _filter(operator: Filter, demand: Demand, catalog: CatalogView) -> Lowered:
 def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered:
     wanted = [(name, expr) for name, expr in operator.items if name in demand.columns or not is_cheap(expr)]
     exprs = [expr for _, expr in wanted]
-    below = Demand(frozenset(), demand.duplicates, reads=demand.reads).also(*exprs)
+    below = replace(demand, columns=frozenset()).also(*exprs)
     source = lower(operator.input, below, catalog)
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
     if source.weight is None:
@@ -127,16 +127,16 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 @lower.register
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
-    root = by_node(operator, calls, lambda each, its: _with_rows(each, its, catalog), catalog)
+    root = by_node(operator, calls, lambda each, its: _with_rows(each, its, demand, catalog), catalog)
     if (counted := counted_values(operator, root, catalog)) is not None:
         root = over_counts(operator, lower(counted, demand, catalog).root)
     return Lowered(root, columns_of(operator))
 
 
-def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], catalog: CatalogView) -> Aggregate:
+def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], demand: Demand, catalog: CatalogView) -> Aggregate:
     """Lower an aggregate, with the calls that it is computed by, and what its rows come from."""
     keys = [expr for _, expr in operator.keys]
-    below = Demand(frozenset(), _duplicates(calls)).also(*keys, *calls)
+    below = Demand(frozenset(), _duplicates(calls), demand.times, demand.least).also(*keys, *calls)
     source = lower(operator.input, below, catalog)
     exprs: list[Expr] = [*keys, *calls]
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
@@ -191,7 +191,7 @@ def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lower
         found = lower(grouped, demand, catalog)
         if demand.reads is Reads.ALL or is_read_soon(found.root):
             return found
-    below = Demand(frozenset(columns_of(operator)), Duplicates.IGNORE, reads=demand.reads)
+    below = replace(demand, columns=frozenset(columns_of(operator)), duplicates=Duplicates.IGNORE)
     source = lower(operator.input, below, catalog)
     return Lowered(Distinct(source.root), source.columns)
 
@@ -257,15 +257,17 @@ def _load_csv(operator: LoadCsv, demand: Demand, catalog: CatalogView) -> Lowere
 def _union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
     columns = columns_of(operator)
     if operator.all and demand.duplicates is Duplicates.COUNT:
-        return _counted_union(operator, [name for name in columns if name in demand.columns], catalog)
-    inner = Demand(frozenset(columns), Duplicates.KEEP if operator.all else Duplicates.IGNORE)
+        return _counted_union(operator, demand, catalog)
+    duplicates = Duplicates.KEEP if operator.all else Duplicates.IGNORE
+    inner = Demand(frozenset(columns), duplicates, demand.times, demand.least)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     return Lowered(Union(tuple(each.root for each in sources), operator.all), sources[0].columns)
 
 
-def _counted_union(operator: Union, columns: list[str], catalog: CatalogView) -> Lowered:
+def _counted_union(operator: Union, demand: Demand, catalog: CatalogView) -> Lowered:
     """Lower a union of rows that may come once with how often, where one of its inputs does that."""
-    inner = Demand(frozenset(columns), Duplicates.COUNT)
+    columns = [name for name in columns_of(operator) if name in demand.columns]
+    inner = Demand(frozenset(columns), Duplicates.COUNT, demand.times, demand.least)
     sources = [lower(each, inner, catalog) for each in operator.inputs]
     weight = next((each.weight for each in sources if each.weight is not None), None)
     inputs: list[Operator] = []
