@@ -1,4 +1,4 @@
-"""Which values that steps set are evaluated ahead, by the engine and for all rows, with what is read before them."""
+"""Which values that steps set, or look for, the engine evaluates ahead, for all rows, with what is read before them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from qengine._frozen import frozen
 from qengine.exec.scalar.entities import ENTITIES
+from qengine.plan import expr as x
 from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Parameter, Property, Variable
-from qengine.plan.traverse import is_repeatable, preorder
-from qengine.write.column_values import SIMPLE
+from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
-__all__ = ["Ahead", "values_ahead"]
+__all__ = ["SIMPLE", "Ahead", "values_ahead"]
+
+SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
+"""Expressions that read nothing but what is in them: properties are of what they are of."""
 
 
 @frozen
@@ -34,15 +37,24 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
     """
     found: dict[int, Ahead] = {}
     changed: set[str] = set()
+    made: set[str] = set()
     often = Counter(id(expr) for step in steps for _, expr in _values(step))
     for step in steps:
         values = tuple(_values(step))
         settings = {key for key, _ in values if key}
+        later = _set_later(step) if isinstance(step, up.Merge) else set()
+        if later is None:
+            break
+        if isinstance(step, up.Create | up.Merge):
+            made.update(each.name for each in step.elements)
+        changed |= later
         replaces = isinstance(step, up.SetProperties) and step.replace
         subject = step.subject.name if isinstance(step, up.SetProperty | up.SetProperties) and settings else ""  # type: ignore[attr-defined]
         for _, expr in values:
             reads = _reads(expr)
             if reads is None or often[id(expr)] > 1 or any(key in changed for _, key in reads):
+                continue
+            if not made.isdisjoint(free_variables(expr)):
                 continue
             own = [name for name, key in reads if key in settings or replaces]
             if reads and all(name == subject for name in own):
@@ -51,8 +63,24 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
             changed.add(step.key)
         elif settings and not replaces:
             changed.update(settings)
-        elif not isinstance(step, up.SetLabels):
+        elif not isinstance(step, up.SetLabels | up.Create | up.Merge):
             break
+    return found
+
+
+def _set_later(step: up.Merge) -> set[str] | None:
+    """Return which properties a MERGE sets of what it finds or has made; None where that isn't known."""
+    found: set[str] = set()
+    for each in (*step.on_create, *step.on_match):
+        match each:
+            case up.SetProperty(key=key):
+                found.add(key)
+            case up.SetProperties(value=MapOf(entries=entries), replace=False):
+                found.update(key for key, _ in entries)
+            case up.SetLabels():
+                pass
+            case _:
+                return None
     return found
 
 
@@ -67,6 +95,10 @@ def _values(step: up.Step) -> Iterator[tuple[str, Expr]]:
             yield from (("", each) for each in dynamic)
         case up.ForEach(items=items):
             yield "", items
+        case up.Create(elements=elements) | up.Merge(elements=elements):
+            for each in elements:
+                if isinstance(each.properties, MapOf):
+                    yield from (("", value) for _, value in each.properties.entries)
 
 
 def _reads(expr: Expr) -> list[tuple[str, str]] | None:

@@ -26,7 +26,6 @@ from qengine.plan.pattern import MatchMode
 from qengine.storage.arrays import Array
 from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
-from qengine.write.ahead import Ahead
 from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged
 from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
@@ -101,7 +100,7 @@ class BatchSteps:
         self.values = ColumnValues(environment, held.check, self._properties)
         self._changes = BatchChanges(graph, held.check, held.look)
         #: Values that rows may have, by ``id`` of their expressions.
-        self.ahead: dict[int, Ahead] = {}
+        self.ahead = self.values.ahead
 
     @property
     def _overlay(self) -> Overlay:

@@ -19,10 +19,11 @@ from qengine.exec.scalar.evaluate import compile
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, preorder, rewrite
 from qengine.storage.arrays import Array
+from qengine.write.ahead import SIMPLE, Ahead
 from qengine.write.table import Column, Elements, Table, repeated
 from qengine.write.values import storable_value
 
-__all__ = ["SIMPLE", "ColumnValues", "Unbatched", "rows_by_names", "stored"]
+__all__ = ["ColumnValues", "Unbatched", "rows_by_names", "stored"]
 
 _NULL = type(None)
 _TEXT = frozenset((str,))
@@ -30,8 +31,6 @@ _PLAIN = frozenset((bool, int, float, str, _NULL))
 _MAPS = frozenset((dict,))
 _MAPS_OR_NULLS = frozenset((dict, _NULL))
 _MOST_KEYS = 256  # different keys of maps that become columns
-SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
-"""Expressions that read nothing but what is in them: properties are of what they are of."""
 
 
 class Unbatched(Exception):
@@ -49,6 +48,11 @@ class ColumnValues:
         Raises where the execution must stop.
     properties
         Returns a property of elements as a column.
+
+    Attributes
+    ----------
+    ahead
+        Values that rows may have, by ``id`` of their expressions.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class ColumnValues:
         self._env = env
         self._check = check
         self._properties = properties
+        self.ahead: dict[int, Ahead] = {}
 
     def of(self, expr: x.Expr, table: Table) -> list[Any]:
         """Return an expression's value for each row.
@@ -67,6 +72,9 @@ class ColumnValues:
             As the module says.
         """
         self._check()
+        known = self.ahead.get(id(expr))
+        if known is not None and not known.apart and known.name in table.columns:
+            return table.values(known.name)
         match expr:
             case x.Literal(value=value):
                 return repeated(value, len(table))

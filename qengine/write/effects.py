@@ -15,8 +15,8 @@ from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Property, Variable
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
+from qengine.write.ahead import SIMPLE
 from qengine.write.batch_merge import merged
-from qengine.write.column_values import SIMPLE
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.patch_table import names_in
 

@@ -29,6 +29,12 @@ CREATE (a:P {id: 1, name: 'first'}), (b:P {id: 1, name: 'second'}), (c:P:Q {id: 
 """
 
 TOGETHER = [
+    "MATCH (n:P) MERGE (k:K {of: n.id})",
+    "MATCH (n:P) MERGE (k:K {of: n.id}) MERGE (n)-[:OF]->(k) RETURN n.name, k.of",
+    "MATCH (n:P) MERGE (k:K {of: n.id}) ON CREATE SET k.x = n.name ON MATCH SET k.y = n.name",
+    "MATCH (n:P) CREATE (k:K {of: n.id, x: n.id + 1})",
+    "MATCH (n:P) CREATE (k:K {of: n.id})-[:OF {name: toUpper(n.name)}]->(n) SET k.x = n.id + 1",
+    "MATCH (n)-[r:R]->(m) MERGE (n)-[k:K {w: r.w}]->(m) RETURN k.w, m.id",
     "UNWIND $rows AS r CREATE (n:P {id: r.id, name: r.name, tags: r.tags})",
     "UNWIND $rows AS r CREATE (n:A:B {id: r.id})-[k:T {x: r.x}]->(m:C {name: toUpper(r.name)}) RETURN n.id, k.x",
     "UNWIND $rows AS r CREATE (n:A)-[:T]->(n)",
@@ -212,6 +218,14 @@ FAILING = [
     "UNWIND $rows AS r CALL (r) { WITH r WHERE 1 / (r.id - 1) > 0 CREATE (:P) }",
 ]
 ROW_BY_ROW = [
+    "MATCH (n:P) MERGE (k:P {id: n.id + 1}) ON MATCH SET k.id = k.id + 1",
+    "MATCH (n:P) MERGE (k:P {id: n.id}) ON MATCH SET k.id = 12, k.name = n.name RETURN k.id",
+    "MATCH (n:P) MERGE (k:P {id: n.id}) ON MATCH SET k += {id: 3}",
+    "MATCH (n:P) MERGE (k:P {id: n.id}) ON MATCH SET k = {id: 3} RETURN count(*)",
+    "MATCH (n:P) SET n.id = n.id + 1 MERGE (k:P {id: n.id}) RETURN k.name",
+    "MATCH (n:P) CREATE (k:K {of: n.id}), (l:K {of: k.of}) SET l.x = k.of RETURN l.of",
+    "MATCH (n:P) MERGE (k:K {of: n.name})",
+    "MATCH (n:P) MERGE (k:P {id: n.id})-[:OF]->(n)",
     "MATCH (n:P) FOREACH (x IN [1, 2] | SET n.x = coalesce(n.x, 0) + x SET n.y = n.x)",
     "UNWIND $rows AS r FOREACH (x IN [r.x] | CREATE (n:P {x: x}) MERGE (m:P {x: x + 1}) SET m.id = x)",
     "UNWIND $rows AS r FOREACH (x IN [r.x] | MERGE (n:P {x: x}) MERGE (m:P {x: 2}))",
