@@ -164,11 +164,11 @@ class Overlay:
     @staticmethod
     def _patched(table: PatchTable, number: int, state: Any) -> Any:
         """Return what patches make of an element of the base."""
-        if state is None or not table.names(number):
-            return state
-        states = {number: state}
-        apply_patches(states, table)
-        return states[number]
+        if state is None:
+            return None
+        if (known := table.known.get(number)) is not None:
+            return known
+        return table.applied({number: state})[number] if table.names(number) else state
 
     def _of_node_block(self, number: int) -> NodeState | None:
         block = self.node_blocks.of(number)
@@ -179,6 +179,8 @@ class Overlay:
         following = self.base.next_node
         if nodes := [number for number in nodes if number < following and number not in self._nodes]:
             self.base.read_nodes(nodes)
+            if self.node_patches.by_place:
+                self.node_patches.applied({number: self.base.node(number) for number in sorted(nodes)})
         following, touched = self.base.next_relationship, self._relationships
         if relationships := [number for number in relationships if number < following and number not in touched]:
             self.base.read_relationships(relationships)

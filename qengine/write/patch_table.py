@@ -19,6 +19,7 @@ __all__ = ["PatchTable", "apply_patches", "names_in", "picked", "row_in"]
 
 _S = TypeVar("_S", NodeState, RelationshipState)
 _NONE = np.empty(0, np.int64)
+_KNOWN = 4096  # elements that are kept as they were made
 _APART = 8  # patches that are kept apart, before those that are alike become one
 
 
@@ -35,6 +36,8 @@ class PatchTable:
         Properties and labels that they change.
     deletes
         Whether one deletes elements.
+    known
+        Elements of the base as patches make them, some of those that were asked for last.
     """
 
     def __init__(self) -> None:
@@ -51,6 +54,7 @@ class PatchTable:
         self.keys = frozenset(key for each in self._patches for key in each.columns)
         self.labels = frozenset(label for each in self._patches for label in (*each.added, *each.removed))
         self.deletes = any(each.deleted for each in self._patches)
+        self.known: dict[int, Any] = {}
 
     def __bool__(self) -> bool:
         return bool(self.by_place)
@@ -78,6 +82,14 @@ class PatchTable:
         if keys is None or labels is None:
             return True
         return self.deletes or not (self.keys.isdisjoint(keys) and self.labels.isdisjoint(labels))
+
+    def applied(self, states: dict[int, Any]) -> dict[int, Any]:
+        """Return elements of the base, by their numbers, which ascend, as patches make them; None for deleted ones."""
+        apply_patches(states, self._patches)
+        if len(self.known) + len(states) > _KNOWN:
+            self.known = {}
+        self.known.update((number, state) for number, state in states.items() if state is not None)
+        return states
 
     def names(self, number: int) -> bool:
         """Tell whether a patch names an element."""

@@ -288,8 +288,10 @@ class StepCompiler:
 
         def run(rows: Rows) -> Rows:
             found = []
-            for row in rows:
+            for place, row in enumerate(rows):
                 self._check()
+                if not place % _AT_ONCE and len(rows) > _FEW:
+                    self._read_ahead([each[name] for each in rows[place : place + _AT_ONCE] for name in bound])
                 for name in bound:
                     self._end(row[name], name, step.span)
                 refuse(row)

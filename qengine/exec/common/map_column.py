@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from qengine.exec.common.columns import BoolArray, Column, IntArray, concatenate, null_column
+from qengine.exec.common.columns import (
+    BoolArray,
+    Column,
+    IntArray,
+    concatenate,
+    from_values,
+    null_column,
+)
 
-__all__ = ["MapColumn"]
+__all__ = ["MapColumn", "maps_of"]
+
+_MOST_KEYS = 64
 
 
 class MapColumn(Column):
@@ -89,3 +99,13 @@ class MapColumn(Column):
             return None
         fields = {key: concatenate([each.fields[key] for each in maps]) for key in self.fields}
         return MapColumn(fields, sum(map(len, maps)))
+
+
+def maps_of(values: Sequence[Any]) -> MapColumn | None:
+    """Return Python's maps key by key, None where some are no maps, or have other keys, or many."""
+    if not values or type(values[0]) is not dict or not 0 < len(values[0]) <= _MOST_KEYS:
+        return None
+    keys = tuple(values[0])
+    if any(type(value) is not dict or tuple(value) != keys for value in values):
+        return None
+    return MapColumn({key: from_values(list(map(itemgetter(key), values))) for key in keys}, len(values))

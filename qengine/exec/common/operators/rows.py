@@ -19,6 +19,7 @@ from qengine.exec.common.columns import (
     from_values,
 )
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
+from qengine.exec.common.map_column import maps_of
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.operators.unwind_range import unwind_range_stage
 from qengine.exec.common.runtime import Runtime
@@ -151,7 +152,9 @@ def _at(items: Column, places: IntArray) -> Column:
 
 def _densest(items: Column) -> Column:
     """Return items that are Python objects as a column of the densest kind."""
-    return from_values(items.objects) if isinstance(items, ObjectColumn) else items
+    if not isinstance(items, ObjectColumn):
+        return items
+    return maps_of(items.objects) or from_values(items.objects)
 
 
 def _lists(column: Column, operator: logical.Unwind, holding: Holding, memory: MemoryAccount) -> ListColumn:
