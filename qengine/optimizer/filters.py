@@ -12,7 +12,7 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import EdgeLevel, LookUp, Search, VertexLevel
+from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Search, VertexLevel
 from qengine.plan.traverse import conjuncts, free_variables
 
 __all__ = ["filter_share"]
@@ -27,13 +27,7 @@ def filter_share(filter: Filter, catalog: CatalogView) -> float:
     other one keeps half of the rows.
     """
     found = _Below(catalog)
-    below: Operator = filter.input
-    while isinstance(below, Filter | Project | Search | LookUp):
-        if isinstance(below, Search):
-            found.read(below)
-        elif isinstance(below, LookUp):
-            found.nodes[below.name] = Element(below.labels, (), 1.0)
-        below = below.input
+    found.read_below(filter.input)
     if not found.nodes:
         return _UNKNOWN
     found.join()
@@ -51,6 +45,20 @@ class _Below:
     nodes: dict[str, Element] = field(default_factory=dict)
     joints: list[Joint] = field(default_factory=list)
     searches: list[tuple[list[str], Search]] = field(default_factory=list)
+
+    def read_below(self, operator: Operator) -> None:
+        """Take what an operator's rows come from, as far as it only filters and joins them."""
+        below = operator
+        while isinstance(below, Filter | Project | Search | LookUp | HashJoin):
+            if isinstance(below, Search):
+                self.read(below)
+            elif isinstance(below, LookUp):
+                self.nodes[below.name] = Element(below.labels, (), 1.0)
+            elif isinstance(below, HashJoin):
+                if not below.by_value:
+                    return
+                self.read_below(below.build)
+            below = below.input
 
     def read(self, search: Search) -> None:
         """Take the levels of a search; what they are is said by the one that is not given them."""

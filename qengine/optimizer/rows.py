@@ -100,6 +100,8 @@ class _Estimate:
                 return self(operator.input, times)
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
+            case HashJoin(by_value=True):  # the condition behind it tells which of all pairs are left
+                return rows * self(operator.build, 1.0)
             case HashJoin():
                 self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
                 return times * (rows if operator.rows is None else operator.rows)

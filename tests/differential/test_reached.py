@@ -84,6 +84,7 @@ def test_ends_are_folded_into_groups(walk: str, monkeypatch: pytest.MonkeyPatch)
         return found
 
     monkeypatch.setattr(FoldedRows, "run", noted)
-    agree(f"MATCH (a){walk}(b:A) RETURN a.k AS k, count(DISTINCT b.k) AS n, max(b) AS m", "Reach")
+    agree(f"MATCH (a){walk}(b:A) RETURN a.k AS k, count(DISTINCT b.k) AS n, max(b.k) AS m", "Reach")
+    first = len(folded)
     agree(f"MATCH (a){walk}(b) RETURN a.k AS k, sum(b.k) AS s, count(b.k) AS n, min(b.k % 2) AS m", "Walk")
-    assert any(folded[:12]) and any(folded[12:])
+    assert any(folded[:first]) and any(folded[first:])

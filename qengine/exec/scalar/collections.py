@@ -87,12 +87,12 @@ def _sort(items: Any) -> list[Any]:
 
 def _only(items: Any) -> Any:
     """Return the only item of a list, as of the rows of ``VALUE { … }``; null of none."""
-    if items is None or not items:
+    if items is None:
         return None
-    if len(items) > 1:
+    if len(_items("VALUE", items)) > 1:
         message = f"VALUE {{ … }} found {len(items):,} rows."
         raise ExecutionError(message, code="InvalidArgumentValue", hint="Aggregate, or LIMIT 1.")
-    return items[0]
+    return items[0] if items else None
 
 
 COLLECTIONS: dict[str, Callable[..., Any]] = {

@@ -195,11 +195,13 @@ class MatchLowering(MatchSearches):
 
     def _equated(self, filters: PostFilters) -> bool:
         """Tell whether equations of values, and nothing else, join components, or one to the rows."""
+        conditions = [*filters.general, *map(as_filter, filters.conditions)]
+        if not any(isinstance(each, Comparison) and each.ops == ("=",) for each in conditions):
+            return False
         components = self._components()
         if len(components) > 1 and any(self._leads(each, filters) for each in components):
             return True
         cardinality = Cardinality(self.catalog, self.nodes)
-        conditions = [*filters.general, *map(as_filter, filters.conditions)]
         for place, part in enumerate(components):
             if part & self.bound:
                 continue

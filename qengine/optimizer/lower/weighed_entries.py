@@ -75,7 +75,10 @@ def weighed_entries(
     for edge in match.graph.relationships:
         carried = _carried(edge, variables, match.graph, catalog)
         bearers = {each.name: each.bearer for each in carried}
-        parts = _parts(match.graph, edge, catalog) if _may_be_read(aggregate, edge, bearers) else None
+        read = frozenset(bearers.get(name, name) for name in variables)
+        alone = read <= {edge.name, edge.start, edge.end}
+        may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers)
+        parts = _parts(match.graph, edge, catalog) if may else None
         asked = None if parts is None else _asked(aggregate, edge, parts, bearers)
         if parts is None or asked is None:
             continue

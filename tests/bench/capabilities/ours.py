@@ -83,7 +83,7 @@ class Qengine:
         return "yes, that query alone" if stopped and self._graph.query("RETURN 1").value() == 1 else "no"
 
     def stopped_by_memory(self) -> str:
-        text = "UNWIND range(1, 3000000) AS x WITH collect(toString(x)) AS all RETURN size(all)"
+        text = "UNWIND range(1, 3000000) AS x WITH collect(toString(x)) AS all RETURN last(all)"
         stopped = fails_by("memory", lambda: self._graph.query(text, memory_limit=50_000_000).value())
         many = "UNWIND range(1, 400000) AS x WITH x ORDER BY x % 1000 DESC, x RETURN sum(x)"
         spilt = self._graph.query(many, memory_limit=20_000_000).value() == 400_000 * 400_001 // 2

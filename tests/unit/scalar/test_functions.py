@@ -14,7 +14,7 @@ from qengine.exec.scalar.aggregates import AGGREGATES
 from qengine.exec.scalar.functions import ACCOUNTED_FUNCTIONS, FUNCTIONS, GRAPH_FUNCTIONS
 from qengine.exec.scalar.growth import GROWTH
 from qengine.exec.scalar.text import number_text, parse_float
-from qengine.exec.scalar.values import NodeHandle
+from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
 from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration
 from qengine.temporal.values import DAY, SECOND
@@ -33,6 +33,7 @@ OVERFLOW, ZERO, TYPE, VALUE, RANGE, NEGATIVE = map(
      "NegativeIntegerArgument"],
 )  # fmt: skip
 
+PATH = PathHandle(tuple(map(NodeHandle, range(3))), (RelationshipHandle(7), RelationshipHandle(8)))
 CASES = [
     ("+", (1, 2), 3),
     ("+", (1, 2.5), 3.5),
@@ -347,6 +348,39 @@ CASES = [
     ("duration.inmonths", (Date.from_days(0), Date.from_days(60)), Duration(2)),
     ("duration.indays", (Date.from_days(0), Date.from_days(60)), Duration(0, 60)),
     ("duration.inseconds", (Date.from_days(0), Date.from_days(1)), Duration(0, 0, DAY)),
+    ("coll.distinct", ([1, 1.0, None, None, "1"],), [1, None, "1"]),
+    ("coll.distinct", (None,), None),
+    ("coll.distinct", ("a",), TYPE),
+    ("coll.flatten", ([1, [2, [3]]],), [1, 2, [3]]),
+    ("coll.flatten", ([1, [2, [3]]], 2), [1, 2, 3]),
+    ("coll.flatten", ([[1]], 0), [[1]]),
+    ("coll.flatten", ([1], -1), VALUE),
+    ("coll.indexof", ([1, 2.0, None], 2), 1),
+    ("coll.indexof", ([1], "1"), -1),
+    ("coll.insert", ([1, 3], 1, 2), [1, 2, 3]),
+    ("coll.insert", ([1], 1, None), [1, None]),
+    ("coll.insert", ([1], 2, 0), VALUE),
+    ("coll.remove", ([1, 2], 0), [2]),
+    ("coll.remove", ([], 0), VALUE),
+    ("coll.remove", ([1], "a"), TYPE),
+    ("coll.max", ([1, None, 2.5],), 2.5),
+    ("coll.max", ([],), None),
+    ("coll.min", ([3, 2],), 2),
+    ("coll.sort", ([3, None, "a", 1],), ["a", 1, 3, None]),
+    ("VALUE", ([1],), 1),
+    ("VALUE", ([],), None),
+    ("VALUE", ([1, 2],), VALUE),
+    ("vector", ([1, 2.5], 2, "FLOAT"), [1.0, 2.5]),
+    ("vector", ("[1, 2]", 2, "INTEGER8"), [1, 2]),
+    ("vector", ([300], 1, "INTEGER8"), RANGE),
+    ("vector", ([1], 2, "FLOAT"), VALUE),
+    ("vector_dimension_count", ([1, 2],), 2),
+    ("vector_distance", ([1, 2], [1, 4], "EUCLIDEAN"), 2.0),
+    ("vector_distance", ([1], [1, 2], "EUCLIDEAN"), VALUE),
+    ("vector_norm", ([3, 4], "EUCLIDEAN"), 5.0),
+    ("path[..]", (PATH, 1, 2), PathHandle((NodeHandle(1), NodeHandle(2)), (RelationshipHandle(8),))),
+    ("path[..]", (None, 0, 1), None),
+    ("path[..]", ([], 0, 1), TYPE),
 ]
 
 
