@@ -49,7 +49,7 @@ def rows(text: str, parameters: dict[str, int], **options: object) -> list[tuple
 
 @pytest.mark.parametrize("text", SPILLING)
 def test_what_spills_is_right(text: str) -> None:
-    parameters = {"n": 6_000}
+    parameters = {"n": 8_000}
     found = rows(text, parameters, memory_limit=LIMIT, device="cpu")
     expected = rows(text, parameters, device="reference")
     assert spilled(text, parameters)
@@ -85,10 +85,10 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=12), st.sampled_from(["v", "v DESC", "v, i % 3 DESC"]))
 def test_rows_of_any_types(values: list[object], order: str) -> None:
-    rising = "UNWIND range(0, 1999) AS i WITH i, $values[i % size($values)] AS v, $values[i % 5 % size($values)] AS w "
+    rising = "UNWIND range(0, 3999) AS i WITH i, $values[i % size($values)] AS v, $values[i % 5 % size($values)] AS w "
     for text in (f"RETURN v, i ORDER BY {order}", "RETURN DISTINCT v, w, i % 700 AS g",
                  "RETURN v, i % 700 AS g, count(*) AS c, count(DISTINCT w) AS d, collect(i) AS l"):  # fmt: skip
         found = rows(rising + text, {"values": values}, memory_limit=300_000, device="cpu")  # type: ignore[dict-item]
