@@ -117,4 +117,4 @@ def test_values_of_properties_are_shared_and_right(block: int) -> None:
                     shared += graph.prepare(text)._planned.places is not None
                 except QengineError:
                     continue
-    assert shared > examples(14)
+    assert shared > examples(7)

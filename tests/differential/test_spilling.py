@@ -36,7 +36,7 @@ SPILLING = [
     MIXED + "RETURN count(DISTINCT i) AS c, sum(DISTINCT i) AS s, count(DISTINCT v) AS v",
     MIXED + "RETURN v, count(DISTINCT i) AS c, avg(DISTINCT i) AS s",
 ]
-LIMIT = 1_500_000
+LIMIT = 1_200_000
 PYTHON = [sys.executable, *(["-S"] if sys.flags.no_site else []), "-c"]
 
 
