@@ -19,8 +19,9 @@ from qengine.testing.compare import canonical, difference
 from qengine.testing.composed import composed_query
 from qengine.testing.random_graph import random_graph
 from qengine.write import pending, versions
+from tests.examples import examples
 
-WALKED = 600  # composed queries
+WALKED = examples(900)  # composed queries
 QUERIES = (
     "MATCH (n {k: $k}) RETURN n, labels(n) AS l, id(n) AS i, elementId(n) AS e, properties(n) AS p",
     "MATCH (n:A {k: $k})-[r]->(m) RETURN r, m, type(r) AS t, startNode(r) AS s, id(endNode(r)) AS e",

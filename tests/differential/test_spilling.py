@@ -17,6 +17,7 @@ from qengine import Graph, OutOfMemory, QengineError, QueryInterrupted, QueryTim
 from qengine.exec.spill import folder
 from qengine.exec.spill.rows import SpilledRows
 from qengine.testing.compare import difference
+from tests.examples import examples
 
 SOME = [{"id": k, "labels": "A", "properties": {"x": k, "s": f"text {k % 7}"}} for k in range(40)]
 GRAPH = Graph.from_records(SOME, [{"type": "R", "start": k, "end": (k * 7 + 1) % 40} for k in range(40)])
@@ -35,7 +36,7 @@ SPILLING = [
     MIXED + "RETURN count(DISTINCT i) AS c, sum(DISTINCT i) AS s, count(DISTINCT v) AS v",
     MIXED + "RETURN v, count(DISTINCT i) AS c, avg(DISTINCT i) AS s",
 ]
-LIMIT = 1_500_000
+LIMIT = 1_200_000
 PYTHON = [sys.executable, *(["-S"] if sys.flags.no_site else []), "-c"]
 
 
@@ -49,7 +50,7 @@ def rows(text: str, parameters: dict[str, int], **options: object) -> list[tuple
 
 @pytest.mark.parametrize("text", SPILLING)
 def test_what_spills_is_right(text: str) -> None:
-    parameters = {"n": 8_000}
+    parameters = {"n": 6_000}
     found = rows(text, parameters, memory_limit=LIMIT, device="cpu")
     expected = rows(text, parameters, device="reference")
     assert spilled(text, parameters)
@@ -59,7 +60,7 @@ def test_what_spills_is_right(text: str) -> None:
         assert difference(expected, found) is None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(60, 400), st.integers(9, 14), st.integers(1, 50), st.sampled_from(["", "DESC"]))
 def test_runs_of_long_rows_are_merged_a_few_at_a_time(count: int, doublings: int, ties: int, order: str) -> None:
     """Blocks of one row each, whose keys are all of it: more than stay in memory."""
@@ -85,7 +86,7 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=12), st.sampled_from(["v", "v DESC", "v, i % 3 DESC"]))
 def test_rows_of_any_types(values: list[object], order: str) -> None:
     rising = "UNWIND range(0, 3999) AS i WITH i, $values[i % size($values)] AS v, $values[i % 5 % size($values)] AS w "

@@ -21,6 +21,7 @@ from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Parameter, Pro
 from qengine.plan.physical import Attach, Optional, PhysicalPlan
 from qengine.storage import from_records
 from qengine.types import INTEGER, Node
+from tests.examples import examples
 
 STORE = from_records(
     [
@@ -123,7 +124,7 @@ def assert_same_rows(
 A, B, N = Variable("a"), Variable("b"), Variable("n")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_project_and_filter(table: Any) -> None:
     kept = op.Filter(source(), Call("<>", (A, B)))
@@ -131,13 +132,13 @@ def test_project_and_filter(table: Any) -> None:
     assert_same_rows(plan, ("a", "c", "v", "n"), table, ordered=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_filter_wants_a_boolean(table: Any) -> None:
     assert_same_rows(op.Filter(source(), A), NAMES, table, ordered=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(
     tables(),
     st.lists(st.tuples(st.sampled_from([A, B, N, Property(N, "w")]), st.booleans()), min_size=1, max_size=3),
@@ -149,7 +150,7 @@ def test_sort(table: Any, keys: list[tuple[Expr, bool]], count: int | None) -> N
     assert_same_rows(plan, NAMES, table, ordered=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables(), st.integers(0, 6), st.integers(0, 6))
 def test_skip_and_limit(table: Any, first: int, count: int) -> None:
     plan = op.Limit(op.Skip(source(), Literal(first)), Literal(count))
@@ -162,7 +163,7 @@ def test_counts_are_natural_numbers(kind: Any, count: Any) -> None:
     assert isinstance(run(kind(source(), Literal(count)), NAMES, []), str)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_distinct(table: Any) -> None:
     def keys(found: list[tuple[Any, ...]]) -> list[Any]:
@@ -174,14 +175,14 @@ def test_distinct(table: Any) -> None:
         assert keys(found) == keys(wanted)  # type: ignore[arg-type]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables(), st.booleans())
 def test_union(table: Any, every: bool) -> None:
     plan = op.Union((source("a", "n"), op.Filter(source("n", "a"), Call("IS NOT NULL", (A,)))), every)
     assert_same_rows(plan, ("a", "n"), table, ordered=every)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_unwind(table: Any) -> None:
     for row in table:
@@ -204,7 +205,7 @@ def normal(value: Any) -> Any:
     return shown(value)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(45))
 @given(tables() | tables(NUMBERS), st.booleans(), st.sampled_from([(), (A,), (N,), (A, N), (Property(N, "v"),)]))
 @pytest.mark.parametrize("name", AGGREGATES)
 def test_aggregates(name: str, table: Any, distinct: bool, keys: tuple[Expr, ...]) -> None:
@@ -234,7 +235,7 @@ def test_aggregates(name: str, table: Any, distinct: bool, keys: tuple[Expr, ...
         assert rows(found) == rows(wanted)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(45))
 @given(st.lists(st.tuples(st.integers(-4, 4) | st.none(), st.integers(0, 2), st.integers(1, 2**40)), max_size=12))
 @pytest.mark.parametrize("name", ["count", "sum", "avg", "min", "max"])
 def test_weights_count_rows_so_often(name: str, table: Any) -> None:
@@ -286,7 +287,7 @@ SUBPLANS: dict[str, op.Operator] = {
 }
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(24))
 @given(tables([st.integers(0, 3), st.sampled_from([0.0, 1.0, 2.0]), st.one_of(st.integers(0, 2), st.just(1.0))]),
        st.lists(st.integers(0, 3), max_size=5))  # fmt: skip
 @pytest.mark.parametrize("kind", ["exists", "count", "collect"])
@@ -315,7 +316,7 @@ def attached(plan: op.Operator, table: Any, inner: list[int]) -> list[Any]:
     return [[*map(shown, row[:3]), sorted(map(shown, row[3])) if isinstance(row[3], list) else row[3]] for row in rows]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(45))
 @given(tables([st.integers(0, 3)]), st.lists(st.integers(0, 3), max_size=5))
 @pytest.mark.parametrize("name", ["rows", "sorted", "limited", "distinct", "counted"])
 def test_optional(name: str, table: Any, inner: list[int]) -> None:

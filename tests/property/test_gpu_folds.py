@@ -49,7 +49,7 @@ def shaped(patch: pytest.MonkeyPatch, tables: str) -> None:
         patch.setattr(folds, name, value)
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(150))
 @given(valued_graphs(), queries(ENTRIES), st.sampled_from(sorted(TABLES)))
 def test_entries_equal_reference(graph: Graph, query: str, tables: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -57,7 +57,7 @@ def test_entries_equal_reference(graph: Graph, query: str, tables: str) -> None:
         agrees(graph, query, "gpu")
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(150))
 @given(valued_graphs(), queries(ROWS), st.sampled_from(sorted(TABLES)))
 def test_rows_equal_reference(graph: Graph, query: str, tables: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -149,7 +149,7 @@ def ordered(draw: st.DrawFn) -> str:
     return f"MATCH {pattern} RETURN {columns} ORDER BY {', '.join(ways)} LIMIT {draw(st.integers(1, 9))}"
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(150))
 @given(valued_graphs(), ordered(), st.booleans())
 def test_first_rows_equal_reference(graph: Graph, query: str, small: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:

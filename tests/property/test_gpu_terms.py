@@ -38,7 +38,7 @@ def on_gpu_alone(*args: Any) -> Eliminated | None:
 
 
 @pytest.mark.parametrize("summed", [False, True])
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(45), suppress_health_check=[HealthCheck.filter_too_much])
 @given(graphs(), patterns(), st.sampled_from(("", "DIFFERENT NODES ")), st.randoms(use_true_random=False))
 def test_signed_counts_equal_reference(
     summed: bool, graph: Graph, pattern: tuple[str, list[str]], mode: str, random: Any

@@ -192,7 +192,7 @@ def paths() -> tuple[Graph, dict[str, Any]]:
     return graph, {"a": a, "b": b, "c": c, "k": first, "w": first % 11, "f": nodes["f"].to_numpy()}
 
 
-THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
+THREADS = pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.slow), 5])
 
 
 @THREADS

@@ -66,7 +66,7 @@ def without_limit(*args: Any) -> Eliminated | None:
     return eliminated(*before, {"cpu": 1e18}, kernels)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(200))
 @given(graphs(), patterns(), st.sampled_from(("", "DIFFERENT NODES ")))
 def test_signed_counts_equal_reference(graph: Graph, pattern: tuple[str, list[str]], mode: str) -> None:
     text = f"MATCH {mode}{pattern[0]} RETURN count(*) AS n"

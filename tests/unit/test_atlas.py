@@ -139,7 +139,7 @@ def test_grouped_queries_find_the_nodes_that_listing_finds(tmp_path: Path) -> No
 
 
 def test_walk_queries_are_counted_alike_in_every_way(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--suite", "labelled12", "--graph", "rmat9x4", "--limit", "600", "--hints", "search,extend"]
+    arguments = ["--suite", "labelled12", "--graph", "rmat8x4", "--limit", "600", "--hints", "search,extend"]
     assert command.main(arguments) == 0
     assert (
         "24 cells: 24 counted, 0 over the limit of 600 s, 0 refused (over 64 bits), 0 failed; 24 checked, 0 wrong"

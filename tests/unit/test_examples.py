@@ -17,7 +17,8 @@ from qengine import Graph
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLES = CHECKOUT / "examples"
-SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+READ = {"edge_list.py", "join_order.py", "tour.py"}  # by tests of their own, which run them from elsewhere, too
+SCRIPTS = sorted({path.name for path in EXAMPLES.glob("*.py")} - READ)
 ROWS = {
     "doubly_landlocked": 2,
     "four_cliques": 12,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -72,15 +73,20 @@ def test_bound_ends_are_those_of_all_walks(direction: Direction, undirected: boo
     assert found
 
 
+@functools.cache
+def many_walks() -> tuple[Any, WalkRows, list[Any]]:
+    """Return a store, rows, and their walks in order, which one thread has found."""
+    store, rows = random_store(2000, 10_000), WalkRows(np.arange(-1, 1500))
+    return store, rows, sorted(collect(store, rows, context=ExecutionContext(threads=1), maximum=3))
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("size", [ChunkSize(), ChunkSize(100, 300, 10)])
 def test_threads_and_chunks_give_the_same_walks(threads: int, size: ChunkSize) -> None:
-    store = random_store(2000, 10_000)
-    rows = WalkRows(np.arange(-1, 1500))
-    expected = collect(store, rows, context=ExecutionContext(threads=1), maximum=3)
+    store, rows, expected = many_walks()
     assert len(expected) > 2 * size.rows  # the first chunk comes from one thread, the others from all
     found = collect(store, rows, context=ExecutionContext(threads=threads), maximum=3, size=size)
-    assert sorted(found) == sorted(expected)
+    assert sorted(found) == expected
     by_end = collect(store, rows, context=ExecutionContext(threads=threads), maximum=3, lists=False, size=size)
     assert sorted(walk[:2] for walk in by_end) == sorted(walk[:2] for walk in expected)
 
