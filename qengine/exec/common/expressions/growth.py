@@ -31,6 +31,7 @@ __all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]
 
 _FIELD = 160  # of a row as a map: its entry, and the text
 _MAP = 248  # of a map beside its values
+_NORMALIZED = 18  # bytes of one that a compatible decomposition may take
 _OFFSET = 4  # of a string in an array
 _BUILDING = 2  # times what an array of unknown length takes while it is built
 _SMALL = 1 << 20  # bytes that need no closer look
@@ -125,6 +126,10 @@ def _split(column: Column, separator: Column) -> int:
     return _BUILDING * (size + _OFFSET * (size // least + len(column)))
 
 
+def _normalized(column: Column, *_: Column) -> int:
+    return _NORMALIZED * _written(column)
+
+
 def _reversed(column: Column, *_: Column) -> int:
     if isinstance(column, ListColumn):
         return 3 * 8 * int(column.lengths().sum()) + column.nbytes
@@ -136,6 +141,11 @@ GROWTH: dict[str, Callable[..., int]] = {
     "+": _joined,
     "coalesce": choice_bytes,
     "left": _texts,
+    "right": _texts,
+    "trim": _texts,
+    "ltrim": _texts,
+    "rtrim": _texts,
+    "normalize": _normalized,
     "replace": _replaced,
     "reverse": _reversed,
     "split": _split,

@@ -55,13 +55,13 @@ def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
         return None
 
 
-def _of_string(
-    change: Callable[[Any], Any], one: Callable[[str], str] | None = None
-) -> Callable[[Runtime, Column], Column | None]:
-    """Return a function of strings; ``one`` does what ``change`` does to ASCII alone, for others."""
+def _of_string(change: Callable[[Any], Any], one: Callable[[str], str] | None = None) -> Callable[..., Column | None]:
+    """Return a function of strings, and of nothing else; ``one``: what ``change`` does, for more than ASCII."""
 
-    def function(_: Runtime, column: Column) -> Column | None:
+    def function(_: Runtime, column: Column, *details: Column) -> Column | None:
         a = operand(column)
+        if details:
+            return None
         if a.kind != "string" or a.constant:
             return null_column(len(column)) if a.kind == "null" else None
         if one is None or _all_ascii(a.datum):
