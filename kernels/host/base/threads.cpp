@@ -29,9 +29,10 @@ struct Pool {
   std::vector<Helper*> idle;
 };
 
-void lock_pool();
-void unlock_pool();
-void forget_threads();
+// Windows has no fork, and a macro in the place of pthread_atfork.
+[[maybe_unused]] void lock_pool();
+[[maybe_unused]] void unlock_pool();
+[[maybe_unused]] void forget_threads();
 
 Pool& pool() {
   static Pool& made = *[] {
@@ -41,11 +42,11 @@ Pool& pool() {
   return made;
 }
 
-void lock_pool() { pool().mutex.lock(); }
-void unlock_pool() { pool().mutex.unlock(); }
+[[maybe_unused]] void lock_pool() { pool().mutex.lock(); }
+[[maybe_unused]] void unlock_pool() { pool().mutex.unlock(); }
 
 // In a forked process there are no threads but the caller's.
-void forget_threads() {
+[[maybe_unused]] void forget_threads() {
   pool().idle.clear();
   pool().mutex.unlock();
 }
