@@ -104,6 +104,10 @@ class _Verifier:
         if isinstance(operator, Argument):
             assert operator.columns == outer, f"the subquery reads {outer}, its leaf gives {operator.columns}"
             return operator.columns
+        if isinstance(operator, Union):  # of queries that EXCEPT or INTERSECT compares: each has names of its own
+            inputs = [_Verifier(set(self.declared)).query(each, outer) for each in operator.inputs]
+            assert len(set(inputs)) == 1, f"a union of {inputs}"
+            return inputs[0]
         return self.step(operator, self.operator(operator.input, outer))  # type: ignore[attr-defined]
 
     def step(self, operator: Operator, columns: tuple[str, ...]) -> tuple[str, ...]:

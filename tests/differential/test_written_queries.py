@@ -31,6 +31,7 @@ _UNSURE = (
     "DISTINCT",
     "RAND(",
     "UUID(",
+    "SHOW TRANSACTIONS",
     "DATE",
     "TIME",
     "[",
