@@ -130,6 +130,7 @@ LIKELY = {
     "truth": ["boolean"],
     "entity": ["node", "relationship"],
 }
+CONVERTED = [f"to{kind}{either}" for kind in ("integer", "float", "string") for either in ("", "ornull")]
 SIGNATURES: dict[str, list[list[str]]] = {
     **dict.fromkeys("+-*/%^", [["integer", "float", "small"]] * 2),
     **dict.fromkeys(["=", "<>", "<", "<=", ">", ">="], [["integer", "float", "string", "boolean", "node"]] * 2),
@@ -156,7 +157,7 @@ SIGNATURES: dict[str, list[list[str]]] = {
     "round": [["float", "float", "integer", "tenths"], ["small"], ["mode"]],
     "atan2": [["float", "integer"]] * 2,
     **{key: [["string", "number text"]] for key in ["trim", "ltrim", "rtrim", "normalize", "toboolean"]},
-    **{key: [["number text", "float", "integer", "boolean"]] for key in ["tointeger", "tofloat", "tostring"]},
+    **{key: [["number text", "float", "integer", "boolean"]] for key in CONVERTED},
     **{key: [["list", "nodes", "mixed list"]] for key in ["tail", "isempty"]},
     **{key: [["list", "number texts"]] for key in ["tointegerlist", "tofloatlist", "tostringlist"]},
     "right": [["string"], ["small"]],
@@ -471,3 +472,9 @@ def test_sliced_columns_read_their_own_rows() -> None:
         rows = [function({"a": value, "t": value == 2}) for value in values[3:8]]
         assert [shown(value) for value in compile_expression(expr, runtime)(part).values()] == list(map(shown, rows))
     assert np.array_equal(part.columns["a"].is_null(), [False, True, False, False, False])
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_numbers_that_do_not_fit(name: str) -> None:
+    """What one row can't give is an error there, or null where that was asked for."""
+    assert_same(x.Call(name, (x.Variable("a"),)), {"a": ["1", "1e308", "x", None, "9" * 30]})

@@ -45,7 +45,7 @@ from qengine.exec.common.runtime import Runtime
 __all__ = ["COMPARISON", "combine_truths", "true_rows"]
 
 _FEW_LISTS = 16  # of many rows, whose values are looked for list by list
-_MOST_COMPARED = 1 << 22  # items that are compared at a time
+_MOST_COMPARED = 1 << 22  # items of lists that values are compared with, one by one
 _EXACT = 2.0**53  # up to here every integer is a double
 _FLAT = frozenset({"boolean", "integer", "float", "string"})
 _ENTITY = frozenset({"node", "relationship"})
@@ -200,14 +200,16 @@ def _value_in_lists(column: Column, lists: ListColumn) -> Column | None:
 
 
 def _among_items(runtime: Runtime, column: Column, lists: ListColumn) -> Column | None:
-    """Return the same by comparing each value with each item beside it, a batch of items at a time."""
-    lengths = lists.lengths()
-    if int(lengths.sum()) > _MOST_COMPARED:
+    """Return the same by comparing each value with each item beside it; None where these are too many."""
+    lengths, count = lists.lengths(), max(1, len(column))
+    items = int(lengths.sum())
+    if items > _MOST_COMPARED:
         return None
-    repeated, items = column.take(np.repeat(np.arange(len(lists)), lengths)), lists.flat()
-    if isinstance(repeated, ConstantColumn) and isinstance(items, ConstantColumn):
+    runtime.memory.room(count, items * (column.nbytes // count) + lists.nbytes)
+    repeated, flat = column.take(np.repeat(np.arange(len(lists)), lengths)), lists.flat()
+    if isinstance(repeated, ConstantColumn) and isinstance(flat, ConstantColumn):
         return None
-    compared = COMPARISON["="](runtime, repeated, items)
+    compared = COMPARISON["="](runtime, repeated, flat)
     return None if compared is None else any_in(compared, lists)
 
 

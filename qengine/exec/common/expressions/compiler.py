@@ -270,7 +270,7 @@ def _strict(
         if columnar is not None and (growth is None or fits(growth(*columns), batch.length)):
             try:
                 result = columnar(runtime, *columns)
-            except pa.ArrowInvalid:
+            except (ExecutionError, pa.ArrowInvalid):  # the error comes again where its row is, if it is one there
                 result = None
             if result is not None:
                 return result
