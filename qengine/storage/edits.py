@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import NO_VERTEX
+from qengine.storage.later import Later
 from qengine.storage.numbers import NumberList, NumberPieces, NumberRange, Run
 from qengine.storage.variant import concatenate, is_variant
 
@@ -209,26 +210,20 @@ class Edit:
 class LaterEdit(Edit):
     """An edit that finds where elements come when that is first asked for.
 
-    ``before``, ``removed``, ``sources``: as in ``Edit``. ``find``: returns its ``at``; it is called once, and then let
-    go, with what it holds.
+    ``before``, ``removed``, ``sources``: as in ``Edit``. ``find``: returns its ``at``, and is then let go, with what it
+    holds.
     """
 
     def __init__(self, before: int, removed: Array, find: Callable[[], Array], sources: Array) -> None:
         self.before = before
         self.removed = removed
         self.sources = sources
-        self._find: Callable[[], Array] | None = find
+        self._at = Later(find)
 
-    @cached_property
+    @property
     def at(self) -> Array:  # type: ignore[override]
         """int64, ascending: for each element that comes, the old place that it comes before."""
-        find = self._find
-        if find is None:  # another thread was quicker
-            found: Array = self.__dict__["at"]
-            return found
-        found = self.__dict__["at"] = find()
-        self._find = None
-        return found
+        return self._at.get()
 
 
 class Order:

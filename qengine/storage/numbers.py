@@ -15,6 +15,7 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
+from qengine.storage.later import Later
 
 __all__ = ["Identity", "LaterNumbers", "NumberList", "NumberPieces", "NumberRange", "Numbers", "Run"]
 
@@ -65,25 +66,19 @@ class NumberList:
     """
 
     def __init__(self, read: Callable[[], Array], count: int, depth: int = 0) -> None:
-        self._read: Callable[[], Array] | None = read
+        self._array = Later(read)
         self._depth = depth
         self.count = count
 
     @property
     def depth(self) -> int:
         """How many lists before this one are still to be read, and held, for it."""
-        return 0 if self._read is None else self._depth
+        return 0 if self._array.is_known else self._depth
 
-    @cached_property
+    @property
     def array(self) -> Array:
         """int64: the numbers by place."""
-        read = self._read
-        if read is None:  # another thread was quicker
-            found: Array = self.__dict__["array"]
-            return found
-        found = self.__dict__["array"] = read()
-        self._read = None
-        return found
+        return self._array.get()
 
     @property
     def nbytes(self) -> int:
@@ -188,29 +183,22 @@ Run = NumberRange | NumberPieces | NumberList
 class LaterNumbers:
     """Numbers that are found when somebody asks for one.
 
-    ``find``: returns them; it is called once, and then let go, with what it holds. ``count``: how many there are.
+    ``find``: returns them, and is then let go, with what it holds. ``count``: how many there are.
     """
 
     def __init__(self, find: Callable[[], Run], count: int) -> None:
-        self._find: Callable[[], Run] | None = find
+        self._run = Later(find)
         self.count = count
 
-    @cached_property
+    @property
     def run(self) -> Run:
         """What was found."""
-        find = self._find
-        if find is None:  # another thread was quicker
-            found: Run = self.__dict__["run"]
-            return found
-        found = self.__dict__["run"] = find()
-        self._find = None
-        return found
+        return self._run.get()
 
     @property
     def nbytes(self) -> int:
         """Bytes of arrays; none before they are found."""
-        found = self.__dict__.get("run")
-        return 0 if found is None else int(found.nbytes)
+        return int(self.run.nbytes) if self._run.is_known else 0
 
     def of(self, places: Array) -> Array:
         """Return the numbers at places (int64)."""

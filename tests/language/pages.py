@@ -89,6 +89,10 @@ def _operators(examples: dict[str, str], graph: str) -> str:
         "\n`AND`, `OR` and `XOR` follow three-valued logic; chains such as `a < b <= c` are the conjunction of their"
         " links. From the loosest to the tightest: `OR`, `XOR`, `AND`, `NOT`, comparisons and predicates, `+` `-` `||`,"
         " `*` `/` `%`, `^`, unary signs, postfix forms.\n"
+        "\n`AND`, `OR`, `CASE`, `coalesce()`, such chains, and `any`, `all`, `none` and `single` evaluate their parts"
+        " from left to right, as far as needed: `coalesce(1, 1 / 0)` is 1. All other operators and functions evaluate"
+        " all of their arguments, and lists all of their items. In `WHERE`, conditions that can fail come last, where"
+        " the others hold. Time zones are those of the IANA database (the package `tzdata`), before 1970 too.\n"
     )
     spelt = {"neg": "unary -", "pos": "unary +", "[]": "x[i]", "[..]": "x[a..b]", "$all": ":$(…)", "$any": ":$any(…)"}
     known = [each for each in functions() if each.kind == "operator" and each.name not in INNER]

@@ -71,6 +71,18 @@ _ONE_VALUE = [
     ("sum of lists", "RETURN size(reduce(l = [0, 1], i IN range(1, 23) | l + l))"),
     ("slices", "RETURN size([i IN range(1, 100) | range(1, 100000)[i..]])"),
     ("tails", "WITH range(1, 100000) AS l RETURN size([i IN range(1, 200) | tail(l)])"),
+    (
+        "text beside items",
+        f"UNWIND [1, 2] AS k WITH {long(24)} + toString(k) AS t RETURN [i IN range(1, 900) | size(t) + i][9]",
+    ),
+    (
+        "texts beside items",
+        f"UNWIND range(1, 300) AS k WITH {long(14)} + toString(k) AS t, k RETURN sum(size([i IN range(1, 900) | t > i]))",
+    ),
+    (
+        "items of texts",
+        f"UNWIND range(1, 300) AS k WITH [i IN range(1, 9) | {long(14)} + toString(k)] AS l RETURN sum(size([t IN l | t + t]))",
+    ),
     ("strings of numbers", "RETURN size([i IN range(1, 10000000) | toString(i)])"),
     ("toStringList", "RETURN size(toStringList(range(1, 8000000)))"),
     ("maps in a list", "RETURN size([i IN range(1, 2000000) | {a: i, b: i}])"),

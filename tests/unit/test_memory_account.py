@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from qengine import Graph, OutOfMemory
 from qengine.errors import ExecutionError
+from qengine.exec.common.columns import from_values
 from qengine.exec.common.expressions import over_items
+from qengine.exec.common.expressions.growth import object_bytes
+from qengine.exec.common.expressions.row_wise import ByRow
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import ListBytes, MemoryAccount, Oversized
 
@@ -121,3 +125,29 @@ def test_rows_are_the_same_however_batches_are_cut() -> None:
         free = graph.query(text).fetchall()
         tight = graph.query(text, memory_limit=12 * MB).fetchall()
         assert sorted(map(repr, free)) == sorted(map(repr, tight))
+
+
+@pytest.mark.parametrize("limit", [None, 100 * MB])
+def test_lists_are_computed_on_columns_under_a_limit_too(limit: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{"id": i, "labels": ["A"], "properties": {"i": i, "s": f"t{i}", "l": [i, i + 1]}} for i in range(100)]
+    graph = Graph.from_records(nodes, [{"start": i, "end": (i * 7 + 1) % 100, "type": "R"} for i in range(100)])
+    texts = [
+        "MATCH p = (a)-[:R*1..3]->(b) RETURN [x IN nodes(p) WHERE x.i > 3 | x.s + toString(b.i)] AS l",
+        "MATCH p = (a)-[:R*1..3]->(b) RETURN reduce(t = '', x IN nodes(p) | t + x.s) AS l",
+        "MATCH (a) RETURN [x IN a.l | [y IN a.l | x * y]] AS l, any(x IN a.l WHERE x + a.i > 9) AS b",
+        "MATCH (a) WITH collect(a.s) AS l UNWIND range(-3, size(l)) AS i RETURN l[i] AS s, l[i..i + 2] AS t, l[..-i]",
+        "MATCH (a) RETURN [1, 2, 3][a.i % 5] AS x, a.l[a.i - 98] AS y",
+    ]
+    expected = [graph.query(text, device="reference").fetchall() for text in texts]
+
+    def refused(*_: object) -> None:
+        raise AssertionError("row by row")
+
+    monkeypatch.setattr(ByRow, "__call__", refused)
+    found = [graph.query(text, memory_limit=limit).fetchall() for text in texts]
+    assert [sorted(map(repr, rows)) for rows in found] == [sorted(map(repr, rows)) for rows in expected]
+
+
+def test_a_list_that_many_rows_have_is_counted_once() -> None:
+    lists = from_values([list(range(1000))]).take(np.zeros(5_000, np.int64))
+    assert object_bytes(lists) < 1_000_000

@@ -184,7 +184,10 @@ uint64_t Worker::count_edges(int level) {
   const LevelInfo& of = info(level);
   const PlanLevel& plan = *of.plan;
   bool plain = plan.conditions.count == 0 && plan.pairs.count == 0;
-  for (int k = 0; k < plan.types.count; ++k) plain = plain && match_.types[plan.types.first + k].bitset == nullptr;
+  for (int k = 0; k < plan.types.count; ++k) {
+    const PlanEdgeType& type = match_.types[plan.types.first + k];
+    plain = plain && type.bitset == nullptr && (of.avoided.empty() || match_.lists[type.list].edge_ids == nullptr);
+  }
   uint64_t found = 0;
   if (!plain) {
     each_edge(level, [&] { ++found; });

@@ -11,11 +11,13 @@ template <typename Visit>
 void each_id(const MatchPlan& match, const PlanLevel& level, uint32_t start, uint32_t end, EdgeCursor* cursors, Visit visit) {
   for (int k = 0; k < level.types.count; ++k) {
     const PlanEdgeType& type = match.types[level.types.first + k];
+    const Pcsr& out = match.lists[type.list];
     const Pcsr* in = type.in_list < 0 ? nullptr : match.lists + type.in_list;
     const auto between = [&](uint32_t u, uint32_t v, bool v_first, EdgeCursor& cursor) {
       const bool backward = v_first && in && in->edge_ids;
-      const Slice run = backward ? cursor.entries(*in, v, u) : cursor.entries(match.lists[type.list], u, v);
-      for (uint64_t at = run.begin; at < run.end; ++at) visit(type, backward ? in->edge_ids[at] : at);
+      const Slice run = backward ? cursor.entries(*in, v, u) : cursor.entries(out, u, v);
+      const uint32_t* ids = backward ? in->edge_ids : out.edge_ids;
+      for (uint64_t at = run.begin; at < run.end; ++at) visit(type, ids ? ids[at] : at);
     };
     if (type.way != kBackward) between(start, end, level.end < level.start, cursors[0]);
     if (type.way == kBackward || (type.way == kEitherWay && start != end))

@@ -62,9 +62,9 @@ struct PlanCondition {
 
 // Relationships of one type: those in start's OUT list (forward), end's (backward), or both (a self-loop once).
 struct PlanEdgeType {
-  int32_t list;            // the type's OUT adjacency
+  int32_t list;            // the type's OUT adjacency; with ids it may be that of several types (depth first on the host)
   int32_t way;
-  int64_t base;            // global id = base + position in OUT
+  int64_t base;            // global id = base + position in OUT, or the id there
   const uint64_t* bitset;  // admitted local ids, or null: all
   int32_t in_list;         // the type's IN adjacency, with ids, where the plan reads it; else -1
   int32_t unused;

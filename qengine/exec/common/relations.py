@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from qengine import _native
 from qengine._frozen import frozen
+from qengine.exec.common.merged_lists import MANY, Part, merged_entries
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
@@ -40,6 +41,8 @@ MATRIX = np.dtype(
 """As ``qe::eliminate::Matrix``."""
 
 Array = npt.NDArray[Any]
+
+_SORTED = 20  # bytes an entry of many lists while they are merged
 
 _PLACE, _EDGE_IDS, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
 
@@ -111,9 +114,12 @@ class SparseMatrix:
 
 @frozen
 class Lists:
-    """A relation as stored lists. ``parts``: an array of ``qe::eliminate::Part``; ``keep``: what they point into."""
+    """A relation as stored lists. ``parts``: an array of ``qe::eliminate::Part``; ``ways``: of each type and way;
+    ``keep``: what they point into.
+    """
 
     parts: Any
+    ways: tuple[Part, ...]
     symmetric: bool
     keep: tuple[Any, ...]
 
@@ -173,6 +179,7 @@ class Relations:
     def lists(self, relation: Relation) -> Lists:
         """Return a relation as stored lists."""
         parts: list[_Part] = []
+        taken: list[Part] = []
         keep: list[Any] = []
         symmetric = True
         for index in [index for index in map(self.store.type_index, relation.types) if index is not None]:
@@ -197,8 +204,9 @@ class Relations:
                 admitted = None if mask is None else mask.ctypes.data
                 skip_loops = way is Direction.IN and len(ways) > 1 and info.loops
                 parts.append(_Part(struct, out, admitted, ids, skip_loops, info.parallel))
+                taken.append((index, way))
                 keep += [struct, out, mask]
-        return Lists((_Part * len(parts))(*parts), symmetric, tuple(keep))
+        return Lists((_Part * len(parts))(*parts), tuple(taken), symmetric, tuple(keep))
 
     def loops(self, relation: Relation) -> npt.NDArray[np.uint64]:
         """Return for each vertex how many self-loops a relation has."""
@@ -210,10 +218,29 @@ class Relations:
     def message(self, lists: Lists, vector: Array | None, wide: bool, out: Array) -> None:
         """Write for each vertex the sum of a vector's numbers (None: 1 each) over its entries in the lists."""
         at = 0 if vector is None else vector.ctypes.data
-        only_lengths = vector is None and not any(part.admitted or part.skip_loops for part in lists.parts)
+        only_lengths = vector is None and not any(part.admitted for part in lists.parts)
+        if only_lengths and not wide and len(lists.parts) >= MANY:
+            self._lengths(lists, out)
+            return
+        only_lengths = only_lengths and not any(part.skip_loops for part in lists.parts)
         reads = self.n * len(lists.parts) if only_lengths else None
         where = *self._parts(lists), at, int(wide), out.ctypes.data
         self.context.run(_library().qe_eliminate_gather, *where, self._control(), reads=reads)
+
+    def _lengths(self, lists: Lists, out: Array) -> None:
+        """Write how many entries each vertex has in many lists, none of which is looked for."""
+        out[:] = 0
+        for (index, way), part in zip(lists.ways, lists.parts, strict=True):
+            stored = self.store.adjacency(index, way)
+            owners, begins = stored.list_index()
+            lengths = np.diff(begins)
+            own = slice(owners, owners + len(lengths)) if isinstance(owners, int) else owners
+            out[own] += lengths
+            if part.skip_loops:
+                vertices = np.arange(self.n, dtype=np.uint32)[own]
+                entries = stored.neighbours[int(begins[0]) : int(begins[-1])]
+                loops = entries[np.repeat(vertices, lengths.astype(np.int64)) == entries]
+                np.subtract.at(out, loops, np.uint64(1))
 
     # ------------------------------------------------------------ making matrices
 
@@ -227,6 +254,8 @@ class Relations:
 
     def _single(self, relation: Relation) -> SparseMatrix:
         lists = self.lists(relation)
+        if len(lists.parts) >= MANY and not any(part.admitted for part in lists.parts):
+            return self._merged(relation, lists)
         offsets = self._offsets()
         library = _library()
         parts = self._parts(lists)
@@ -238,6 +267,19 @@ class Relations:
         repeats, loops = facts.tolist()
         pairs = lists.symmetric and not (repeats or loops)
         return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=bool(repeats), owned=False)
+
+    def _merged(self, relation: Relation, lists: Lists) -> SparseMatrix:
+        """Make the matrix of many lists, which most vertices don't have: entries are sorted, and no list looked for."""
+        entries = sum(int(part.lists.n_entries) for part in lists.parts)
+        self.charge(8 * (self.n + 1) + _SORTED * entries)
+        loops = [not part.skip_loops for part in lists.parts]
+        offsets, ids = merged_entries(self.store, lists.ways, loops)
+        self.context.check()
+        lengths: Array = offsets[1:].astype(np.int64) - offsets[:-1].astype(np.int64)
+        rows = np.repeat(np.arange(self.n, dtype=np.uint32), lengths)
+        repeats = bool(((ids[1:] == ids[:-1]) & (rows[1:] == rows[:-1])).any())
+        pairs = lists.symmetric and not repeats and not bool((rows == ids).any())
+        return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=repeats, owned=False)
 
     def _valued(self, key: str, direction: Direction) -> SparseMatrix:
         """Make the matrix that links each vertex with the code of its value, or back."""

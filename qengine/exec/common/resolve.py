@@ -25,6 +25,7 @@ from qengine.exec.common.match_plan import (
     Span,
     span,
 )
+from qengine.exec.common.merged_lists import MANY, merged_edges, merged_neighbours
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
@@ -33,6 +34,7 @@ from qengine.plan.expr import Call, Expr, Literal, Parameter, Subquery, UserCall
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
+from qengine.storage.adjacency import Adjacency
 
 __all__ = ["ResolvedSearch", "differs", "resolve"]
 
@@ -46,6 +48,9 @@ _CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localt
 
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
 """A cached plan runs again without resolving names."""
+
+_resolved_merged: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
+"""Those that read merged lists."""
 
 _WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
 
@@ -75,8 +80,11 @@ class ResolvedSearch:
         return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
 
 
-def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSearch | None:
+def resolve(store: ExecView, search: Search, masks: MaskProvider, *, merged: bool = False) -> ResolvedSearch | None:
     """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
+
+    ``merged``: many lists that a vertex may have are read as one (``exec.common.merged_lists``), which only the native
+    search depth first does.
 
     Raises
     ------
@@ -86,11 +94,11 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider) -> ResolvedSea
     check_levels(len(search.levels))
 
     def find() -> tuple[ResolvedSearch | None, bool]:
-        resolved = _Resolver(store, search, masks).run()
+        resolved = _Resolver(store, search, masks, merged).run()
         keep = not differs(search) and (resolved is None or resolved.held <= _HELD)
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
-    return _resolved.get(store, search, find)
+    return (_resolved_merged if merged else _resolved).get(store, search, find)
 
 
 def differs(search: Search) -> bool:
@@ -109,10 +117,11 @@ def _is_function(part: Expr) -> bool:
 
 
 class _Resolver:
-    def __init__(self, store: ExecView, search: Search, masks: MaskProvider) -> None:
+    def __init__(self, store: ExecView, search: Search, masks: MaskProvider, merged: bool) -> None:
         self.store = store
         self.search = search
         self.masks = masks
+        self.merged = merged
         self.tables = PlanTables()
         self.list_index: dict[tuple[int, Direction], int] = {}
         self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span, int, int] | None] = {}
@@ -209,9 +218,12 @@ class _Resolver:
 
     def edge_level(self, level: EdgeLevel, output: int) -> tuple[Any, ...]:
         types = []
-        for index in self.type_indices(level.types):
+        indices = self.type_indices(level.types)
+        if self.merged and len(indices) >= MANY and not level.predicates:
+            types, indices = self.merged_types(level, indices), ()
+        for index in indices:
+            way = self.way(level, index)
             info = self.store.types[index]
-            way = EdgeWay.EITHER if info.undirected else _WAYS[level.direction]
             bitset = 0
             if level.predicates:
                 mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
@@ -239,6 +251,17 @@ class _Resolver:
             0,
         )
 
+    def way(self, level: EdgeLevel, index: int) -> EdgeWay:
+        return EdgeWay.EITHER if self.store.types[index].undirected else _WAYS[level.direction]
+
+    def merged_types(self, level: EdgeLevel, indices: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return a record for all types that are read the same way: their lists have ids of relationships."""
+        ways: dict[EdgeWay, list[int]] = {}
+        for index in indices:
+            ways.setdefault(self.way(level, index), []).append(index)
+        lists = {way: self.place_of(merged_edges(self.store, types)) for way, types in ways.items()}
+        return [(place, int(way), 0, 0, -1, 0) for way, place in lists.items()]
+
     def type_indices(self, names: tuple[str, ...]) -> Sequence[int]:
         if not names:
             return range(len(self.store.types))
@@ -253,18 +276,22 @@ class _Resolver:
         return self.sources[key]
 
     def find_source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
-        lists, reaches, flags, symmetric = [], [], SourceFlag(0), True
+        parts, flags, symmetric = [], SourceFlag(0), True
         for index in self.type_indices(types):
             info = self.store.types[index]
-            for way in self.ways(index, direction):
-                lists.append(self.list_of(index, way))
-                reaches.append(self.store.adjacency(index, way).reach)
+            parts += [(index, way) for way in self.ways(index, direction)]
             symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
             flags |= SourceFlag.REPEATS if info.parallel else 0
             flags |= SourceFlag.LOOPS if info.loops else 0
-        if not lists:
+        if not parts:
             return None
         flags |= SourceFlag.SYMMETRIC if symmetric else 0
+        if self.merged and len(parts) >= MANY:
+            whole = merged_neighbours(self.store, parts)
+            flags &= ~SourceFlag.REPEATS
+            return int(flags), span(self.tables.list_ids, [self.place_of(whole)]), *whole.reach
+        lists = [self.list_of(index, way) for index, way in parts]
+        reaches = [self.store.adjacency(index, way).reach for index, way in parts]
         first, behind = min(low for low, _ in reaches), max(high for _, high in reaches)
         return int(flags), span(self.tables.list_ids, lists), first, behind
 
@@ -277,11 +304,15 @@ class _Resolver:
     def list_of(self, type_index: int, direction: Direction) -> int:
         key = (type_index, direction)
         if key not in self.list_index:
-            struct = self.store.adjacency(type_index, direction).as_struct()
-            self.tables.keep.append(struct)
-            self.list_index[key] = len(self.tables.lists)
-            self.tables.lists.append(bytes(struct))
+            self.list_index[key] = self.place_of(self.store.adjacency(type_index, direction))
         return self.list_index[key]
+
+    def place_of(self, lists: Adjacency) -> int:
+        """Add lists to the plan; return their place."""
+        struct = lists.as_struct()
+        self.tables.keep.append(struct)
+        self.tables.lists.append(bytes(struct))
+        return len(self.tables.lists) - 1
 
     def conditions(self, conditions: tuple[ColumnCondition, ...]) -> Span:
         return span(

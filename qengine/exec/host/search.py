@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy.typing as npt
 from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.common.match_plan import SearchMode
+from qengine.exec.common.merged_lists import is_due, note
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.common.row_sinks import RowSink, SinkRequest, SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.host.race import raced
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.physical import Search
+from qengine.plan.physical import EdgeLevel, Search
 
 __all__ = ["SearchChunk", "run_search"]
 
@@ -73,13 +75,29 @@ def run_search(
     """
     if rows == 0:
         return
-    resolved = resolve(store, search, masks)
+    merged = is_due(store, search, _roots(store, search, rows))
+    resolved = resolve(store, search, masks, merged=merged)
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)
     running = SearchHandle(resolved, seeds, rows if search.seeds else 1, context, chunk_rows)
-    found = _run(running, store, resolved, search, context, masks, chunk_rows, diversion)
-    yield from completed(found, resolved, search, seeds, rows, chunk_rows)
+    begin = time.monotonic()
+    try:
+        found = _run(running, store, resolved, search, context, masks, chunk_rows, diversion)
+        yield from completed(found, resolved, search, seeds, rows, chunk_rows)
+    finally:
+        if not merged:
+            note(store, search, time.monotonic() - begin)
+
+
+def _roots(store: ExecView, search: Search, rows: int) -> int:
+    """Return how many vertices a search surely goes on from: those of given rows, or of a label, if all are counted."""
+    if search.seeds:
+        return rows
+    first = search.levels[0]
+    if not search.count or search.emit or isinstance(first, EdgeLevel) or first.predicates:
+        return 0
+    return int(np.diff(store.label_ranges(first.labels)).sum())
 
 
 def completed(

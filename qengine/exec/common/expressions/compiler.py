@@ -47,10 +47,9 @@ from qengine.exec.common.expressions.user_functions import user_call
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Oversized
-from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
-from qengine.plan.traverse import children, free_variables, preorder
+from qengine.plan.traverse import free_variables, preorder
 
 __all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
 
@@ -429,14 +428,7 @@ def _items(expr: x.ListComprehension | x.Quantifier | x.Reduce, runtime: Runtime
     return Items(expr.variable, outer, not is_volatile(expr), compile_expression(expr.source, runtime), runtime)
 
 
-def _holds_much(expr: x.Expr, runtime: Runtime) -> bool:
-    """Tell whether parts of an expression may make values that are charged one by one, where memory is limited."""
-    return runtime.memory.limit is not None and any(map(scalar.charges, children(expr)))
-
-
 def _comprehension(expr: x.ListComprehension, runtime: Runtime) -> Evaluate:
-    if _holds_much(expr, runtime):
-        return _row_wise(expr, runtime)
     items = _items(expr, runtime, expr.condition, expr.result)
     condition = None if expr.condition is None else _Later(compile_predicate, expr.condition, runtime)
     result = None if expr.result is None else _Later(compile_expression, expr.result, runtime)
@@ -444,15 +436,11 @@ def _comprehension(expr: x.ListComprehension, runtime: Runtime) -> Evaluate:
 
 
 def _quantifier(expr: x.Quantifier, runtime: Runtime) -> Evaluate:
-    if _holds_much(expr, runtime):
-        return _row_wise(expr, runtime)
     items = _items(expr, runtime, expr.condition)
     return _lazy(expr, runtime, quantified(expr.quantifier, items, _Later(compile_expression, expr.condition, runtime)))
 
 
 def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
-    if _holds_much(expr, runtime):
-        return _row_wise(expr, runtime)
     items = _items(expr, runtime, expr.step)
     initial, step = _Later(compile_expression, expr.initial, runtime), _Later(compile_expression, expr.step, runtime)
     return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))

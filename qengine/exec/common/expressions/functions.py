@@ -22,7 +22,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.comparison import COMPARISON
-from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, operand
+from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, null_rows, numpy_values, operand
 from qengine.exec.common.expressions.texts import mended, texts
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
@@ -32,6 +32,7 @@ from qengine.exec.scalar.text import parse_float, parse_integer
 __all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 
 _LARGEST = 2.0**63
+_FAR = 1 << 40  # no list is as long
 _DIGITS = r"\A-?[0-9]{1,18}\z"
 _DECIMALS = r"\A-?[0-9]{1,15}(\.[0-9]{1,15})?\z"
 
@@ -167,10 +168,19 @@ def _item(_: Runtime, column: Column, index: Column) -> Column | None:
         return column.field(index.value)
     if isinstance(column, MapColumn) and isinstance(index, ConstantColumn) and type(index.value) is str:
         return column.field(index.value)
-    if not isinstance(index, ConstantColumn) or type(index.value) is not int or abs(index.value) >= 2**31:
+    a = operand(index)
+    if a.kind != "integer":
         return None
-    offset = index.value
-    return _item_at(column, lambda lists: (lists.starts if offset >= 0 else lists.ends) + offset)
+    if isinstance(column, ConstantColumn) and type(column.value) is list:
+        column = column.expanded()
+    null = null_rows(index)
+    numbers = np.clip(numpy_values(a), -_FAR, _FAR)
+
+    def places(lists: ListColumn) -> IntArray:
+        found: IntArray = np.where(numbers >= 0, lists.starts, lists.ends) + numbers
+        return found if null is None else np.where(null, -1, found)
+
+    return _item_at(column, places)
 
 
 def _reverse(_: Runtime, column: Column) -> Column | None:

@@ -42,8 +42,9 @@ def object_bytes(column: Column) -> int:
     if isinstance(column, ConstantColumn):
         return 8 * len(column)
     if isinstance(column, ListColumn):
-        items, lengths = len(column.items), int(column.lengths().sum())
-        share = min(1.0, lengths / max(1, items))
+        shared = column.shared()  # lists that many rows have become one object
+        lengths = int((column if shared is None else shared[1]).lengths().sum())
+        share = min(1.0, lengths / max(1, len(column.items)))
         return (64 + 8) * len(column) + int(share * object_bytes(column.items)) + 8 * lengths
     if isinstance(column, PathColumn):
         return column.object_bytes + object_bytes(column.nodes) + object_bytes(column.relationships)

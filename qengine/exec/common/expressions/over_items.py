@@ -36,6 +36,9 @@ _MOST_ITEMS = 1 << 17
 _FEW_ITEMS = 64
 """So many of all rows that no batch of their own is worth it."""
 
+_BUILDING = 2
+"""Times what values take until those of several pieces are one column."""
+
 _LEAST_ROWS = 32
 """That take a step of ``reduce`` together, in the mean: fewer are quicker one by one."""
 
@@ -69,29 +72,52 @@ class Items:
         """Return ``lists.shared()`` where what is asked of a list is the same in all rows that have it."""
         return lists.shared() if self.pure and not self.outer else None
 
+    def pieces(self, batch: Batch, lists: ListColumn) -> Iterator[tuple[IntArray, Column]]:
+        """Yield the row of each item, and the items, some at a time: those of several rows, or a part of one row's.
+
+        They are as many as may be held, each with what its row has of the outer variables.
+        """
+        lengths, allowed = lists.lengths(), self.runtime.memory.batch_bytes
+        width = lists.items.nbytes // max(1, len(lists.items)) + 1
+        most = max(1, min(_MOST_ITEMS, allowed // width))
+        held = np.full(len(lists), width, np.int64)
+        for name in self.outer:
+            widths = batch.columns[name].widths() if name in batch.columns else None
+            held += 0 if widths is None else widths
+        ends, bytes, begin = np.cumsum(lengths), np.cumsum(lengths * held), 0
+        while begin < len(lists):
+            before = (ends[begin - 1], bytes[begin - 1]) if begin else (0, 0)
+            end = np.searchsorted(ends, before[0] + most, side="right")
+            end = max(begin + 1, int(min(end, np.searchsorted(bytes, before[1] + allowed, side="right"))))
+            rows = lists.slice(begin, end - begin)
+            assert isinstance(rows, ListColumn)
+            of_row, items = np.repeat(np.arange(begin, end), lengths[begin:end]), rows.flat()
+            for offset in range(0, len(of_row), most):
+                self.runtime.context.check()
+                yield of_row[offset : offset + most], items.slice(offset, min(most, len(of_row) - offset))
+            begin = end
+
     def named(self, batch: Batch, rows: IntArray, items: Column, more: dict[str, Column] | None = None) -> Batch:
         """Return a batch of items, each with what its row has of the outer variables, and ``more``."""
-        columns = {name: batch.columns[name].take(rows) for name in self.outer if not more or name not in more}
+        columns = {name: _repeated(batch.columns[name], rows) for name in self.outer if not more or name not in more}
         return Batch(len(items), columns | (more or {}) | {self.variable: items})
 
 
-def _pieces(lists: ListColumn, runtime: Runtime) -> Iterator[tuple[IntArray, Column]]:
-    """Yield the row of each item, and the items, some at a time: those of several rows, or a part of one row's."""
-    ends, begin = np.cumsum(lists.lengths()), 0
-    while begin < len(lists):
-        before = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + _MOST_ITEMS, side="right")))
-        rows = lists.slice(begin, end - begin)
-        assert isinstance(rows, ListColumn)
-        of_row, items = np.repeat(np.arange(begin, end), rows.lengths()), rows.flat()
-        for offset in range(0, max(1, len(of_row)), _MOST_ITEMS):
-            runtime.context.check()
-            yield of_row[offset : offset + _MOST_ITEMS], items.slice(offset, min(_MOST_ITEMS, len(of_row) - offset))
-        begin = end
+def _repeated(column: Column, rows: IntArray) -> Column:
+    """Return a column's values at rows that ascend; a text that all have isn't copied."""
+    if len(rows) > 1 and rows[0] == rows[-1] and column.widths() is not None:
+        return ConstantColumn(column.slice(int(rows[0]), 1).values()[0], len(rows))
+    return column.take(rows)
 
 
-def _evaluated(batch: Batch, evaluate: _Evaluate, runtime: Runtime) -> Column:
-    parts = [column for _, column in by_parts(batch, evaluate, runtime.memory)]
+def _evaluated(batch: Batch, evaluate: _Evaluate, runtime: Runtime, rows: int = 0, held: int = 0) -> Column:
+    """Return an expression's column for items of ``rows`` rows, of which ``held`` bytes are there already."""
+    parts = []
+    for _, column in by_parts(batch, evaluate, runtime.memory):
+        parts.append(column)
+        held += column.nbytes
+        if rows:
+            runtime.memory.room(rows, _BUILDING * held)
     return concatenate(parts) if parts else null_column(0)
 
 
@@ -113,15 +139,18 @@ def listed(
 
     def over(batch: Batch, lists: ListColumn) -> ListColumn:
         lengths, found, size = np.zeros(len(lists), np.int64), [], 0
-        for of_row, values in _pieces(lists, items.runtime):
+        for of_row, values in items.pieces(batch, lists):
             inner = items.named(batch, of_row, values)
             if condition is not None:
                 kept = np.flatnonzero(condition(inner))
                 of_row, inner = of_row[kept], inner.take(kept)
             lengths += np.bincount(of_row, minlength=len(lists))
-            found.append(inner.columns[items.variable] if result is None else _evaluated(inner, result, items.runtime))
-            size += found[-1].nbytes
-            items.runtime.memory.room(batch.length, size)
+            values = inner.columns[items.variable]
+            if result is not None:
+                values = _evaluated(inner, result, items.runtime, batch.length, size)
+            found.append(values)
+            size += values.nbytes
+            items.runtime.memory.room(batch.length, _BUILDING * size)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         return ListColumn(offsets, concatenate(found) if found else null_column(0), lists.valid)
 
@@ -151,7 +180,7 @@ def quantified(quantifier: str, items: Items, condition: _Evaluate) -> Callable[
 
     def over(batch: Batch, lists: ListColumn) -> Column | None:
         decided, unknown = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.bool_)
-        for of_row, values in _pieces(lists, items.runtime):
+        for of_row, values in items.pieces(batch, lists):
             held = _evaluated(items.named(batch, of_row, values), condition, items.runtime)
             told = _told(held, deciding)
             if told is None:
@@ -200,22 +229,20 @@ def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate)
             return None
         order = np.argsort(-lengths, kind="stable")  # so that rows that go on are the first ones
         going = np.searchsorted(-lengths[order], -np.arange(longest), side="left")
-        so_far, done = initial(batch).take(order), []
+        so_far, done, held = initial(batch).take(order), [], 0
         for turn, rows in enumerate(going.tolist()):
             items.runtime.context.check()
-            done.append(so_far.slice(rows, len(so_far) - rows))
+            if rows < len(so_far):
+                done.append(so_far.take(np.arange(rows, len(so_far))))  # a slice would hold the others, too
+                held += done[-1].nbytes
             own = order[:rows]
             values = lists.items.take(lists.starts[own] + turn)
-            so_far = _step(items.named(batch, own, values, {accumulator: so_far.slice(0, rows)}))
+            inner = items.named(batch, own, values, {accumulator: so_far.slice(0, rows)})
+            so_far = _evaluated(inner, step, items.runtime, batch.length, held)
         result = concatenate([so_far, *reversed(done)]).take(np.argsort(order))
         if lists.valid is None:
             return result
         places = np.where(lists.valid, np.arange(len(lists)), len(lists))
         return concatenate([result, null_column(1)]).take(places)
-
-    def _step(batch: Batch) -> Column:
-        column = _evaluated(batch, step, items.runtime)
-        items.runtime.memory.room(batch.length, column.nbytes)
-        return column
 
     return columnar

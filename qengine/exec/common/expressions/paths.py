@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     integer_column,
 )
+from qengine.exec.common.expressions.operand import null_rows, numpy_values, operand
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["PATHS", "paths"]
 
+_FAR = 1 << 40  # no list is as long
 _FEW_ROWS = 8  # that aren't worth a step together
 _CHECKED_HOPS = 1 << 14  # that are walked between two looks at the clock
 
@@ -124,37 +127,50 @@ def _length(path: PathColumn) -> Column:
 
 
 def _slice(_: Runtime, column: Column, begin: Column, end: Column) -> Column | None:
-    bounds = _constants(begin, end)
-    if not isinstance(column, ListColumn) or bounds is None:
+    lists, null = _list(column), null_rows(begin, end)
+    bounds = _integers(begin, end)
+    if lists is None or bounds is None:
         return None
-    starts, ends = _places(column, *bounds)
-    return column.over(starts, ends, column.valid)
+    starts, ends = _places(lists, *bounds)
+    if null is None:
+        return lists.over(starts, ends, lists.valid)
+    return lists.over(starts, np.where(null, starts, ends), ~null if lists.valid is None else lists.valid & ~null)
 
 
 def _every(_: Runtime, column: Column, begin: Column, end: Column, step: Column) -> Column | None:
-    numbers = _constants(begin, end, step)
-    if not isinstance(column, ListColumn) or numbers is None:
+    numbers = _integers(begin, end, step)
+    if not isinstance(column, ListColumn) or numbers is None or null_rows(begin, end, step) is not None:
+        return None
+    by = np.broadcast_to(numbers[2], len(column))
+    if (by <= 0).any():
         return None
     starts, ends = _places(column, *numbers[:2])
-    lengths = -((starts - ends) // numbers[2])
+    lengths = -((starts - ends) // by)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-    return ListColumn(offsets, column.items.take(np.repeat(starts, lengths) + numbers[2] * places), column.valid)
+    items = column.items.take(np.repeat(starts, lengths) + np.repeat(by, lengths) * places)
+    return ListColumn(offsets, items, column.valid)
 
 
-def _constants(*columns: Column) -> tuple[int, ...] | None:
-    found = tuple(
-        column.value for column in columns if isinstance(column, ConstantColumn) and type(column.value) is int
-    )
-    return found if len(found) == len(columns) else None
+def _list(column: Column) -> ListColumn | None:
+    if isinstance(column, ConstantColumn) and type(column.value) is list:
+        column = column.expanded()
+    return column if isinstance(column, ListColumn) else None
 
 
-def _places(column: ListColumn, begin: int, end: int) -> tuple[IntArray, IntArray]:
+def _integers(*columns: Column) -> tuple[Any, ...] | None:
+    """Return numbers that are no larger than any list needs, an array or one of each column; None for other columns."""
+    operands = [operand(column) for column in columns]
+    if any(a.kind != "integer" for a in operands):
+        return None
+    return tuple(np.clip(numpy_values(a), -_FAR, _FAR) for a in operands)
+
+
+def _places(column: ListColumn, begin: Any, end: Any) -> tuple[IntArray, IntArray]:
     """Return where slices of lists begin and end, as Python's do."""
     lengths = column.lengths()
     first, last = (
-        np.clip(lengths + max(bound, -(2**40)), 0, lengths) if bound < 0 else np.minimum(min(bound, 2**40), lengths)
-        for bound in (begin, end)
+        np.where(bound < 0, np.clip(lengths + bound, 0, lengths), np.minimum(bound, lengths)) for bound in (begin, end)
     )
     return column.starts + first, column.starts + np.maximum(first, last)
 

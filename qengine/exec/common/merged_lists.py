@@ -1,0 +1,148 @@
+"""The lists of many relationship types as one, kept with the graph, so that a vertex needs one look-up for all of them.
+
+A pattern without a type reads the lists of each type in turn, most of which are empty where types are many. To merge
+them takes as long as to read each entry some times, so they are merged once searches have taken as long without, as one
+rents skis before one buys them; at once where a search is known to take longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qengine.exec.view import ExecView
+from qengine.plan.pattern import Direction
+from qengine.plan.physical import EdgeLevel, Search
+from qengine.storage.adjacency import Adjacency, Form
+from qengine.storage.arrays import Array
+from qengine.storage.kernels import sort_lists
+
+__all__ = ["MANY", "Part", "is_due", "merged_edges", "merged_entries", "merged_neighbours", "note"]
+
+Part = tuple[int, Direction]
+"""The lists of a type in a direction."""
+
+MANY = 8
+"""Lists that are read one by one at a vertex, at most; more are worth merging."""
+
+_LOOK_UP = 65e-9  # seconds to find one list of a vertex
+_MERGE = 60e-9  # seconds an entry to merge it
+
+_taken: WeakKeyDictionary[ExecView, float] = WeakKeyDictionary()
+"""Seconds that searches have taken that read many lists one by one."""
+_lock = Lock()
+
+
+def is_due(store: ExecView, search: Search, roots: int) -> bool:
+    """Tell whether a search that reads many lists, at ``roots`` vertices at least, is to read merged ones.
+
+    Breadth-first searches go on by positions in the lists of types, so they read those.
+    """
+    lists = _most_lists(store, search)
+    if lists < MANY or search.strategy == "extend":
+        return False
+    entries = sum(kind.count for kind in store.types)
+    if not _fits(store, entries):
+        return False
+    return _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
+
+
+def note(store: ExecView, search: Search, seconds: float) -> None:
+    """Remember how long a search took, if it read many lists one by one."""
+    if seconds > _LOOK_UP and search.strategy != "extend" and _most_lists(store, search) >= MANY:
+        with _lock:
+            _taken[store] = _taken.get(store, 0.0) + seconds
+
+
+def merged_neighbours(store: ExecView, parts: Sequence[Part]) -> Adjacency:
+    """Return which vertices lists lead to, each once, whichever list it is in; it has no ids of relationships."""
+
+    def make() -> Adjacency:
+        offsets, neighbours, _ = _sorted(store, parts, ids=False)
+        new = np.ones(len(neighbours), np.bool_)
+        np.not_equal(neighbours[1:], neighbours[:-1], out=new[1:])
+        begins = offsets[:-1][offsets[1:] > offsets[:-1]].astype(np.int64)
+        new[begins] = True
+        if new.all():
+            return _dense(offsets, neighbours)
+        kept = np.concatenate(([0], np.cumsum(new))).astype(np.uint64)
+        return _dense(kept[offsets.astype(np.int64)], neighbours[new])
+
+    found: Adjacency = store.derived.get(("merged", tuple(parts)), make)
+    return found
+
+
+def merged_edges(store: ExecView, types: Sequence[int]) -> Adjacency:
+    """Return the OUT lists of types as one, with global ids beside its entries."""
+
+    def make() -> Adjacency:
+        offsets, neighbours, ids = _sorted(store, [(index, Direction.OUT) for index in types], ids=True)
+        return _dense(offsets, neighbours, ids)
+
+    found: Adjacency = store.derived.get(("merged edges", tuple(types)), make)
+    return found
+
+
+def merged_entries(store: ExecView, parts: Sequence[Part], loops: Sequence[bool]) -> tuple[Array, Array]:
+    """Return the entries of lists by vertex and neighbour, parallel ones as often as they are there.
+
+    ``loops``: for each list whether its self-loops are wanted.
+
+    Returns
+    -------
+    offsets : uint64[vertices + 1]
+    neighbours : uint32
+    """
+    offsets, neighbours, _ = _sorted(store, parts, loops, ids=False)
+    return offsets, neighbours
+
+
+def _fits(store: ExecView, entries: int) -> bool:
+    """Tell whether the graph keeps the lists of all its relationships, whose ids fit into 32 bits."""
+    most: int = store.derived.most
+    return entries < 2**32 and 8 * (store.vertex_count + 1) + 8 * entries <= most
+
+
+def _most_lists(store: ExecView, search: Search) -> int:
+    """Return how many lists a level of a search may read at a vertex."""
+    most = 0
+    for level in search.levels:
+        if isinstance(level, EdgeLevel):
+            continue
+        for source in level.sources:
+            types = len(source.types) or len(store.types)
+            most = max(most, types * (1 + (source.direction is Direction.BOTH)))
+    return most
+
+
+def _sorted(
+    store: ExecView, parts: Sequence[Part], loops: Sequence[bool] = (), *, ids: bool
+) -> tuple[Array, Array, Array]:
+    """Return the entries of lists by vertex and neighbour: offsets, neighbours, and global ids if they are wanted."""
+    owners, neighbours, numbers = [], [], []
+    for place, (index, way) in enumerate(parts):
+        lists = store.adjacency(index, way)
+        vertices, begins = lists.list_index()
+        lengths: Array = begins[1:].astype(np.int64) - begins[:-1].astype(np.int64)
+        if isinstance(vertices, int):
+            vertices = np.arange(vertices, vertices + len(lengths), dtype=np.uint32)
+        owners.append(np.repeat(vertices, lengths))
+        first, end = int(begins[0]), int(begins[-1])
+        neighbours.append(lists.neighbours[first:end])
+        if loops and not loops[place]:
+            other = owners[-1] != neighbours[-1]
+            owners[-1], neighbours[-1] = owners[-1][other], neighbours[-1][other]
+        if ids:
+            base = store.types[index].base
+            numbers.append(np.arange(base + first, base + end, dtype=np.uint32))
+    n = store.vertex_count
+    offsets, found, order = sort_lists(np.concatenate(owners), 0, n, np.concatenate(neighbours), order=ids)
+    return offsets, found, np.concatenate(numbers)[order] if ids else found
+
+
+def _dense(offsets: Array, neighbours: Array, ids: Array | None = None) -> Adjacency:
+    reason = "the lists of many types, merged"
+    return Adjacency(Form.DENSE, 0, len(offsets) - 1, neighbours, ids, offsets, reason=reason)
