@@ -12,7 +12,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec import choice
-from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, search
+from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, root_pieces, search
 from qengine.exec.gpu.count_kernels import Share, total_of
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
@@ -71,7 +71,7 @@ def test_shares_of_the_roots_add_up_whatever_is_copied(
         return total_of(shape.shape, sum(first for first, _ in sums), sum(second for _, second in sums))
 
     parts: list[Any] = []
-    cut = count_segments.segments
+    cut = root_pieces.segments
     for module in (count_segments, count_columns):
         monkeypatch.setattr(module, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 3))
     monkeypatch.setattr(search, "try_count", shared)

@@ -189,8 +189,10 @@ def use_of(search: Search) -> Use:
     shapes = [each.shape for each in search.shapes]
     if shapes and all(isinstance(each, CliqueShape) for each in shapes):
         return Use.COPIES
-    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+    if shapes and all(isinstance(each, CliqueShape) or is_segmented(each) for each in shapes):
         return Use.SEGMENTS
+    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+        return Use.COLUMNS
     return Use.SEARCH
 
 

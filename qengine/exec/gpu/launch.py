@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -232,6 +232,37 @@ class DeviceRun:
         first(self.stream)
         try:
             second(side)
+        finally:
+            joined.record(side)
+            self.stream.wait_event(joined)
+
+    def ahead(self, steps: Iterable[tuple[Callable[[Any], None], Callable[[Any], None]]], rooms: int) -> None:
+        """Launch what pairs of functions launch, each on the stream that it is given, after all that came before.
+
+        The first of a pair fills a room that the second uses; there are ``rooms``, used in turn. It runs as soon as the
+        room is free, beside the second ones of pairs before, which run one after the other.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits, between two pairs.
+        """
+        event = functools.partial(cupy().cuda.Event, disable_timing=True)
+        side, forked, joined = self._lane.side
+        filled, used = ([event() for _ in range(rooms)] for _ in range(2))
+        forked.record(self.stream)
+        side.wait_event(forked)
+        try:
+            for k, (fill, use) in enumerate(steps):
+                self.context.check()
+                room = k % rooms
+                if k >= rooms:
+                    side.wait_event(used[room])
+                fill(side)
+                filled[room].record(side)
+                self.stream.wait_event(filled[room])
+                use(self.stream)
+                used[room].record(self.stream)
         finally:
             joined.record(side)
             self.stream.wait_event(joined)
