@@ -141,7 +141,7 @@ KERNELS = {
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
     "count_stars": ("count_stars",),
-    "count_views": ("slice_view", "copy_roots", "pack_view", "column_sizes", "pack_columns", "hub_rows",
+    "count_views": ("slice_view", "copy_lists", "cut_slices", "pack_view", "column_sizes", "pack_columns", "hub_rows",
                     "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "dfs": ("dfs_slices", "dfs"),
@@ -165,8 +165,8 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "column_sizes", "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns", "pack_view", "slice_view",
-    "sort_roots",
+    "column_sizes", "copy_lists", "count_stars", "cut_slices", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns",
+    "pack_view", "slice_view", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
@@ -339,6 +339,9 @@ class EmulatedRun:
 
     def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
         ctypes.memmove(to.ptr, address, n_bytes)
+
+    def move(self, address: int, to: int, n_bytes: int, stream: Any = None) -> None:
+        ctypes.memmove(to, address, n_bytes)
 
     def fetched(self, address: int, n: int, kind: type) -> Any:
         self.wait()

@@ -12,14 +12,16 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec import choice
-from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, root_pieces, search
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, list_pieces, search
 from qengine.exec.gpu.count_kernels import Share, total_of
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.list_pieces import Images, RootParts, add_roots
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import EmulatedPages, device_memory, emulated
+from tests.emulator.device import EmulatedPages, EmulatedRun, device_memory, emulated
 
 QUERIES = {
     "triangle": "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
@@ -71,13 +73,53 @@ def test_shares_of_the_roots_add_up_whatever_is_copied(
         return total_of(shape.shape, sum(first for first, _ in sums), sum(second for _, second in sums))
 
     parts: list[Any] = []
-    cut = root_pieces.segments
+    cut = list_pieces.segments
     for module in (count_segments, count_columns):
         monkeypatch.setattr(module, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 3))
     monkeypatch.setattr(search, "try_count", shared)
     text = f"{QUERIES[name]} // shares"
     assert value(graph, text, "gpu") == value(graph, text, "cpu")
     assert sum(each[0] > 0 for each in parts) == len(PARTS)
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+def test_pieces_of_roots_hold_their_slices(is_one: bool) -> None:
+    """Whatever lies apart, short lists and long ones, in rooms that hold one root or many."""
+    rng = np.random.default_rng(7)
+    lists = rng.integers(0, 1 << 32, (2, 60_000), dtype=np.uint32)
+    if is_one:
+        lists[1] = lists[0]
+    run: Any = EmulatedRun(ExecutionContext(), device_memory())
+    for n, longest, most in ((200, 9, 3_000), (40, 3_000, 100_000), (3, 50_000, 0)):
+        begins = rng.integers(0, 60_000 - longest, (2, n))
+        ends = begins + rng.integers(1, longest + 1, (2, n))
+        within = rng.random(n) < 0.5
+        begins[1, within] = rng.integers(begins[0], ends[0])[within]
+        ends[1, within] = rng.integers(begins[1] + 1, np.maximum(ends[0], begins[1] + 1) + 1)[within]
+        slices = (each.astype(np.uint32) for each in (begins[0], ends[0], begins[1], ends[1]))
+        parts = RootParts(np.arange(n, dtype=np.uint32), *slices, is_one)
+        images, limits = Images(), (3, 600, 2**32 - 1)
+        pieces = add_roots(images, parts, limits, most)
+        assert sum(each.n_heads for each in pieces) == n
+        words, found = images.take(), []
+        for piece in pieces:
+            image = words[piece.at // 4 :][: piece.n_bytes // 4]
+            members = np.zeros(piece.n_members, np.uint32)
+            views = np.zeros((2, piece.n_heads, 4), np.uint32)
+            taken = piece.n_bytes + views.nbytes + members.nbytes
+            assert taken <= most or (piece.n_heads == 1 and taken <= parts.sizes.max())
+            addresses = lists[0].ctypes.data, lists[1].ctypes.data
+            record = piece.record(image.ctypes.data, members.ctypes.data, addresses)
+            record["slots"], record["n_roots"] = image.ctypes.data, piece.n_heads
+            record["markeds"], record["outers"] = views[0].ctypes.data, views[1].ctypes.data
+            run.launch(run.kernel("count_views", "copy_lists"), 2, 64, (record,))
+            shown = [[members[a:c].tobytes() for a, b, c, _ in view if a == b] for view in views]
+            found += zip(*shown, strict=True)
+            sizes = np.searchsorted(limits, views[0, :, 2] - views[0, :, 0])
+            assert sizes.tolist() == np.repeat([2, 1, 0], piece.classes).tolist()
+        bounds = zip(*np.stack((begins, ends), axis=1).reshape(4, n), strict=True)
+        expected = [(lists[0, a:b].tobytes(), lists[1, c:d].tobytes()) for a, b, c, d in bounds]
+        assert sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize("room", [0, 3_400, 1 << 20])

@@ -18,8 +18,8 @@ from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ShapeCounter, Vie
 from qengine.exec.gpu.count_policy import wedge_launches
 from qengine.exec.gpu.count_segments import Segmented, moved
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
-from qengine.exec.gpu.root_pieces import segments
 from qengine.plan.count_shapes import WedgeShape
 
 __all__ = ["ColumnCounter"]

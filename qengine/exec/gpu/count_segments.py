@@ -2,7 +2,7 @@
 
 Vertices are cut into segments. For each, what is read at random, the lists of its vertices and where these begin, is
 copied to the device; then the same kernel counts as elsewhere, for all roots, but only their members in the segment.
-What is read of roots comes in pieces (``root_pieces``): the next is copied while one is counted.
+What is read of roots comes in pieces (``list_pieces``), of which the next are copied while one is counted.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from qengine.exec.gpu.count_kernels import (
     Share,
     ViewSpec,
     edge_task,
-    pack_view,
     room_for_copies,
 )
 from qengine.exec.gpu.count_policy import edge_launch, edge_limits, hub_words
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.list_pieces import HEAD_BYTES, ROOT_BYTES, Images, Piece, RootParts, add_roots, segments
 from qengine.exec.gpu.memory import host_bytes_of
-from qengine.exec.gpu.root_pieces import ROOT_BYTES, ROOT_PIECE, Piece, Pieces, RootParts, segments
 from qengine.plan.count_shapes import CountShape, EdgeShape
 
 __all__ = ["SegmentCounter", "Segmented", "is_segmented", "moved"]
@@ -45,17 +44,12 @@ _LEAST_SEGMENT = 1 << 12
 _MOST_MEMBERS = 2**32 - 1
 _WHAT = "a segment of lists"
 
-_ROOMS, _ROOM_SHARE, _MOST_ROOM = 3, 32, 32 << 20
+_ROOMS, _ROOM_SHARE, _MOST_ROOM = 3, 16, 64 << 20
 """Pieces that are on the device at a time; each takes no more than one part in so many of the memory, or so many bytes,
 unless one root has more.
 """
 
-_COPYING_SHARE = 12
-"""One block in so many that run at a time is left to the copies."""
-
-_COPYING_BLOCKS, _COPYING_THREADS = 3, 256
-"""Of the copies: a third of a block a multiprocessor; what they have under way at a time fills the link."""
-
+_THREADS = 256
 _SUMS_BYTES = 32
 
 
@@ -127,7 +121,6 @@ class SegmentCounter(Segmented):
         super().__init__(lists, shape, roots)
         self.shape = shape
         self.parts: list[RootParts] = []
-        self.blocks: list[Any] = []
 
     def prepare(self, run: DeviceRun) -> bool:
         """Find slices, make rows of hubs, cut the vertices into segments; return whether the kernels can count."""
@@ -137,26 +130,20 @@ class SegmentCounter(Segmented):
         while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
-        end, slices = base.read_slices(self.streamed)
-        begin, end = shape.outer.lo, min(shape.outer.hi, end)
-        sizes = 4 * (slices[:, _END] - slices[:, _TAIL])[begin:end].astype(np.int64) + SLICE_BYTES
-        del slices
-        scratch = run.place(SLICE_BYTES * self.roots.reach, "counting", front=0)
-        ids, admitted = self._admitted(scratch)
+        ids, admitted = self._admitted()
         self.room = max(int(admitted.sizes.max(initial=0)), min(_MOST_ROOM, run.free_bytes() // _ROOM_SHARE))
         self.rooms = [run.allocate(self.room, _WHAT) for _ in range(_ROOMS)]
         places = np.arange(self.room // ROOT_BYTES, dtype=np.uint32)
         self.places = run.upload(places, _WHAT)  # of a piece's roots
-        found = segments(sizes, max(_LEAST_SEGMENT, room_for_copies(run.free_bytes())))
-        size = max((int(sizes[a:b].sum()) for a, b in found), default=0)
+        size = self._cut()
         if size > 4 * _MOST_MEMBERS:
             return False
-        self.segments = [(begin + a, begin + b) for a, b in found]
         self.packed = run.allocate(size, _WHAT)
-        self.parts = [self._within(ids, admitted, scratch, *each) for each in self.segments]
-        self.crossing = int(sizes.sum()) + sum(int(each.sizes.sum()) for each in self.parts)
+        self.parts = self._parts(ids, admitted)
+        crossing = sum(each.n_bytes + 4 * each.n_members for each in self.copies)
+        self.crossing = crossing + sum(int(each.sizes.sum()) for each in self.parts)
         self.n_bytes = base.n_bytes + size + _ROOMS * self.room + places.nbytes
-        self.host_bytes = base.host_bytes
+        self.host_bytes = base.host_bytes + host_bytes_of(self.images)
         return True
 
     def of_shares(self, shares: Sequence[Share]) -> list[Segmented]:
@@ -172,10 +159,15 @@ class SegmentCounter(Segmented):
     def start(self, run: DeviceRun) -> None:
         """Copy segments, and pieces of roots while those before are counted. Errors as of ``Segmented.start``."""
         run.clear(self.counters, self.counters_bytes)
-        for (begin, end), pieces in zip(self.segments, self.pieces_of, strict=True):
+        kernel = run.kernel("count_views", "copy_lists")
+        blocks = run.device.resident_blocks(kernel, _THREADS, 0)
+        lists = (int(self.streamed.view["neighbours"]),) * 2
+        for (begin, end), copied, pieces in zip(self.segments, self.copies, self.pieces_of, strict=True):
             if pieces:
-                members = self.packed.ptr + SLICE_BYTES * (end - begin)
-                pack_view(run, self.streamed, (begin, end), self.packed.ptr, members)
+                image, heads = self.images.ptr + copied.at, HEAD_BYTES * (end - begin)
+                members = self.packed.ptr + heads
+                run.move(image, self.packed.ptr, heads)
+                run.launch(kernel, blocks, _THREADS, (copied.record(image, members, lists),))
                 view = moved(self.streamed, self.packed.ptr - SLICE_BYTES * begin, members)
                 run.ahead((self._step(run, view, k) for k in pieces), _ROOMS)
 
@@ -184,18 +176,21 @@ class SegmentCounter(Segmented):
         low, high = run.fetched(self.counters.ptr, 2, np.uint64).tolist()
         return low + (high << 64), 0
 
-    def _admitted(self, scratch: Any) -> tuple[npt.NDArray[np.uint32], RootParts]:
+    def _admitted(self) -> tuple[npt.NDArray[np.uint32], RootParts]:
         """Return the roots that can count for anything, and their slices."""
-        shape, roots, read = self.shape, self.roots, self.base.run.read
+        shape, roots, run = self.shape, self.roots, self.base.run
         ids = np.arange(roots.begin, roots.end, dtype=np.uint32)
         if roots.candidates:
-            read(roots.candidates, ids)
+            run.read(roots.candidates, ids)
         kept = np.ones(len(ids), np.bool_)
         if roots.bitset and len(ids):
             words = np.empty(-(-(int(ids.max()) + 1 - roots.bitset_begin) // 64), np.uint64)
-            read(roots.bitset, words)
+            run.read(roots.bitset, words)
             kept = np.unpackbits(words.view(np.uint8), bitorder="little")[ids - roots.bitset_begin].view(np.bool_)
-        marked, outer = (self._slices(view, ids, scratch) for view in (shape.marked, shape.outer))
+        scratch = run.place(SLICE_BYTES * roots.reach, "counting", front=0)
+        marked = outer = self._slices(shape.marked, ids, scratch)
+        if shape.outer != shape.marked:
+            outer = self._slices(shape.outer, ids, scratch)
         others = shape.outer == shape.marked and (shape.streamed.below or shape.streamed.above)
         least = shape.taken + int(others)  # a member is among the root's, and not in its own list
         kept = kept & (marked[1] - marked[0] >= least) & (outer[0] < outer[1])
@@ -203,43 +198,83 @@ class SegmentCounter(Segmented):
         found = RootParts(numbers, *marked, *outer, is_one=shape.outer.list == shape.marked.list)
         return ids[kept], found.where(kept)
 
-    def _within(
-        self, ids: npt.NDArray[np.uint32], admitted: RootParts, scratch: Any, begin: int, end: int
-    ) -> RootParts:
-        """Return what is read of roots for a segment.
-
-        Where lesser members are sought, of a root's list that is what comes before the last member that has any.
-        """
-        shape = self.shape
-        outer_begin, outer_end = self._slices(replace(shape.outer, lo=begin, hi=end), ids, scratch)
-        kept, marked_end = outer_begin < outer_end, admitted.marked_end
-        if shape.streamed.below and shape.taken_marked is None and admitted.is_one:
-            marked_end = np.minimum(marked_end, outer_end)
-            kept &= marked_end.astype(np.int64) - admitted.marked_begin >= shape.taken
-        return replace(admitted, marked_end=marked_end, outer_begin=outer_begin, outer_end=outer_end).where(kept)
-
     def _slices(self, spec: ViewSpec, ids: npt.NDArray[np.uint32], scratch: Any) -> list[npt.NDArray[np.uint32]]:
         """Return where some vertices' slices of a view begin and end: uint32[len(ids)] each."""
         self.base.slice(spec, scratch.ptr)
         _, slices = self.base.read_slices(moved(self.streamed, scratch.ptr, 0))
         return [slices[:, each][ids] for each in (_BEGIN, _END)]
 
+    def _cut(self) -> int:
+        """Cut the vertices into segments, and lay out what is copied of each; return the bytes of the largest."""
+        run, outer = self.base.run, self.shape.outer
+        end, slices = self.base.read_slices(self.streamed)
+        slices = slices[outer.lo : min(outer.hi, end)]
+        lengths = slices[:, _END] - slices[:, _TAIL]
+        sizes = 4 * lengths.astype(np.int64) + SLICE_BYTES
+        found = segments(sizes, max(_LEAST_SEGMENT, room_for_copies(run.free_bytes())))
+        images, self.copies = Images(), []
+        for begin, end in found:
+            heads, some = slices[begin:end].copy(), lengths[begin:end]
+            (rows,) = np.nonzero(some)
+            ends = np.cumsum(some, dtype=np.uint32)
+            starts = ends - some
+            heads[:, _BEGIN] = starts + (heads[:, _BEGIN] != heads[:, _TAIL])  # only whether there are words is asked
+            begins = heads[rows, _TAIL]
+            heads[:, _TAIL], heads[:, _END] = starts, ends
+            self.copies.append(images.add(heads, begins, starts[rows], int(some.sum(dtype=np.int64)), len(rows)))
+        self.segments = [(outer.lo + begin, outer.lo + end) for begin, end in found]
+        self.images = self._laid_out(images)
+        return max((int(sizes[begin:end].sum()) for begin, end in found), default=0)
+
+    def _parts(self, ids: npt.NDArray[np.uint32], admitted: RootParts) -> list[RootParts]:
+        """Return what is read of roots for each segment.
+
+        Where lesser members are sought, of a root's list that is what comes before the last member that has any.
+        """
+        run, shape, n = self.base.run, self.shape, len(ids)
+        slices = np.stack((admitted.outer_begin, admitted.outer_end), axis=1)
+        there, cuts = (run.place(max(1, n_bytes), "counting", front=0) for n_bytes in (slices.nbytes, 4 * n))
+        run.copied(there, slices)
+        kernel, lists = run.kernel("count_views", "cut_slices"), self.lists[shape.outer.list]["neighbours"]
+        found, outer_begin = [], admitted.outer_begin
+        for _, end in self.segments:
+            if n:
+                given = np.uint64(lists), np.uint64(there.ptr), np.uint32(n), np.uint32(end), np.uint64(cuts.ptr)
+                run.launch(kernel, -(-n // _THREADS), _THREADS, given)
+            outer_end = run.fetched(cuts.ptr, n, np.uint32).copy()
+            kept, marked_end = outer_begin < outer_end, admitted.marked_end
+            if shape.streamed.below and shape.taken_marked is None and admitted.is_one:
+                marked_end = np.minimum(marked_end, outer_end)
+                kept &= marked_end.astype(np.int64) - admitted.marked_begin >= shape.taken
+            parts = replace(admitted, marked_end=marked_end, outer_begin=outer_begin, outer_end=outer_end)
+            found.append(parts.where(kept))
+            outer_begin = outer_end
+        return found
+
+    def _laid_out(self, images: Images) -> Any:
+        """Return a block of the host's memory with images."""
+        run = self.base.run
+        return run.copied(run.place(max(1, images.n_bytes), "counting", front=0), images.take())
+
     def _deal(self) -> None:
         """Cut the share's roots into pieces, and prepare what counts each."""
-        run, share = self.base.run, self.roots.share
+        run, share, images = self.base.run, self.roots.share, Images()
         limits = edge_limits(self.shape.marked.hi - self.shape.marked.lo)
-        made, self.pieces_of = Pieces(limits, self.room), []
-        for each in self.parts:
-            turns = each.numbers % np.uint32(share.round)
-            self.pieces_of.append(made.add(each.where((turns >= share.begin) & (turns < share.begin + share.taken))))
-        self.pieces = made.pieces
-        self.blocks = [run.copied(run.place(max(1, each.nbytes), "counting", front=0), each) for each in made.arrays()]
+        self.pieces, self.pieces_of = [], []
+        for parts in self.parts:
+            if share.taken < share.round:
+                turns = parts.numbers % np.uint32(share.round)
+                parts = parts.where((turns >= share.begin) & (turns < share.begin + share.taken))
+            first = len(self.pieces)
+            self.pieces += add_roots(images, parts, limits, self.room)
+            self.pieces_of.append(range(first, len(self.pieces)))
+        self.root_images = self._laid_out(images)
         numbers = np.array([each.classes for each in self.pieces], np.uint32).reshape(-1, len(limits))
         self.sizes = run.upload(numbers, "counting")
         self.counters_bytes = _SUMS_BYTES + numbers.nbytes
         self.counters = run.zeroed(self.counters_bytes, "counting")
         self.n_bytes += self.counters_bytes + numbers.nbytes
-        self.host_bytes += host_bytes_of(self.blocks)
+        self.host_bytes += host_bytes_of(self.root_images)
         known: dict[tuple[int, int], _Counting] = {}
         self.countings = [
             [self._counting(run, k, n, known) if n else None for k, n in enumerate(each.classes)]
@@ -256,7 +291,7 @@ class SegmentCounter(Segmented):
             kernel = run.kernel("count_edges", "count_edges", launch.macros, launch.shared)
             most = run.device.resident_blocks(kernel, launch.threads, launch.shared)
             task = edge_task(shape, launch, self.streamed.hub_words)
-            made = _Counting(kernel, max(1, most - most // _COPYING_SHARE), launch.threads, launch.shared, task)
+            made = _Counting(kernel, max(1, most), launch.threads, launch.shared, task)
             known[k, launch.threads] = made
         return replace(made, most=min(made.most, launch.blocks))
 
@@ -265,29 +300,19 @@ class SegmentCounter(Segmented):
     ) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
         """Return what copies a piece into the room whose turn it is, and what counts it."""
         room, piece = self.rooms[k % _ROOMS].ptr, self.pieces[k]
-        outers = room + SLICE_BYTES * piece.n_roots
-        members = outers + SLICE_BYTES * piece.n_roots
-        return partial(self._copy, run, piece, (room, outers, members)), partial(
-            self._count, run, streamed, k, (room, outers, members)
-        )
+        markeds = room + piece.n_bytes
+        outers = markeds + SLICE_BYTES * piece.n_heads
+        at = markeds, outers, outers + SLICE_BYTES * piece.n_heads
+        return partial(self._copy, run, piece, room, at), partial(self._count, run, streamed, k, at)
 
-    def _copy(self, run: DeviceRun, piece: Piece, to: tuple[int, int, int], stream: Any) -> None:
-        slots, rows, tiles = (block.ptr for block in self.blocks)
-        record = np.zeros((), ROOT_PIECE)
-        record["marked"], record["outer"] = (
-            self.lists[view.list]["neighbours"] for view in (self.shape.marked, self.shape.outer)
-        )
-        record["slots"], record["rows"], record["tiles"] = (
-            slots + 16 * piece.slot,
-            rows + 8 * piece.row,
-            tiles + 4 * piece.tile,
-        )
-        record["markeds"], record["outers"], record["members"] = to
-        record["n_rows"], record["n_marked"] = piece.n_rows, piece.n_roots
-        record["n_roots"], record["n_members"] = piece.n_roots, piece.n_members
-        blocks = -(-run.device.multiprocessors // _COPYING_BLOCKS)
-        given = record, np.uint64(run.stop_flag)
-        run.launch(run.kernel("count_views", "copy_roots"), blocks, _COPYING_THREADS, given, stream=stream)
+    def _copy(self, run: DeviceRun, piece: Piece, room: int, to: tuple[int, int, int], stream: Any) -> None:
+        run.move(self.root_images.ptr + piece.at, room, piece.n_bytes, stream)
+        marked, outer = (int(self.lists[each.list]["neighbours"]) for each in (self.shape.marked, self.shape.outer))
+        record = piece.record(room, to[2], (marked, outer))
+        record["markeds"], record["outers"], record["slots"] = to[0], to[1], room
+        record["n_roots"] = piece.n_heads
+        blocks = run.device.multiprocessors
+        run.launch(run.kernel("count_views", "copy_lists"), blocks, _THREADS, (record,), stream=stream)
 
     def _count(self, run: DeviceRun, streamed: DeviceView, k: int, at: tuple[int, int, int], stream: Any) -> None:
         markeds, outers, members = at

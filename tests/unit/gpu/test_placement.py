@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from qengine.errors import OutOfMemory
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
 from qengine.exec.gpu.placement import (
@@ -24,7 +25,6 @@ from qengine.exec.gpu.placement import (
     placement,
     scratch_bytes,
 )
-from qengine.exec.gpu.root_pieces import segments
 from qengine.exec.memory import MemoryAccount
 from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 
