@@ -97,7 +97,7 @@ def test_pieces_of_roots_hold_their_slices(is_one: bool) -> None:
         begins[1, within] = rng.integers(begins[0], ends[0])[within]
         ends[1, within] = rng.integers(begins[1] + 1, np.maximum(ends[0], begins[1] + 1) + 1)[within]
         slices = (each.astype(np.uint32) for each in (begins[0], ends[0], begins[1], ends[1]))
-        parts = RootParts(np.arange(n, dtype=np.uint32), *slices, is_one)
+        parts = RootParts(is_one, np.arange(n, dtype=np.uint32), *slices)
         images, limits = Images(), (3, 600, 2**32 - 1)
         pieces = add_roots(images, parts, limits, most)
         assert sum(each.n_heads for each in pieces) == n

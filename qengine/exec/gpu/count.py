@@ -170,8 +170,8 @@ def _prepared(
         if segmented is not None:
             if not segmented.prepare(run):
                 return made
-            crossing.append((len(segmented.segments), segmented.crossing))
             counters += segmented.of_shares(shares)
+            crossing.append((len(segmented.segments), segmented.crossing))
             continue
         for share in shares:
             counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)

@@ -49,6 +49,11 @@ _ROOMS, _ROOM_SHARE, _MOST_ROOM = 3, 16, 64 << 20
 unless one root has more.
 """
 
+_COUNTING_SHARE, _COPYING_SHARE = 12, 3
+"""Counts leave one in so many of the blocks that run at a time to copies; these have a block for so many
+multiprocessors, whose reads fill the link.
+"""
+
 _THREADS = 256
 _SUMS_BYTES = 32
 
@@ -121,6 +126,8 @@ class SegmentCounter(Segmented):
         super().__init__(lists, shape, roots)
         self.shape = shape
         self.parts: list[RootParts] = []
+        self.pieces: list[Piece] = []
+        self.pieces_of: list[range] = []
 
     def prepare(self, run: DeviceRun) -> bool:
         """Find slices, make rows of hubs, cut the vertices into segments; return whether the kernels can count."""
@@ -140,8 +147,6 @@ class SegmentCounter(Segmented):
             return False
         self.packed = run.allocate(size, _WHAT)
         self.parts = self._parts(ids, admitted)
-        crossing = sum(each.n_bytes + 4 * each.n_members for each in self.copies)
-        self.crossing = crossing + sum(int(each.sizes.sum()) for each in self.parts)
         self.n_bytes = base.n_bytes + size + _ROOMS * self.room + places.nbytes
         self.host_bytes = base.host_bytes + host_bytes_of(self.images)
         return True
@@ -149,11 +154,13 @@ class SegmentCounter(Segmented):
     def of_shares(self, shares: Sequence[Share]) -> list[Segmented]:
         """Return what counts shares of the roots, each of which gets its pieces."""
         made = super().of_shares(shares)
+        self.crossing = _bytes_of(self.copies)
         for each in made:
             assert isinstance(each, SegmentCounter)
             each._deal()
-        for each in (self, *made):
+            self.crossing += _bytes_of(each.pieces)
             each.parts = []
+        self.parts = []
         return made
 
     def start(self, run: DeviceRun) -> None:
@@ -195,7 +202,7 @@ class SegmentCounter(Segmented):
         least = shape.taken + int(others)  # a member is among the root's, and not in its own list
         kept = kept & (marked[1] - marked[0] >= least) & (outer[0] < outer[1])
         numbers = np.arange(len(ids), dtype=np.uint32)
-        found = RootParts(numbers, *marked, *outer, is_one=shape.outer.list == shape.marked.list)
+        found = RootParts(shape.outer.list == shape.marked.list, numbers, *marked, *outer)
         return ids[kept], found.where(kept)
 
     def _slices(self, spec: ViewSpec, ids: npt.NDArray[np.uint32], scratch: Any) -> list[npt.NDArray[np.uint32]]:
@@ -291,7 +298,8 @@ class SegmentCounter(Segmented):
             kernel = run.kernel("count_edges", "count_edges", launch.macros, launch.shared)
             most = run.device.resident_blocks(kernel, launch.threads, launch.shared)
             task = edge_task(shape, launch, self.streamed.hub_words)
-            made = _Counting(kernel, max(1, most), launch.threads, launch.shared, task)
+            most = max(1, most - most // _COUNTING_SHARE)
+            made = _Counting(kernel, most, launch.threads, launch.shared, task)
             known[k, launch.threads] = made
         return replace(made, most=min(made.most, launch.blocks))
 
@@ -311,7 +319,7 @@ class SegmentCounter(Segmented):
         record = piece.record(room, to[2], (marked, outer))
         record["markeds"], record["outers"], record["slots"] = to[0], to[1], room
         record["n_roots"] = piece.n_heads
-        blocks = run.device.multiprocessors
+        blocks = -(-run.device.multiprocessors // _COPYING_SHARE)
         run.launch(run.kernel("count_views", "copy_lists"), blocks, _THREADS, (record,), stream=stream)
 
     def _count(self, run: DeviceRun, streamed: DeviceView, k: int, at: tuple[int, int, int], stream: Any) -> None:
@@ -327,6 +335,11 @@ class SegmentCounter(Segmented):
                 task["streamed"] = streamed.view
                 run.launch(counting.kernel, counting.most, counting.threads, (task,), counting.shared, stream=stream)
                 first += self.pieces[k].classes[number % len(self.countings[k])]
+
+
+def _bytes_of(pieces: Sequence[Piece]) -> int:
+    """Return how many bytes of some pieces cross the link."""
+    return sum(each.n_bytes + 4 * each.n_members for each in pieces)
 
 
 def moved(view: DeviceView, slices: int, neighbours: int) -> DeviceView:

@@ -96,9 +96,8 @@ class Images:
         piece = Piece(self.n_bytes, len(heads), len(starts), n_first, n_members, tuple(classes))
         words = np.empty(piece.n_bytes // 4, np.uint32)
         places = np.cumsum([4 * len(heads), 2 * len(starts), len(tiles)])
-        for part, array in zip(
-            np.split(words, places), (heads, np.stack((begins, starts), axis=1), tiles), strict=False
-        ):
+        arrays: list[npt.NDArray[Any]] = [heads, np.stack((begins, starts), axis=1), tiles]
+        for part, array in zip(np.split(words, places), arrays, strict=False):
             part[:] = array.ravel()
         words[places[-1] :] = 0
         self._arrays.append(words)
@@ -116,20 +115,20 @@ class Images:
 class RootParts:
     """Roots with members in a segment: where slices of their lists begin and end, uint32[n] each.
 
-    ``numbers``: of the roots among all. ``is_one``: whether both slices are of one array of lists.
+    ``is_one``: whether both slices are of one array of lists. ``numbers``: of the roots among all.
     """
 
+    is_one: bool
     numbers: _Array
     marked_begin: _Array
     marked_end: _Array
     outer_begin: _Array
     outer_end: _Array
-    is_one: bool
 
     def where(self, kept: Any) -> RootParts:
         """Return those of some roots; ``kept``: an index of arrays."""
         arrays = self.numbers, self.marked_begin, self.marked_end, self.outer_begin, self.outer_end
-        return RootParts(*(each[kept] for each in arrays), self.is_one)
+        return RootParts(self.is_one, *(each[kept] for each in arrays))
 
     @property
     def marked(self) -> _Array:
@@ -167,7 +166,8 @@ def add_roots(images: Images, parts: RootParts, limits: Sequence[int], most: int
 
 def _piece(images: Images, parts: RootParts, limits: Sequence[int]) -> Piece:
     classes = np.searchsorted(np.array(limits), parts.marked).astype(np.int8)
-    parts = parts.where(np.argsort(-classes, kind="stable"))
+    if classes.min() < classes.max():
+        parts = parts.where(np.argsort(-classes, kind="stable"))
     n, apart = len(classes), parts.apart
     is_apart = apart > 0
     lengths = np.concatenate((parts.marked, apart[is_apart]))
