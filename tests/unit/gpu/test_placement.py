@@ -156,6 +156,7 @@ def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
     query = memory.account(1_000)
     query.expect(10_000, 0)
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+    assert query.place(40, "what shall not be there", by_vertex=True, front=0).device_bytes == 0
     assert held and query.used_bytes == 0
 
 
