@@ -123,6 +123,40 @@ def test_pieces_of_roots_hold_their_slices(is_one: bool) -> None:
         assert sorted(found) == sorted(expected)
 
 
+EDGES = (
+    "(a:L0)-[:E]-(b:L1)-[:E]-(c:L2)-[:E]-(a) WHERE id(a) IN [0, 3, 9, 21, 60, 99, 201]",
+    "(a:L0)-[:E]-(b:L1)-[:E]-(c:L2)-[:E]-(a), (a)-[:E]-(d:L1)",
+    "(a)-[:D]->(b), (a)-[:E]-(c)-[:E]-(b)",
+    "(a:L0)-[:E]-(b:L1), (a)-[:E]-(c), (b)-[:E]-(c), (b)-[:E]-(d), (a)-[:E]-(d)",
+    "(a)-[:E]-(b), (a)-[:E]-(c), (b)-[:E]-(c), (b)-[:E]-(d), (a)-[:E]-(d), (a)-[:E]-(e), (b)-[:E]-(e)",
+)
+
+
+def test_what_ends_of_edges_share_is_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of one list and of two, in one another and apart, roots that are listed, sizes of slices as factors."""
+    rng, ids = np.random.default_rng(3), np.arange(256)
+    start, end = to_csr(rmat(8, 8, seed=5)).edges()
+    from_, to = rng.integers(0, 256, (2, 1500))
+    pairs = np.unique(np.stack((from_, to))[:, from_ != to], axis=1)
+    nodes = [(f"L{k}", pa.table({"id": ids[k::3]})) for k in range(3)]
+    types = [("E", pa.table({"src": start, "dst": end})), ("D", pa.table({"src": pairs[0], "dst": pairs[1]}))]
+    graph = Graph.from_arrow(nodes, types, undirected=["E"])
+    cut, start_ = count_segments.segments, count_segments.SegmentCounter.start
+    pieces: list[int] = []
+
+    def noted(counter: count_segments.SegmentCounter, run: DeviceRun) -> None:
+        pieces.append(len(counter.pieces))
+        start_(counter, run)
+
+    monkeypatch.setattr(count_segments, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 4))
+    monkeypatch.setattr(count_segments, "_MOST_ROOM", 1 << 8)
+    monkeypatch.setattr(count_segments.SegmentCounter, "start", noted)
+    for pattern in EDGES:
+        text = f"MATCH {pattern} RETURN count(*) // pieces"
+        assert value(graph, text, "gpu") == value(graph, text, "cpu"), pattern
+    assert len(pieces) == len(EDGES) and min(pieces) > 3
+
+
 @pytest.mark.parametrize("room", [0, 3_400, 1 << 20])
 def test_lists_of_hubs_are_copied_as_far_as_there_is_room(
     larger: Graph, room: int, monkeypatch: pytest.MonkeyPatch
