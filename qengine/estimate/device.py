@@ -185,6 +185,7 @@ def on_device(
         If there is no usable device, or no room on it.
     """
     from qengine.exec.gpu.launch import device_run
+    from qengine.exec.gpu.placement import Use
     from qengine.exec.gpu.sample import plan_space
     from qengine.exec.gpu.upload import device_plan
 
@@ -205,7 +206,7 @@ def on_device(
             sampled = plan_space(there.on_device)
         if sampled is None:
             resolved = space.resolved if candidates is None else candidates.resolved()
-            sampled = plan_space(lent.enter_context(device_plan(store, resolved, run)))
+            sampled = plan_space(lent.enter_context(device_plan(store, resolved, run, Use.LISTS)))
         yield SpaceOnDevice(space, sampled, run)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
@@ -117,7 +118,7 @@ class HalfPlaced(QueryMemory):
     """The account of a query whose arrays lie half in the host's memory."""
 
     def expect(self, n_bytes: int, vertices: int, use: Use = Use.SEARCH) -> None:
-        self.placement = STREAMED if use in (Use.COPIES, Use.SEGMENTS) else Placement(0.5, 0.5)
+        self.placement = STREAMED if use in (Use.COPIES, Use.SEGMENTS, Use.COLUMNS) else Placement(0.5, 0.5)
 
 
 class HalfMemory(DeviceMemory):
@@ -140,7 +141,7 @@ KERNELS = {
     "count_edges": ("count_edges",),
     "count_houses": ("count_houses_array", "keep_triangular", "count_houses_hashed"),
     "count_stars": ("count_stars",),
-    "count_views": ("slice_view", "slices_between", "pack_view", "column_sizes", "pack_columns", "hub_rows",
+    "count_views": ("slice_view", "copy_lists", "cut_slices", "pack_view", "column_sizes", "pack_columns", "hub_rows",
                     "sort_roots", "weigh_roots"),
     "count_wedges": ("cut_tiles", "count_wedges_tiled", "count_wedges_hashed"),
     "dfs": ("dfs_slices", "dfs"),
@@ -164,8 +165,8 @@ OF_BLOCKS = {"count_houses_array", "count_wedges_tiled"}
 """Kernels that only variants with QE_TEAM_WARP have, and only those without."""
 
 PASSES = frozenset({
-    "column_sizes", "count_stars", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns", "pack_view", "slice_view",
-    "slices_between", "sort_roots",
+    "column_sizes", "copy_lists", "count_stars", "cut_slices", "cut_tiles", "dfs_slices", "hub_rows", "pack_columns",
+    "pack_view", "slice_view", "sort_roots",
     "eliminate_add", "eliminate_counts", "eliminate_gather", "eliminate_join", "eliminate_lengths", "eliminate_message",
     "eliminate_mirror",
     "eliminate_ones", "eliminate_owners", "eliminate_present", "eliminate_product", "eliminate_sums", "eliminate_term",
@@ -339,6 +340,9 @@ class EmulatedRun:
     def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
         ctypes.memmove(to.ptr, address, n_bytes)
 
+    def move(self, address: int, to: int, n_bytes: int, stream: Any = None) -> None:
+        ctypes.memmove(to, address, n_bytes)
+
     def fetched(self, address: int, n: int, kind: type) -> Any:
         self.wait()
         host = np.empty(n, kind)
@@ -368,6 +372,16 @@ class EmulatedRun:
     def side_by_side(self, first: Callable[[Any], None], second: Callable[[Any], None]) -> None:
         first(self.stream)
         second(self.stream)
+
+    def ahead(self, steps: Iterable[tuple[Callable[[Any], None], Callable[[Any], None]]], rooms: int) -> None:
+        filled: deque[Callable[[Any], None]] = deque()
+        for fill, use in steps:
+            if len(filled) == rooms:
+                filled.popleft()(self.stream)
+            fill(self.stream)
+            filled.append(use)
+        for use in filled:
+            use(self.stream)
 
     def record(self, first: Callable[[], None], branches: Sequence[Callable[[Any], None]]) -> Any:
         return first, branches

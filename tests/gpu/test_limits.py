@@ -200,7 +200,8 @@ def test_queries_are_right_within_a_share_of_the_graph(
     limit = int(share * 2 * 4 * large.relationship_count)
     for _ in range(2):
         assert large.query(query, device="gpu", gpu_memory_limit=limit).fetchall() == expected
-    assert max(used) <= limit
+    assert used or query == AROUND  # whose kernels read at random: the host runs it
+    assert max(used, default=0) <= limit
 
 
 def test_pages_that_a_run_has_used_stay_until_its_kernels_end(large: Graph, memory: DeviceMemory) -> None:

@@ -12,14 +12,16 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec import choice
-from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, search
+from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, list_pieces, search
 from qengine.exec.gpu.count_kernels import Share, total_of
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.list_pieces import Images, RootParts, add_roots
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View
 from qengine.testing.generate import rmat, to_csr
-from tests.emulator.device import EmulatedPages, device_memory, emulated
+from tests.emulator.device import EmulatedPages, EmulatedRun, device_memory, emulated
 
 QUERIES = {
     "triangle": "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
@@ -61,7 +63,7 @@ def value(graph: Graph, text: str, device: str, **limits: Any) -> Any:
 def test_shares_of_the_roots_add_up_whatever_is_copied(
     graph: Graph, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of several devices counts some roots, in the same segments."""
+    """Each of several devices counts some roots, in the same segments; copies are as far ahead of counts as may be."""
 
     def shared(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePlan, run: DeviceRun) -> int | None:
         (shape,) = shapes
@@ -71,13 +73,88 @@ def test_shares_of_the_roots_add_up_whatever_is_copied(
         return total_of(shape.shape, sum(first for first, _ in sums), sum(second for _, second in sums))
 
     parts: list[Any] = []
-    cut = count_segments.segments
+    cut = list_pieces.segments
     for module in (count_segments, count_columns):
         monkeypatch.setattr(module, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 3))
+    monkeypatch.setattr(count_segments, "_MOST_ROOM", 1 << 9)  # so that rooms are used in turn
     monkeypatch.setattr(search, "try_count", shared)
     text = f"{QUERIES[name]} // shares"
     assert value(graph, text, "gpu") == value(graph, text, "cpu")
     assert sum(each[0] > 0 for each in parts) == len(PARTS)
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+def test_pieces_of_roots_hold_their_slices(is_one: bool) -> None:
+    """Whatever lies apart, short lists and long ones, in rooms that hold one root or many."""
+    rng = np.random.default_rng(7)
+    lists = rng.integers(0, 1 << 32, (2, 60_000), dtype=np.uint32)
+    if is_one:
+        lists[1] = lists[0]
+    run: Any = EmulatedRun(ExecutionContext(), device_memory())
+    for n, longest, most in ((200, 9, 3_000), (40, 3_000, 100_000), (3, 50_000, 0)):
+        begins = rng.integers(0, 60_000 - longest, (2, n))
+        ends = begins + rng.integers(1, longest + 1, (2, n))
+        within = rng.random(n) < 0.5
+        begins[1, within] = rng.integers(begins[0], ends[0])[within]
+        ends[1, within] = rng.integers(begins[1] + 1, np.maximum(ends[0], begins[1] + 1) + 1)[within]
+        slices = (each.astype(np.uint32) for each in (begins[0], ends[0], begins[1], ends[1]))
+        parts = RootParts(is_one, np.arange(n, dtype=np.uint32), *slices)
+        images, limits = Images(), (3, 600, 2**32 - 1)
+        pieces = add_roots(images, parts, limits, most)
+        assert sum(each.n_heads for each in pieces) == n
+        words, found = images.take(), []
+        for piece in pieces:
+            image = words[piece.at // 4 :][: piece.n_bytes // 4]
+            members = np.zeros(piece.n_members, np.uint32)
+            views = np.zeros((2, piece.n_heads, 4), np.uint32)
+            taken = piece.n_bytes + views.nbytes + members.nbytes
+            assert taken <= most or (piece.n_heads == 1 and taken <= parts.sizes.max())
+            addresses = lists[0].ctypes.data, lists[1].ctypes.data
+            record = piece.record(image.ctypes.data, members.ctypes.data, addresses)
+            record["slots"], record["n_roots"] = image.ctypes.data, piece.n_heads
+            record["markeds"], record["outers"] = views[0].ctypes.data, views[1].ctypes.data
+            run.launch(run.kernel("count_views", "copy_lists"), 2, 64, (record,))
+            shown = [[members[a:c].tobytes() for a, b, c, _ in view if a == b] for view in views]
+            found += zip(*shown, strict=True)
+            sizes = np.searchsorted(limits, views[0, :, 2] - views[0, :, 0])
+            assert sizes.tolist() == np.repeat([2, 1, 0], piece.classes).tolist()
+        bounds = zip(*np.stack((begins, ends), axis=1).reshape(4, n), strict=True)
+        expected = [(lists[0, a:b].tobytes(), lists[1, c:d].tobytes()) for a, b, c, d in bounds]
+        assert sorted(found) == sorted(expected)
+
+
+EDGES = (
+    "(a:L0)-[:E]-(b:L1)-[:E]-(c:L2)-[:E]-(a) WHERE id(a) IN [0, 3, 9, 21, 60, 99, 201]",
+    "(a:L0)-[:E]-(b:L1)-[:E]-(c:L2)-[:E]-(a), (a)-[:E]-(d:L1)",
+    "(a)-[:D]->(b), (a)-[:E]-(c)-[:E]-(b)",
+    "(a:L0)-[:E]-(b:L1), (a)-[:E]-(c), (b)-[:E]-(c), (b)-[:E]-(d), (a)-[:E]-(d)",
+    "(a)-[:E]-(b), (a)-[:E]-(c), (b)-[:E]-(c), (b)-[:E]-(d), (a)-[:E]-(d), (a)-[:E]-(e), (b)-[:E]-(e)",
+)
+
+
+def test_what_ends_of_edges_share_is_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of one list and of two, in one another and apart, roots that are listed, sizes of slices as factors."""
+    rng, ids = np.random.default_rng(3), np.arange(256)
+    start, end = to_csr(rmat(8, 8, seed=5)).edges()
+    from_, to = rng.integers(0, 256, (2, 1500))
+    pairs = np.unique(np.stack((from_, to))[:, from_ != to], axis=1)
+    nodes = [(f"L{k}", pa.table({"id": ids[k::3]})) for k in range(3)]
+    types = [("E", pa.table({"src": start, "dst": end})), ("D", pa.table({"src": pairs[0], "dst": pairs[1]}))]
+    graph = Graph.from_arrow(nodes, types, undirected=["E"])
+    cut, start_ = count_segments.segments, count_segments.SegmentCounter.start
+    pieces: list[int] = []
+
+    def noted(counter: count_segments.SegmentCounter, run: DeviceRun) -> None:
+        pieces.append(len(counter.pieces))
+        start_(counter, run)
+
+    monkeypatch.setattr(count_segments, "segments", lambda sizes, _: cut(sizes, int(sizes.sum()) // 4))
+    monkeypatch.setattr(count_segments, "_MOST_ROOM", 1 << 8)
+    monkeypatch.setattr(count_segments.SegmentCounter, "start", noted)
+    for pattern in EDGES:
+        text = f"MATCH {pattern} RETURN count(*) // pieces"
+        assert value(graph, text, "gpu") == value(graph, text, "cpu"), pattern
+    assert len(pieces) == len(EDGES) and min(pieces) > 3
 
 
 @pytest.mark.parametrize("room", [0, 3_400, 1 << 20])

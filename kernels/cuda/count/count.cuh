@@ -121,6 +121,18 @@ __device__ void each_id(const uint32_t* list, uint32_t begin, uint32_t end, Stop
   }
 }
 
+// Which lane's list has entry `at` of all, where `start` is how many entries lists of lanes before have; the lanes' starts
+// don't descend. Called by all lanes, each with an entry of its own.
+__device__ inline uint32_t owner_of(uint32_t start, uint32_t at) {
+  uint32_t k = 0;
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const uint32_t begins = __shfl_sync(kFull, start, k + step);
+    if (begins <= at) k += step;
+  }
+  return k;
+}
+
 // Calls visit(k, id) for the entries of all lanes' lists, list[begin .. end) of lane k: short lists are read side by side.
 template <typename Visit>
 __device__ void each_id_of_short(const uint32_t* list, uint32_t begin, uint32_t end, Visit visit) {
@@ -137,12 +149,7 @@ __device__ void each_id_of_short(const uint32_t* list, uint32_t begin, uint32_t 
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint32_t at = first + i * kWarp + lane;
-      uint32_t k = 0;
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2) {
-        const uint32_t begins = __shfl_sync(kFull, start, k + step);
-        if (begins <= at) k += step;
-      }
+      const uint32_t k = owner_of(start, at);
       const uint32_t shift = __shfl_sync(kFull, begin - start, k);
       owners[i] = k;
       ids[i] = at < total ? list[shift + at] : kNoVertex;

@@ -1,4 +1,4 @@
-// Prepares counting: slices of every vertex's list, rows of hubs, and the roots sorted into classes of size.
+// Prepares counting: slices of every vertex's list, rows of hubs, copies of lists, and the roots sorted into classes of size.
 //
 // Bytes moved: the row index and a few probes of each list; the lists of hubs once. A thread a vertex, a warp a hub.
 #include "count/count.cuh"
@@ -52,10 +52,60 @@ extern "C" __global__ void slice_view(const Pcsr list, const SliceBounds bounds,
   slices[v] = made;
 }
 
-// Slices without rows of bits from one place to another. A thread a vertex.
-extern "C" __global__ void slices_between(const uint32_t* begins, const uint32_t* ends, uint32_t n, ViewSlice* slices) {
-  const uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < n) slices[v] = ViewSlice{begins[v], begins[v], ends[v], 0, 0};
+// Parts of lists that are copied to the device, where they are members one after the other.
+struct ListPiece {
+  const uint32_t* first;       // the lists that the first `n_first` rows begin in
+  const uint32_t* second;      // and those of the others
+  const uint2* rows;           // of each part: its first entry's place there, and among the members
+  const uint32_t* tiles;       // of each kTile members: the row of the first
+  const uint4* slots;          // of each root: begin and end among the members of its marked, and of its outer slice
+  ViewSlice *markeds, *outers;
+  uint32_t* members;
+  uint32_t n_rows, n_first, n_roots, n_members;
+};
+
+constexpr uint32_t kTile = 1024;
+
+// Copies a piece, and makes slices of its roots. A warp a tile of members, so that long lists are copied by many; eight loads of
+// each lane are under way at a time, for the link. Bytes moved: the members twice, the rest once.
+extern "C" __global__ void copy_lists(const ListPiece piece) {
+  constexpr int kLoads = 8;
+  const uint32_t lane = threadIdx.x % kWarp, all = gridDim.x * blockDim.x, thread = blockIdx.x * blockDim.x + threadIdx.x;
+  for (uint32_t tile = thread / kWarp; tile * kTile < piece.n_members; tile += all / kWarp) {
+    const uint32_t end = min(piece.n_members, (tile + 1) * kTile);
+    uint32_t at = tile * kTile;
+    for (uint32_t first = piece.tiles[tile]; at < end; first += kWarp) {
+      const uint32_t row = first + lane;
+      const uint2 mine = row < piece.n_rows ? piece.rows[row] : uint2{0, kEmpty};
+      const uint32_t upto = first + kWarp < piece.n_rows ? min(end, piece.rows[first + kWarp].y) : end;
+      for (; at < upto; at += kLoads * kWarp) {
+        uint32_t ids[kLoads];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+          const uint32_t own = at + i * kWarp + lane, k = owner_of(mine.y, own);
+          const uint32_t from = __shfl_sync(kFull, mine.x - mine.y, k) + own;
+          if (own < upto) ids[i] = (first + k < piece.n_first ? piece.first : piece.second)[from];
+        }
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i)
+          if (at + i * kWarp + lane < upto) piece.members[at + i * kWarp + lane] = ids[i];
+      }
+      at = upto;
+    }
+  }
+  for (uint32_t i = thread; i < piece.n_roots; i += all) {
+    const uint4 slot = piece.slots[i];
+    piece.markeds[i] = ViewSlice{slot.x, slot.x, slot.y, 0, 0};
+    piece.outers[i] = ViewSlice{slot.z, slot.z, slot.w, 0, 0};
+  }
+}
+
+// Where members of ascending slices are that are `id` or more: of n slices, which begin and end at x and y. A thread a slice.
+extern "C" __global__ void cut_slices(const uint32_t* neighbours, const uint2* slices, uint32_t n, uint32_t id, uint32_t* cuts) {
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const uint2 slice = slices[i];
+  cuts[i] = slice.x + static_cast<uint32_t>(lower_bound(neighbours + slice.x, slice.y - slice.x, id));
 }
 
 // What is read by id of the slices [first, end): a copy of their members past the words of a row, in no given order of lists, and

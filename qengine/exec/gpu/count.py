@@ -170,8 +170,8 @@ def _prepared(
         if segmented is not None:
             if not segmented.prepare(run):
                 return made
-            crossing.append((len(segmented.segments), segmented.crossing))
             counters += segmented.of_shares(shares)
+            crossing.append((len(segmented.segments), segmented.crossing))
             continue
         for share in shares:
             counter = ShapeCounter(plan.lists, part.shape, replace(roots, share=share), shared)
@@ -189,8 +189,10 @@ def use_of(search: Search) -> Use:
     shapes = [each.shape for each in search.shapes]
     if shapes and all(isinstance(each, CliqueShape) for each in shapes):
         return Use.COPIES
-    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+    if shapes and all(isinstance(each, CliqueShape) or is_segmented(each) for each in shapes):
         return Use.SEGMENTS
+    if shapes and all(isinstance(each, CliqueShape | WedgeShape) or is_segmented(each) for each in shapes):
+        return Use.COLUMNS
     return Use.SEARCH
 
 

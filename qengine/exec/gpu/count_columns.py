@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ViewSpec, room_for_copies
+from qengine.exec.gpu.count_kernels import SLICE_BYTES, Roots, ShapeCounter, ViewSpec, room_for_copies
 from qengine.exec.gpu.count_policy import wedge_launches
-from qengine.exec.gpu.count_segments import Pass, Segmented, moved, segments
+from qengine.exec.gpu.count_segments import Segmented, moved
 from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import WedgeShape
 
@@ -35,12 +36,28 @@ _LEAST_SEGMENT = 1 << 10
 _WHAT = "a segment of lists"
 
 
+class Pass(ShapeCounter):
+    """Counts the members of one segment. ``rooms``: blocks by size, which one pass uses after the other."""
+
+    rooms: dict[int, Any]
+    has_cuts = False
+
+    def place(self, n_bytes: int) -> Any:
+        """Return a block, which another pass has used."""
+        if n_bytes not in self.rooms:
+            self.rooms[n_bytes] = self.run.place(n_bytes, "counting")
+        return self.rooms[n_bytes]
+
+
 class ColumnCounter(Segmented):
     """Counts a ``WedgeShape`` as ``ShapeCounter`` does, by segments of columns. Parameters as there."""
 
     def __init__(self, lists: npt.NDArray[Any], shape: WedgeShape[ViewSpec], roots: Roots) -> None:
         super().__init__(lists, shape, roots)
         self.shape = shape
+        self.rooms: dict[int, Any] = {}
+        self._last: Pass | None = None
+        self._total = 0, 0
 
     def prepare(self, run: DeviceRun) -> bool:
         """Find slices, and cut the ids into segments; return whether the kernels can count."""
@@ -69,18 +86,38 @@ class ColumnCounter(Segmented):
         self.host_bytes = base.host_bytes + host_bytes_of([block for block, _ in placed])
         return True
 
-    def passes(self, run: DeviceRun) -> Iterator[Pass]:
-        """Yield the passes over segments whose columns have been copied."""
+    def start(self, run: DeviceRun) -> None:
+        """Count the segments one after the other, and start the last. Errors as of ``Segmented.start``."""
+        self._total, self._last = (0, 0), None
+        for each in self._passes(run):
+            each.start(run)
+            self._last = each
+
+    def sums(self, run: DeviceRun) -> tuple[int, int]:
+        """Wait, and return the sums of all segments."""
+        self._finish(run)
+        return self._total
+
+    def _finish(self, run: DeviceRun) -> None:
+        """Wait for the pass that was started last, and take its sums up."""
+        if self._last is not None:
+            first, second = self._last.sums(run)
+            self._total = self._total[0] + first, self._total[1] + second
+            self._last = None
+
+    def _passes(self, run: DeviceRun) -> Iterator[Pass]:
+        """Yield the passes over segments whose columns have been copied, each to be started once those before ended."""
         pack = run.kernel("count_views", "pack_columns")
         for k, (lo, hi) in enumerate(self.segments):
-            self.finish(run)
+            self._finish(run)
             taken = run.zeroed(4, "counting")
             to = (self.cursors.ptr, self.slices.ptr, self.members.ptr, taken.ptr)
             reach = self.roots.reach
             given = self.inner.view, np.uint32(reach), np.uint32(hi), np.uint32(k == 0), *map(np.uint64, to)
             run.launch(pack, -(-reach * _WARP // _THREADS), _THREADS, given)
             shape = replace(self.shape, inner=replace(self.shape.inner, lo=lo, hi=hi))
-            each = self.new_pass(run, shape, self._roots(hi))
+            each = Pass(self.lists, shape, self._roots(hi))
+            each.rooms, each.run, each.device = self.rooms, run, run.device
             each.shared.views[shape.outer, 0] = self.outer
             each.shared.views[shape.inner, 0] = moved(self.inner, self.slices.ptr, self.members.ptr)
             each.prepare(run)

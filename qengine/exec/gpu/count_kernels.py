@@ -36,6 +36,7 @@ __all__ = [
     "Share",
     "SharedBlocks",
     "ViewSpec",
+    "edge_task",
     "pack_view",
     "room_for_copies",
     "total_of",
@@ -268,12 +269,10 @@ class ShapeCounter:
             if numbers[k] == 0:
                 continue
             launch = edge_launch(self.device, k, span, int(numbers[k]), macros)
-            task = self._task(EDGE_TASK, classes + 4 * k * self.roots.count, counts + 4 * k)
+            task = self._filled(
+                edge_task(shape, launch, streamed.hub_words), classes + 4 * k * self.roots.count, counts + 4 * k
+            )
             task["outer"], task["marked"], task["streamed"] = outer.view, marked.view, streamed.view
-            task["base"], task["hub_words"] = shape.marked.lo, streamed.hub_words
-            task["range"], task["table"] = launch.values["range"], launch.values["table"]
-            task["taken_outer"] = -1 if shape.taken_outer is None else shape.taken_outer
-            task["taken_marked"] = -1 if shape.taken_marked is None else shape.taken_marked
             self._add("count_edges", "count_edges", launch, task)
         return True
 
@@ -515,9 +514,12 @@ class ShapeCounter:
 
     def _task(self, dtype: np.dtype[Any], roots: int, count: int) -> npt.NDArray[Any]:
         """Return a task with what all tasks have."""
-        task = np.zeros((), dtype)
+        return self._filled(np.zeros((), dtype), roots, count)
+
+    def _filled(self, task: npt.NDArray[Any], roots: int, count: int) -> npt.NDArray[Any]:
+        """Give a task what all tasks have."""
         task["roots"], task["n_roots"], task["total"] = roots, count, self.counters.ptr
-        if "next" in (dtype.names or ()):
+        if "next" in (task.dtype.names or ()):
             task["next"] = self._next()
         return task
 
@@ -534,6 +536,16 @@ class ShapeCounter:
         if not after_last:
             self.branches.append([])
         self.branches[-1].append((kernel, launch, task))
+
+
+def edge_task(shape: EdgeShape[Any], launch: Launch, hub_words: int) -> npt.NDArray[Any]:
+    """Return a task of ``count_edges`` with what its shape and launch say, but for roots, views and counters."""
+    task = np.zeros((), EDGE_TASK)
+    task["base"], task["hub_words"] = shape.marked.lo, hub_words
+    task["range"], task["table"] = launch.values["range"], launch.values["table"]
+    task["taken_outer"] = -1 if shape.taken_outer is None else shape.taken_outer
+    task["taken_marked"] = -1 if shape.taken_marked is None else shape.taken_marked
+    return task
 
 
 def room_for_copies(free: int) -> int:

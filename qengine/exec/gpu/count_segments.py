@@ -2,14 +2,15 @@
 
 Vertices are cut into segments. For each, what is read at random, the lists of its vertices and where these begin, is
 copied to the device; then the same kernel counts as elsewhere, for all roots, but only their members in the segment.
-What is read of a root is read in order, from the host's memory: its list once a segment that it has members in.
+What is read of roots comes in pieces (``list_pieces``), of which the next are copied while one is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,19 @@ from qengine.exec.gpu.count_kernels import (
     ShapeCounter,
     Share,
     ViewSpec,
-    pack_view,
+    edge_task,
     room_for_copies,
 )
-from qengine.exec.gpu.count_policy import hub_words
+from qengine.exec.gpu.count_policy import edge_launch, edge_limits, hub_words
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.memory import device_bytes, host_bytes_of
+from qengine.exec.gpu.list_pieces import HEAD_BYTES, ROOT_BYTES, Images, Piece, RootParts, add_roots, segments
+from qengine.exec.gpu.memory import host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
 
-__all__ = ["Pass", "SegmentCounter", "Segmented", "is_segmented", "moved", "segments"]
+__all__ = ["SegmentCounter", "Segmented", "is_segmented", "moved"]
 
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
-
-_CLASSES = 3
-"""Of roots, by the size of the slice that is marked."""
 
 _ROWS_SHARE, _LEAST_WORDS = 4, 32
 """Rows of hubs take at most one part in so many of the memory, unless they are so short."""
@@ -45,62 +44,38 @@ _LEAST_SEGMENT = 1 << 12
 _MOST_MEMBERS = 2**32 - 1
 _WHAT = "a segment of lists"
 
+_ROOMS, _ROOM_SHARE, _MOST_ROOM = 3, 16, 64 << 20
+"""Pieces that are on the device at a time; each takes no more than one part in so many of the memory, or so many bytes,
+unless one root has more.
+"""
+
+_COUNTING_SHARE, _COPYING_SHARE = 12, 3
+"""Counts leave one in so many of the blocks that run at a time to copies; these have a block for so many
+multiprocessors, whose reads fill the link.
+"""
+
+_THREADS = 256
+_SUMS_BYTES = 32
+
 
 def is_segmented(shape: CountShape[Any]) -> bool:
     """Tell whether counts of a shape's roots are sums over their members, so that these may be counted in parts."""
     return isinstance(shape, EdgeShape) and shape.taken_outer is None
 
 
-def segments(sizes: npt.NDArray[np.integer[Any]], most: int) -> list[tuple[int, int]]:
-    """Return ranges of ids that cover all, of at most ``most`` bytes each, or one id.
-
-    Parameters
-    ----------
-    sizes
-        int[n]: bytes that each id takes.
-    """
-    sums = np.cumsum(sizes, dtype=np.int64)
-    found, begin, before = [], 0, 0
-    while begin < len(sums):
-        end = max(begin + 1, int(np.searchsorted(sums, before + most, side="right")))
-        found.append((begin, end))
-        begin, before = end, int(sums[end - 1])
-    return found
-
-
-class Pass(ShapeCounter):
-    """Counts the members of one segment. ``rooms``: blocks by size, which one pass uses after the other."""
-
-    rooms: dict[int, Any]
-    has_cuts = False
-
-    def place(self, n_bytes: int) -> Any:
-        """Return a block, which another pass has used."""
-        if n_bytes not in self.rooms:
-            self.rooms[n_bytes] = self.run.place(n_bytes, "counting")
-        return self.rooms[n_bytes]
-
-
 class Segmented:
-    """Counts a shape in passes, one for each segment. Parameters as of ``ShapeCounter``."""
+    """Counts a shape in segments, one after the other. Parameters as of ``ShapeCounter``."""
 
     def __init__(self, lists: npt.NDArray[Any], shape: CountShape[ViewSpec], roots: Roots) -> None:
         self.lists, self.roots = lists, roots
         self.base = ShapeCounter(lists, shape, roots)
-        self.rooms: dict[int, Any] = {}
         self.segments: list[tuple[int, int]] = []
         self.n_bytes = self.host_bytes = 0
         self.crossing = 0
         """Bytes that a count reads over the link, at most."""
-        self._last: Pass | None = None
-        self._total = 0, 0
 
     def prepare(self, run: DeviceRun) -> bool:
         """Find slices, and cut ids into segments; return whether the kernels can count."""
-        raise NotImplementedError
-
-    def passes(self, run: DeviceRun) -> Iterator[Pass]:
-        """Yield the passes, each ready to be started once those before have ended."""
         raise NotImplementedError
 
     def of_shares(self, shares: Sequence[Share]) -> list[Segmented]:
@@ -119,35 +94,29 @@ class Segmented:
         """Nothing must be clear when the count starts."""
 
     def start(self, run: DeviceRun) -> None:
-        """Count the segments one after the other, and start the last.
+        """Start the count.
 
         Raises
         ------
         OutOfMemory, QueryTimeout, QueryInterrupted
             By the run's limits.
         """
-        self._total, self._last = (0, 0), None
-        for each in self.passes(run):
-            each.start(run)
-            self._last = each
+        raise NotImplementedError
 
     def sums(self, run: DeviceRun) -> tuple[int, int]:
         """Wait, and return the sums of all segments, of which ``total_of`` makes the count."""
-        self.finish(run)
-        return self._total
+        raise NotImplementedError
 
-    def finish(self, run: DeviceRun) -> None:
-        """Wait for the pass that was started last, and take its sums up."""
-        if self._last is not None:
-            first, second = self._last.sums(run)
-            self._total = self._total[0] + first, self._total[1] + second
-            self._last = None
 
-    def new_pass(self, run: DeviceRun, shape: CountShape[ViewSpec], roots: Roots) -> Pass:
-        """Return a pass over such a shape, which isn't prepared yet."""
-        made = Pass(self.lists, shape, roots)
-        made.rooms, made.run, made.device = self.rooms, run, run.device
-        return made
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How roots of one class are counted: by a kernel, on so many blocks at most, and by numbers of the task's."""
+
+    kernel: Any
+    most: int
+    threads: int
+    shared: int
+    task: npt.NDArray[Any]
 
 
 class SegmentCounter(Segmented):
@@ -156,80 +125,221 @@ class SegmentCounter(Segmented):
     def __init__(self, lists: npt.NDArray[Any], shape: EdgeShape[ViewSpec], roots: Roots) -> None:
         super().__init__(lists, shape, roots)
         self.shape = shape
-        self.words = hub_words(shape.marked.hi - shape.marked.lo)  # by which the kernels look a view up
+        self.parts: list[RootParts] = []
+        self.pieces: list[Piece] = []
+        self.pieces_of: list[range] = []
 
     def prepare(self, run: DeviceRun) -> bool:
         """Find slices, make rows of hubs, cut the vertices into segments; return whether the kernels can count."""
         base, shape = self.base, self.shape
         base.run, base.device = run, run.device
-        self.marked = base.view(shape.marked)
-        words = self.words
+        words = hub_words(shape.marked.hi - shape.marked.lo)
         while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
-        reach, slices = base.read_slices(self.marked)
-        of_root = 4 * (slices[:, _END] - slices[:, _BEGIN]).astype(np.int64) + 2 * SLICE_BYTES
-        read = np.concatenate(([0], np.cumsum(of_root)))
-        if not self.roots.candidates:  # vertices without lists come last
-            self.roots = replace(self.roots, end=min(self.roots.end, reach), reach=max(1, reach))
-        end, slices = base.read_slices(self.streamed)
-        begin, end = shape.outer.lo, min(shape.outer.hi, end)
-        lengths = (slices[:, _END] - slices[:, _TAIL])[begin:end]
-        kept = SLICE_BYTES * self.roots.reach, 4 * _CLASSES * self.roots.count
-        self.outer, classes = (run.place(n_bytes, "counting") for n_bytes in kept)
-        self.rooms = {kept[1]: classes}
-        free = run.free_bytes()
-        found = segments(4 * lengths.astype(np.int64) + SLICE_BYTES, max(_LEAST_SEGMENT, room_for_copies(free)))
-        sizes = [SLICE_BYTES * (b - a) + 4 * int(lengths[a:b].sum(dtype=np.int64)) for a, b in found]
-        size = max(sizes, default=0)
+        ids, admitted = self._admitted()
+        self.room = max(int(admitted.sizes.max(initial=0)), min(_MOST_ROOM, run.free_bytes() // _ROOM_SHARE))
+        self.rooms = [run.allocate(self.room, _WHAT) for _ in range(_ROOMS)]
+        places = np.arange(self.room // ROOT_BYTES, dtype=np.uint32)
+        self.places = run.upload(places, _WHAT)  # of a piece's roots
+        size = self._cut()
         if size > 4 * _MOST_MEMBERS:
             return False
-        self.segments = [(begin + a, begin + b) for a, b in found]
         self.packed = run.allocate(size, _WHAT)
-        self.cuts = self._cut(run)
-        self.crossing = sum(sizes) + sum(self._of_roots(read, *each) for each in self.segments)
-        self.n_bytes = base.n_bytes + size + device_bytes(self.outer, kept[0]) + device_bytes(classes, kept[1])
-        self.host_bytes = base.host_bytes + host_bytes_of([self.outer, classes, *self.cuts])
+        self.parts = self._parts(ids, admitted)
+        self.n_bytes = base.n_bytes + size + _ROOMS * self.room + places.nbytes
+        self.host_bytes = base.host_bytes + host_bytes_of(self.images)
         return True
 
-    def passes(self, run: DeviceRun) -> Iterator[Pass]:
-        """Yield the passes over segments whose lists have been copied."""
-        between, reach = run.kernel("count_views", "slices_between"), self.roots.reach
-        for k, (begin, end) in enumerate(self.segments):
-            self.finish(run)
-            members = self.packed.ptr + SLICE_BYTES * (end - begin)
-            pack_view(run, self.streamed, (begin, end), self.packed.ptr, members)
-            shape = replace(self.shape, outer=replace(self.shape.outer, lo=begin, hi=end))
-            each = self.new_pass(run, shape, self.roots)
-            cuts = np.uint64(self.cuts[k].ptr), np.uint64(self.cuts[k + 1].ptr)
-            run.launch(between, -(-reach // 256), 256, (*cuts, np.uint32(reach), np.uint64(self.outer.ptr)))
-            outer = int(self.lists[shape.outer.list]["neighbours"])
-            each.shared.views[shape.outer, 0] = moved(self.marked, self.outer.ptr, outer)
-            each.shared.views[shape.marked, 0] = self.marked
-            packed = self.packed.ptr - SLICE_BYTES * begin
-            each.shared.views[shape.streamed, self.words] = moved(self.streamed, packed, members)
-            each.prepare(run)
-            yield each
+    def of_shares(self, shares: Sequence[Share]) -> list[Segmented]:
+        """Return what counts shares of the roots, each of which gets its pieces."""
+        made = super().of_shares(shares)
+        self.crossing = _bytes_of(self.copies)
+        for each in made:
+            assert isinstance(each, SegmentCounter)
+            each._deal()
+            self.crossing += _bytes_of(each.pieces)
+            each.parts = []
+        self.parts = []
+        return made
 
-    def _cut(self, run: DeviceRun) -> list[Any]:
-        """Return blocks of where each root's members in each segment begin, and where those in the last end."""
-        self.base.roots = self.roots  # which are perhaps fewer
-        found: list[npt.NDArray[np.uint32]] = []
-        everything = [(self.segments[0][0], self.segments[-1][1])] if self.segments else []
-        for begin, end in everything + self.segments:
-            self.base.slice(replace(self.shape.outer, lo=begin, hi=end), self.outer.ptr)
-            _, slices = self.base.read_slices(moved(self.marked, self.outer.ptr, 0))
-            if found:  # a slice of no members is where the list begins
-                found.append(np.maximum(found[-1], slices[:, _END]))
-            else:
-                found.append(slices[:, _BEGIN].copy())
-        return [run.copied(run.place(each.nbytes, "counting", front=0), each) for each in found]
+    def start(self, run: DeviceRun) -> None:
+        """Copy segments, and pieces of roots while those before are counted. Errors as of ``Segmented.start``."""
+        run.clear(self.counters, self.counters_bytes)
+        kernel = run.kernel("count_views", "copy_lists")
+        blocks = run.device.resident_blocks(kernel, _THREADS, 0)
+        lists = (int(self.streamed.view["neighbours"]),) * 2
+        for (begin, end), copied, pieces in zip(self.segments, self.copies, self.pieces_of, strict=True):
+            if pieces:
+                image, heads = self.images.ptr + copied.at, HEAD_BYTES * (end - begin)
+                members = self.packed.ptr + heads
+                run.move(image, self.packed.ptr, heads)
+                run.launch(kernel, blocks, _THREADS, (copied.record(image, members, lists),))
+                view = moved(self.streamed, self.packed.ptr - SLICE_BYTES * begin, members)
+                run.ahead((self._step(run, view, k) for k in pieces), _ROOMS)
 
-    def _of_roots(self, read: npt.NDArray[np.int64], begin: int, end: int) -> int:
-        """Return the most bytes that are read of roots for a segment. ``read``: of all roots before each."""
-        outer, last = self.shape.outer, len(read) - 1
-        first = begin if outer.below else 0
-        return int(read[min(end, last) if outer.above else last] - read[min(first, last)])
+    def sums(self, run: DeviceRun) -> tuple[int, int]:
+        """Wait, and return the sum of all segments, and 0."""
+        low, high = run.fetched(self.counters.ptr, 2, np.uint64).tolist()
+        return low + (high << 64), 0
+
+    def _admitted(self) -> tuple[npt.NDArray[np.uint32], RootParts]:
+        """Return the roots that can count for anything, and their slices."""
+        shape, roots, run = self.shape, self.roots, self.base.run
+        ids = np.arange(roots.begin, roots.end, dtype=np.uint32)
+        if roots.candidates:
+            run.read(roots.candidates, ids)
+        kept = np.ones(len(ids), np.bool_)
+        if roots.bitset and len(ids):
+            words = np.empty(-(-(int(ids.max()) + 1 - roots.bitset_begin) // 64), np.uint64)
+            run.read(roots.bitset, words)
+            kept = np.unpackbits(words.view(np.uint8), bitorder="little")[ids - roots.bitset_begin].view(np.bool_)
+        scratch = run.place(SLICE_BYTES * roots.reach, "counting", front=0)
+        marked = outer = self._slices(shape.marked, ids, scratch)
+        if shape.outer != shape.marked:
+            outer = self._slices(shape.outer, ids, scratch)
+        others = shape.outer == shape.marked and (shape.streamed.below or shape.streamed.above)
+        least = shape.taken + int(others)  # a member is among the root's, and not in its own list
+        kept = kept & (marked[1] - marked[0] >= least) & (outer[0] < outer[1])
+        numbers = np.arange(len(ids), dtype=np.uint32)
+        found = RootParts(shape.outer.list == shape.marked.list, numbers, *marked, *outer)
+        return ids[kept], found.where(kept)
+
+    def _slices(self, spec: ViewSpec, ids: npt.NDArray[np.uint32], scratch: Any) -> list[npt.NDArray[np.uint32]]:
+        """Return where some vertices' slices of a view begin and end: uint32[len(ids)] each."""
+        self.base.slice(spec, scratch.ptr)
+        _, slices = self.base.read_slices(moved(self.streamed, scratch.ptr, 0))
+        return [slices[:, each][ids] for each in (_BEGIN, _END)]
+
+    def _cut(self) -> int:
+        """Cut the vertices into segments, and lay out what is copied of each; return the bytes of the largest."""
+        run, outer = self.base.run, self.shape.outer
+        end, slices = self.base.read_slices(self.streamed)
+        slices = slices[outer.lo : min(outer.hi, end)]
+        lengths = slices[:, _END] - slices[:, _TAIL]
+        sizes = 4 * lengths.astype(np.int64) + SLICE_BYTES
+        found = segments(sizes, max(_LEAST_SEGMENT, room_for_copies(run.free_bytes())))
+        images, self.copies = Images(), []
+        for begin, end in found:
+            heads, some = slices[begin:end].copy(), lengths[begin:end]
+            (rows,) = np.nonzero(some)
+            ends = np.cumsum(some, dtype=np.uint32)
+            starts = ends - some
+            heads[:, _BEGIN] = starts + (heads[:, _BEGIN] != heads[:, _TAIL])  # only whether there are words is asked
+            begins = heads[rows, _TAIL]
+            heads[:, _TAIL], heads[:, _END] = starts, ends
+            self.copies.append(images.add(heads, begins, starts[rows], int(some.sum(dtype=np.int64)), len(rows)))
+        self.segments = [(outer.lo + begin, outer.lo + end) for begin, end in found]
+        self.images = self._laid_out(images)
+        return max((int(sizes[begin:end].sum()) for begin, end in found), default=0)
+
+    def _parts(self, ids: npt.NDArray[np.uint32], admitted: RootParts) -> list[RootParts]:
+        """Return what is read of roots for each segment.
+
+        Where lesser members are sought, of a root's list that is what comes before the last member that has any.
+        """
+        run, shape, n = self.base.run, self.shape, len(ids)
+        slices = np.stack((admitted.outer_begin, admitted.outer_end), axis=1)
+        there, cuts = (run.place(max(1, n_bytes), "counting", front=0) for n_bytes in (slices.nbytes, 4 * n))
+        run.copied(there, slices)
+        kernel, lists = run.kernel("count_views", "cut_slices"), self.lists[shape.outer.list]["neighbours"]
+        found, outer_begin = [], admitted.outer_begin
+        for _, end in self.segments:
+            if n:
+                given = np.uint64(lists), np.uint64(there.ptr), np.uint32(n), np.uint32(end), np.uint64(cuts.ptr)
+                run.launch(kernel, -(-n // _THREADS), _THREADS, given)
+            outer_end = run.fetched(cuts.ptr, n, np.uint32).copy()
+            kept, marked_end = outer_begin < outer_end, admitted.marked_end
+            if shape.streamed.below and shape.taken_marked is None and admitted.is_one:
+                marked_end = np.minimum(marked_end, outer_end)
+                kept &= marked_end.astype(np.int64) - admitted.marked_begin >= shape.taken
+            parts = replace(admitted, marked_end=marked_end, outer_begin=outer_begin, outer_end=outer_end)
+            found.append(parts.where(kept))
+            outer_begin = outer_end
+        return found
+
+    def _laid_out(self, images: Images) -> Any:
+        """Return a block of the host's memory with images."""
+        run = self.base.run
+        return run.copied(run.place(max(1, images.n_bytes), "counting", front=0), images.take())
+
+    def _deal(self) -> None:
+        """Cut the share's roots into pieces, and prepare what counts each."""
+        run, share, images = self.base.run, self.roots.share, Images()
+        limits = edge_limits(self.shape.marked.hi - self.shape.marked.lo)
+        self.pieces, self.pieces_of = [], []
+        for parts in self.parts:
+            if share.taken < share.round:
+                turns = parts.numbers % np.uint32(share.round)
+                parts = parts.where((turns >= share.begin) & (turns < share.begin + share.taken))
+            first = len(self.pieces)
+            self.pieces += add_roots(images, parts, limits, self.room)
+            self.pieces_of.append(range(first, len(self.pieces)))
+        self.root_images = self._laid_out(images)
+        numbers = np.array([each.classes for each in self.pieces], np.uint32).reshape(-1, len(limits))
+        self.sizes = run.upload(numbers, "counting")
+        self.counters_bytes = _SUMS_BYTES + numbers.nbytes
+        self.counters = run.zeroed(self.counters_bytes, "counting")
+        self.n_bytes += self.counters_bytes + numbers.nbytes
+        self.host_bytes += host_bytes_of(self.root_images)
+        known: dict[tuple[int, int], _Counting] = {}
+        self.countings = [
+            [self._counting(run, k, n, known) if n else None for k, n in enumerate(each.classes)]
+            for each in self.pieces
+        ]
+
+    def _counting(self, run: DeviceRun, k: int, n: int, known: dict[tuple[int, int], _Counting]) -> _Counting:
+        """Return how ``n`` roots of a piece are counted, the ``k``-th of whose classes they are."""
+        shape, span = self.shape, self.shape.marked.hi - self.shape.marked.lo
+        macros = {"QE_TAKEN": shape.taken, "QE_ORDERED": int(shape.ordered)}
+        launch = edge_launch(run.device, len(edge_limits(span)) - 1 - k, span, n, macros)
+        made = known.get((k, launch.threads))
+        if made is None:
+            kernel = run.kernel("count_edges", "count_edges", launch.macros, launch.shared)
+            most = run.device.resident_blocks(kernel, launch.threads, launch.shared)
+            task = edge_task(shape, launch, self.streamed.hub_words)
+            most = max(1, most - most // _COUNTING_SHARE)
+            made = _Counting(kernel, most, launch.threads, launch.shared, task)
+            known[k, launch.threads] = made
+        return replace(made, most=min(made.most, launch.blocks))
+
+    def _step(
+        self, run: DeviceRun, streamed: DeviceView, k: int
+    ) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
+        """Return what copies a piece into the room whose turn it is, and what counts it."""
+        room, piece = self.rooms[k % _ROOMS].ptr, self.pieces[k]
+        markeds = room + piece.n_bytes
+        outers = markeds + SLICE_BYTES * piece.n_heads
+        at = markeds, outers, outers + SLICE_BYTES * piece.n_heads
+        return partial(self._copy, run, piece, room, at), partial(self._count, run, streamed, k, at)
+
+    def _copy(self, run: DeviceRun, piece: Piece, room: int, to: tuple[int, int, int], stream: Any) -> None:
+        run.move(self.root_images.ptr + piece.at, room, piece.n_bytes, stream)
+        marked, outer = (int(self.lists[each.list]["neighbours"]) for each in (self.shape.marked, self.shape.outer))
+        record = piece.record(room, to[2], (marked, outer))
+        record["markeds"], record["outers"], record["slots"] = to[0], to[1], room
+        record["n_roots"] = piece.n_heads
+        blocks = -(-run.device.multiprocessors // _COPYING_SHARE)
+        run.launch(run.kernel("count_views", "copy_lists"), blocks, _THREADS, (record,), stream=stream)
+
+    def _count(self, run: DeviceRun, streamed: DeviceView, k: int, at: tuple[int, int, int], stream: Any) -> None:
+        markeds, outers, members = at
+        counters, first = self.counters.ptr + _SUMS_BYTES, 0
+        for number, counting in enumerate(self.countings[k], len(self.countings[k]) * k):
+            if counting is not None:
+                task = counting.task.copy()
+                task["roots"], task["n_roots"] = self.places.ptr + 4 * first, self.sizes.ptr + 4 * number
+                task["next"], task["stop"], task["total"] = counters + 4 * number, run.stop_flag, self.counters.ptr
+                task["outer"]["slices"], task["marked"]["slices"] = outers, markeds
+                task["outer"]["neighbours"] = task["marked"]["neighbours"] = members
+                task["streamed"] = streamed.view
+                run.launch(counting.kernel, counting.most, counting.threads, (task,), counting.shared, stream=stream)
+                first += self.pieces[k].classes[number % len(self.countings[k])]
+
+
+def _bytes_of(pieces: Sequence[Piece]) -> int:
+    """Return how many bytes of some pieces cross the link."""
+    return sum(each.n_bytes + 4 * each.n_members for each in pieces)
 
 
 def moved(view: DeviceView, slices: int, neighbours: int) -> DeviceView:

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,8 @@ _LOCK_SECONDS = 0.005
 class _Lane:
     """What a run borrows: a stream, an event, and a flag in host memory that kernels read.
 
-    ``side``: another stream, and the events at which it forks and joins.
+    ``side``: another stream, and the events at which it forks and joins. ``ahead``: one whose kernels come before all
+    others' on the device.
     """
 
     stream: Any
@@ -43,6 +44,7 @@ class _Lane:
     pinned: Any
     flag: npt.NDArray[np.int32]
     side: tuple[Any, Any, Any]
+    ahead: Any
 
 
 _idle: dict[int, list[_Lane]] = {}
@@ -199,6 +201,13 @@ class DeviceRun:
                 self.wait()
         return np.frombuffer(buffer, kind, n)
 
+    def move(self, address: int, to: int, n_bytes: int, stream: Any = None) -> None:
+        """Copy bytes between two places that the device reads, pages of the host too, in the order of a stream.
+
+        Neither may reach from the device's memory into the host's. ``stream``: as of ``launch``.
+        """
+        cupy().cuda.runtime.memcpyAsync(to, address, n_bytes, _ANYWHERE, (stream or self.stream).ptr)
+
     def copy_from(self, number: int, address: int, to: Any, n_bytes: int) -> None:
         """Copy bytes from another device into a block, before what this run launches next."""
         _reach(self.device.number, number)
@@ -232,6 +241,37 @@ class DeviceRun:
         first(self.stream)
         try:
             second(side)
+        finally:
+            joined.record(side)
+            self.stream.wait_event(joined)
+
+    def ahead(self, steps: Iterable[tuple[Callable[[Any], None], Callable[[Any], None]]], rooms: int) -> None:
+        """Launch what pairs of functions launch, each on the stream that it is given, after all that came before.
+
+        The first of a pair fills a room that the second uses; there are ``rooms``, used in turn. It runs as soon as the
+        room is free, beside the second ones of pairs before, which run one after the other. No more pairs are launched
+        than there are rooms: kernels that are short don't look at the stop flag, and all that are launched run.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted
+            By the context's limits, as ``wait``.
+        """
+        event = functools.partial(cupy().cuda.Event, disable_timing=True)
+        side, (_, forked, joined) = self._lane.ahead, self._lane.side
+        filled, used = ([event() for _ in range(rooms)] for _ in range(2))
+        forked.record(self.stream)
+        side.wait_event(forked)
+        try:
+            for k, (fill, use) in enumerate(steps):
+                room = k % rooms
+                if k >= rooms:
+                    self._until(used[room])
+                fill(side)
+                filled[room].record(side)
+                self.stream.wait_event(filled[room])
+                use(self.stream)
+                used[room].record(self.stream)
         finally:
             joined.record(side)
             self.stream.wait_event(joined)
@@ -277,13 +317,18 @@ class DeviceRun:
         """
         event = self._lane.event
         event.record(self.stream)
+        self._until(event)
+        event.synchronize()
+        self._lane.flag[0] = 0
+
+    def _until(self, event: Any) -> None:
+        """Wait until the stream has come to an event. Errors as of ``wait``."""
         begin = time.perf_counter()
         try:
             while not event.done:
                 self.context.check()
-                waited = (
-                    time.perf_counter() - begin
-                )  # at first asleep for no time: threads of other devices must run, too
+                # at first asleep for no time: threads of other devices must run, too
+                waited = time.perf_counter() - begin
                 time.sleep(min(_SLEEP_SECONDS, _SLEEP_SHARE * waited) if waited > _SPIN_SECONDS else 0)
         except KeyboardInterrupt:
             self.context.interrupt()
@@ -292,17 +337,19 @@ class DeviceRun:
         except BaseException:
             self._stop()
             raise
-        event.synchronize()
-        self._lane.flag[0] = 0
 
     def _stop(self) -> None:
         """Make the kernels stop, and wait until they have."""
         self._lane.flag[0] = 1
-        self.stream.synchronize()
+        for stream in (self.stream, self._lane.ahead):
+            stream.synchronize()
         self._lane.flag[0] = 0
 
 
-_TO_DEVICE, _TO_HOST = 1, 2
+_TO_DEVICE, _TO_HOST, _ANYWHERE = 1, 2, 4
+_FIRST = -1
+"""A priority of streams: the plain one is 0."""
+
 _REACHED = 704
 """cudaErrorPeerAccessAlreadyEnabled."""
 
@@ -354,4 +401,5 @@ def _new_lane() -> _Lane:
     flag[0] = 0
     event, forked, joined = (cuda.Event(disable_timing=True) for _ in range(3))
     stream, side = (cuda.Stream(non_blocking=True) for _ in range(2))
-    return _Lane(stream, event, pinned, flag, (side, forked, joined))
+    ahead = cuda.Stream(non_blocking=True, priority=_FIRST)
+    return _Lane(stream, event, pinned, flag, (side, forked, joined), ahead)

@@ -413,7 +413,7 @@ class QueryMemory:
         pages = self.memory.pages
         if pages is None:
             return self.allocate(n_bytes, what)
-        if self.placement.is_whole or n_bytes < pages.size:
+        if self.placement.is_whole or (n_bytes < pages.size and front != 0):
             try:
                 return self.allocate(n_bytes, what)
             except OutOfMemory:

@@ -47,18 +47,28 @@ class Placement:
 
 class Use(Enum):
     """How a query reads its arrays: lists at random (``SEARCH``); lists in order, and vectors at random (``VECTORS``);
-    or what is at random from a copy (``COPIES``), or from copies of one segment after the other (``SEGMENTS``).
+    or what is at random from a copy (``COPIES``), or from copies of one segment after the other: of vertices
+    (``SEGMENTS``), or of columns (``COLUMNS``), beside vectors at random. ``LISTS``: lists at random, where nothing is
+    derived by vertex.
     """
 
     SEARCH = 0
     VECTORS = 1
     COPIES = 2
     SEGMENTS = 3
+    COLUMNS = 4
+    LISTS = 5
 
 
 WHOLE = Placement(1.0, 1.0)
 STREAMED = Placement(0.0, 0.0)
 """All is in the host's memory: who reads it copies what is read at random."""
+
+_INDEX_BYTES = 8
+"""By vertex: where its list begins."""
+
+_INDEX_SHARE = 4
+"""The row index takes at most one part in so many of the budget: who has few neighbours is seldom met."""
 
 _MOST_DERIVED = 0.6
 """Of the budget, that what is derived by vertex may take where lists come in segments: else these are too many."""
@@ -81,16 +91,20 @@ def placement(limit: int, n_bytes: int, vertices: int, use: Use = Use.SEARCH) ->
     vertices
         How many the graph has.
     """
-    derived = VERTEX_BYTES * vertices
+    derived = 0 if use is Use.LISTS else VERTEX_BYTES * vertices
     budget = limit - scratch_bytes(limit)
     if n_bytes + derived <= budget:
         return WHOLE
-    if use is Use.COPIES:
+    if use in (Use.COPIES, Use.SEGMENTS):
         return STREAMED
-    if use is Use.SEGMENTS:
+    if use is Use.COLUMNS:
         return Placement(0.0, float(derived <= _MOST_DERIVED * budget))
     if use is Use.VECTORS:  # the first vectors that are made are those that are read at random
         return Placement(max(0.0, min(1.0, (budget - derived // 2) / max(1, n_bytes))), 1.0)
+    if use is Use.LISTS:
+        whole = min(n_bytes, _INDEX_BYTES * vertices)
+        index = min(whole, budget // _INDEX_SHARE)
+        return Placement(min(1.0, (budget - index) / max(1, n_bytes - whole)), index / max(1, whole))
     by_vertex = min(derived, max(budget // 2, budget - n_bytes))
     return Placement(min(1.0, (budget - by_vertex) / max(1, n_bytes)), by_vertex / max(1, derived))
 

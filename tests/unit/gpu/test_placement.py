@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qengine.errors import OutOfMemory
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu.count_segments import segments
+from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import parts_at
 from qengine.exec.gpu.placement import (
@@ -31,7 +31,7 @@ from tests.emulator.device import Block, EmulatedPages, EmulatedRun, Full, Pool
 BYTES = st.integers(0, 1 << 40)
 
 
-@given(BYTES, BYTES, st.integers(0, 1 << 32), st.sampled_from([Use.SEARCH, Use.COPIES, Use.SEGMENTS]))
+@given(BYTES, BYTES, st.integers(0, 1 << 32), st.sampled_from([Use.SEARCH, Use.COPIES, Use.COLUMNS]))
 def test_what_lies_on_the_device_leaves_room_for_scratch(limit: int, n_bytes: int, vertices: int, use: Use) -> None:
     found = placement(limit, n_bytes, vertices, use)
     derived = VERTEX_BYTES * vertices
@@ -156,6 +156,7 @@ def test_a_full_device_gets_no_pages(memory: DeviceMemory) -> None:
     query = memory.account(1_000)
     query.expect(10_000, 0)
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
+    assert query.place(40, "what shall not be there", by_vertex=True, front=0).device_bytes == 0
     assert held and query.used_bytes == 0
 
 
@@ -184,11 +185,23 @@ def test_what_streams_leaves_the_device_to_segments(memory: DeviceMemory) -> Non
     assert query.place(10_000, "lists", by_vertex=False).device_bytes == 0
 
 
-def test_segments_leave_vectors_on_the_device_where_these_are_small() -> None:
+def test_columns_leave_vectors_on_the_device_where_these_are_small() -> None:
     limit, vertices = 1 << 30, 1 << 20
-    assert placement(limit, 1 << 40, vertices, Use.SEGMENTS) == Placement(0.0, 1.0)
-    assert placement(limit, 1 << 40, 16 * vertices, Use.SEGMENTS) == STREAMED
-    assert placement(limit, 1 << 40, vertices, Use.COPIES) == STREAMED
+    assert placement(limit, 1 << 40, vertices, Use.COLUMNS) == Placement(0.0, 1.0)
+    assert placement(limit, 1 << 40, 16 * vertices, Use.COLUMNS) == STREAMED
+    assert {placement(limit, 1 << 40, vertices, use) for use in (Use.COPIES, Use.SEGMENTS)} == {STREAMED}
+
+
+@pytest.mark.parametrize("limit", [1 << 30, 1 << 28])
+def test_where_nothing_is_derived_lists_get_the_room(limit: int) -> None:
+    """Of the row index at most a quarter of the budget is on the device."""
+    vertices, n_bytes = 1 << 24, 1 << 31
+    budget, index = limit - scratch_bytes(limit), 8 * vertices
+    found = placement(limit, n_bytes, vertices, Use.LISTS)
+    assert found.vertices * index == pytest.approx(min(index, budget // 4))
+    assert found.lists * (n_bytes - index) + found.vertices * index == pytest.approx(budget)
+    assert found.lists > 1.5 * placement(limit, n_bytes, vertices).lists
+    assert placement(4 * n_bytes, n_bytes, vertices, Use.LISTS).is_whole
 
 
 def test_without_pages_there_is_an_error() -> None:
