@@ -42,6 +42,15 @@ class Masks:
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
+    @property
+    def runtime(self) -> Runtime:
+        """What predicates are evaluated with."""
+        return self._runtime
+
+    def count(self, mask: BoolArray) -> int:
+        """Return how many truth values are true."""
+        return int(np.count_nonzero(mask))
+
     def bits(self, mask: BoolArray) -> npt.NDArray[np.uint8]:
         """Return truth values as bits, padded to whole 64-bit words."""
         return packed(mask, self._runtime.context)
@@ -95,6 +104,20 @@ class Masks:
         There is at least one predicate, and each mentions no other variable.
         """
         return self._mask(name, predicates, NodeColumn, (begin, end))
+
+    def mask_within(
+        self, name: str, predicates: tuple[Expr, ...], ranges: Sequence[Sequence[int]], begin: int, end: int
+    ) -> BoolArray:
+        """Return for each vertex of ``[begin, end)`` whether it is in one of some ranges, and all predicates are true.
+
+        The ranges ``(low, high)`` lie within; there may be no predicate.
+        """
+        if len(ranges) == 1 and predicates and (begin, end) == (ranges[0][0], ranges[0][1]):
+            return self.vertex_mask(name, predicates, begin, end)
+        mask = np.zeros(end - begin, np.bool_)
+        for low, high in ranges:
+            mask[low - begin : high - begin] = self.vertex_mask(name, predicates, low, high) if predicates else True
+        return mask
 
     def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> BoolArray:
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""

@@ -40,6 +40,7 @@ from qengine.exec.common.element_columns import (
 from qengine.exec.common.fold_plan import COUNT, DISTINCT, GREATEST, LEAST, SUM, Task
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
+from qengine.exec.view import MaskProvider
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.folding import variable_of
 from qengine.plan.logical import Aggregate
@@ -68,6 +69,9 @@ class FoldMaker(Protocol):
     @property
     def make(self) -> Callable[..., Any]:
         """What makes a fold; parameters as of ``exec.host.folds.Fold``, which says what it can do."""
+
+    def masks(self, masks: MaskProvider) -> MaskProvider:
+        """Return what evaluates predicates where folds are, given what does so on the host."""
 
 
 @frozen
