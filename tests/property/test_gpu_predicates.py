@@ -66,7 +66,7 @@ def on_the_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         searched(patch)
         for module in (aggregate_entries, folded_rows, first_on_device):
             patch.setattr(module, "DEVICE_ROWS", 0)
-        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        patch.setattr(folded_rows.FoldedRows, "is_worth_on_device", lambda self, rows: True)
         for name in ("_AN_ENTRY", "_AN_ELEMENT"):
             patch.setattr(over_entries, name, 0.0)
         for module in (predicates, property_texts):

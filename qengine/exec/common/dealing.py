@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["assign", "deal", "packed", "places_of"]
+__all__ = ["assign", "deal", "packed", "places_of", "taken"]
 
 _PART = 1 << 21
 """Truth values that are looked at together, whole words of bits."""
+_TAKEN = 1 << 18
+"""Values that are taken together."""
 
 
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
@@ -75,6 +78,21 @@ def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArra
 
     deal(pack, range(0, len(mask), _PART), context)
     return bits
+
+
+def taken(column: Column, places: IntArray, context: ExecutionContext) -> Column:
+    """Return what ``Column.take`` does, many values by all threads. Errors as of ``deal``."""
+    if len(places) <= 2 * _TAKEN or context.memory.limit is not None:
+        return column.take(places)
+    parts: dict[int, Column] = {}
+
+    def take(begin: int) -> None:
+        context.check()
+        parts[begin] = column.take(places[begin : begin + _TAKEN])
+
+    begins = range(0, len(places), _TAKEN)
+    deal(take, begins, context)
+    return concatenate([parts[begin] for begin in begins])
 
 
 def places_of(mask: npt.NDArray[np.bool_], first: int, context: ExecutionContext) -> npt.NDArray[np.uint32]:

@@ -29,6 +29,7 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.dealing import taken
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.ordering import ranks
@@ -125,10 +126,13 @@ def elements_of(level: Level, runtime: Runtime) -> Elements | None:
     return Elements(level.name, isinstance(level, VertexLevel), tuple(ranges)) if ranges else None
 
 
-def evaluations(expr: Expr, elements: Elements) -> int:
-    """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
+def evaluations(expr: Expr, elements: Elements, stored_share: int = _STORED) -> int:
+    """Return for how many elements an expression is evaluated.
+
+    ``stored_share``: how many elements count as one where it only reads what is stored.
+    """
     stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
-    return (elements.end - elements.begin) // (_STORED if stored else 1)
+    return (elements.end - elements.begin) // (stored_share if stored else 1)
 
 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
@@ -170,12 +174,12 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
         return None
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
-        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
+        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1, runtime))
     if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
-    return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
+    return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1, runtime))
 
 
 def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
@@ -205,7 +209,7 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
     results = _code("groups", found.expanded() if isinstance(found, ConstantColumn) else found)
     codes = results.codes[np.where(coded.codes < 0, n, coded.codes)]
     numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
-    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1))
+    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
 
 
 @frozen
@@ -248,11 +252,12 @@ def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Run
     return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
 
 
-def _taken(values: Column, places: IntArray) -> Column:
+def _taken(values: Column, places: IntArray, runtime: Runtime) -> Column:
     """Return values at places, null where they are below 0."""
     if not (places < 0).any():
-        return values.take(places)
-    return concatenate([values, null_column(1)]).take(np.where(places < 0, len(values), places))
+        return taken(values, places, runtime.context)
+    given = np.where(places < 0, len(values), places)
+    return taken(concatenate([values, null_column(1)]), given, runtime.context)
 
 
 def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any] | None:
@@ -348,7 +353,7 @@ def ranked(
     """Return codes of values in their order, equal for those that tie, how many, and what gives the values of codes."""
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
-        return numbers, len(texts), lambda codes: ArrowColumn(texts).take(codes)
+        return numbers, len(texts), lambda codes: taken(ArrowColumn(texts), codes, runtime.context)
     made = _coded("ranks", expr, column, elements, runtime)
     return made.numbers(elements), len(made.values), made.values.take
 
