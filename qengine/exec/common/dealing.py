@@ -11,12 +11,12 @@ import numpy.typing as npt
 from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["assign", "deal", "packed", "places_of", "taken"]
+__all__ = ["assign", "computed", "deal", "packed", "places_of", "taken"]
 
 _PART = 1 << 21
 """Truth values that are looked at together, whole words of bits."""
-_TAKEN = 1 << 18
-"""Values that are taken together."""
+_PIECE, _TAKEN = 1 << 17, 1 << 18
+"""Numbers that are computed together, and values that are taken."""
 
 
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
@@ -64,6 +64,21 @@ def assign(to: npt.NDArray[Any], values: Any, context: ExecutionContext) -> None
         to[part] = values[part] if np.ndim(values) else values
 
     deal(copy, range(0, len(to), _PART), context)
+
+
+def computed(
+    n: int, kind: npt.DTypeLike, compute: Callable[[slice], npt.ArrayLike], context: ExecutionContext
+) -> npt.NDArray[Any]:
+    """Return an array of n numbers, of which ``compute`` returns some in a row. Errors as of ``deal``."""
+    made = np.empty(n, kind)
+
+    def fill(begin: int) -> None:
+        context.check()
+        part = slice(begin, min(begin + _PIECE, n))
+        made[part] = compute(part)
+
+    deal(fill, range(0, n, _PIECE), context)
+    return made
 
 
 def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArray[np.uint8]:

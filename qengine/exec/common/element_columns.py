@@ -29,12 +29,13 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
-from qengine.exec.common.dealing import taken
+from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
@@ -249,7 +250,13 @@ def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Run
     low, high = integer_extent(expr, column, elements, runtime)
     if numbers is None or low is None or high - low >= _WIDEST:
         return None
-    return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
+
+    def decode(codes: IntArray) -> Column:
+        values = computed(len(codes), np.int64, lambda part: codes[part] + np.int64(low - 1), runtime.context)
+        null = None if not len(codes) or codes.min() else codes == 0
+        return integer_column(values, null)
+
+    return Keyed(numbers, low, high - low + 2, decode)
 
 
 def _taken(values: Column, places: IntArray, runtime: Runtime) -> Column:
@@ -304,20 +311,27 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
     return buffer is not None and bool(buffer.address == address)
 
 
-def carried_numbers(numbers: Numbers, ids: IntArray) -> Numbers:
+def carried_numbers(numbers: Numbers, ids: IntArray, context: ExecutionContext) -> Numbers:
     """Return the numbers of other elements, one for each vertex: of that with its id, null for -1."""
     if numbers.kind == IDS:
         return Numbers(INTEGERS, ids, 0)
-    at = ids - numbers.base
-    inside = (at >= 0) & (at < len(numbers.values)) & (ids >= 0)
-    at[~inside] = 0
-    values = numbers.values[at]
+    null = numbers.keep.is_null().to_numpy(zero_copy_only=False) if numbers.validity else None
+    present = np.empty(len(ids), np.bool_)
+
+    def carried(part: slice) -> Any:
+        at = ids[part] - numbers.base
+        inside = (at >= 0) & (at < len(numbers.values)) & (ids[part] >= 0)
+        at[~inside] = 0
+        present[part] = inside if null is None else inside & ~null[at]
+        values = numbers.values[at]
+        if numbers.kind == CODES:
+            values[~inside] = -1
+        return values
+
+    values = computed(len(ids), numbers.values.dtype, carried, context)
     if numbers.kind == CODES:
-        values[~inside] = -1
         return Numbers(CODES, values, 0, nullable=True)
-    if numbers.validity:
-        inside &= ~numbers.keep.is_null().to_numpy(zero_copy_only=False)[at]
-    bits = np.packbits(inside, bitorder="little")
+    bits = packed(present, context)
     return Numbers(numbers.kind, values, 0, False, True, bits.ctypes.data, 0, bits)
 
 

@@ -37,7 +37,7 @@ class Matchers:
     reach: ReachKernels
     folds: Callable[[ExecView, ExecutionContext], AbstractContextManager[Any]]
     fold_search: Callable[[Any, Search, Sequence[str], str | None, Sequence[Any], MaskProvider], bool]
-    fold_eliminated: Callable[[Eliminate, Runtime, MaskProvider, Sequence[Any]], bool]
+    fold_eliminated: Callable[[Eliminate, bool, Runtime, MaskProvider, Sequence[Any]], bool]
     first_rows: Callable[
         [ExecView, Search, Sequence[tuple[str, Any, bool]], int, ExecutionContext, MaskProvider],
         dict[str, Ids] | None,

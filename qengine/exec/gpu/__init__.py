@@ -40,9 +40,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     from qengine.exec.host.reach_kernel import ReachKernels
 
     reach = ReachKernels(reach_chunks, reach_counts)
-    matchers = Matchers(
-        run_search, run_eliminate, reach, lent_folds, fold_search, fold_eliminated, first_of_search
-    )
+    matchers = Matchers(run_search, run_eliminate, reach, lent_folds, fold_search, fold_eliminated, first_of_search)
     context.gpus = usable(context.gpus)
     return _on(context.gpus[0], pipeline.run(plan, store, context, matchers))
 

@@ -71,9 +71,11 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
 
 
 def fold_eliminated(
-    operator: Eliminate, runtime: Runtime, masks: MaskProvider, folds: Sequence[DeviceFold]
+    operator: Eliminate, weighted: bool, runtime: Runtime, masks: MaskProvider, folds: Sequence[DeviceFold]
 ) -> bool:
     """Fold the counts of a pattern by one node, each a row that counts so often, without their leaving the device.
+
+    ``weighted``: else each counts once.
 
     False where counts are too large. Then what was folded is of no use. There is one device.
 
@@ -87,12 +89,19 @@ def fold_eliminated(
         If a count exceeds 64 bits, or a number on the way to it 128.
     """
     told: list[bool] = []
-    _eliminated(operator, runtime, masks, lambda *rows: told.append(all(fold.add_rows(*rows, 1) for fold in folds)))
+
+    def take(columns: list[Any], n: int, counts: Any) -> None:
+        told.append(all(fold.add_rows(columns, n, counts if weighted else None, 1) for fold in folds))
+
+    _eliminated(operator, runtime, masks, take)
     return told == [True]
 
 
 def _eliminated(
-    operator: Eliminate, runtime: Runtime, masks: MaskProvider, take: Callable[[list[Any], int, Any], None] | None = None
+    operator: Eliminate,
+    runtime: Runtime,
+    masks: MaskProvider,
+    take: Callable[[list[Any], int, Any], None] | None = None,
 ) -> Counts:
     """Return the count of a pattern; ``take`` gets those by a node in place of the caller: a column, how many, weights.
 

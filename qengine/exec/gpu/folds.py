@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.dealing import computed
 from qengine.exec.common.element_columns import Keyed, Numbers
 from qengine.exec.common.fold_plan import (
     DISTINCT,
@@ -225,7 +227,7 @@ class DeviceFold:
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key and the columns of each task, as ``exec.host.folds.Fold.groups``."""
         part = self._together or self.part()
-        return _key_codes(part.codes, self._places), split_columns(part.columns, self._columns)
+        return _key_codes(part.codes, self._places, self._run.context), split_columns(part.columns, self._columns)
 
     def part(self) -> FoldedPart:
         """Return the groups of the rows that were folded here."""
@@ -375,12 +377,18 @@ def _empty_record(tasks: Sequence[Task]) -> Ids:
     return np.concatenate([np.full(task.digits, ends.get(task.operation, 0), np.int64) for task in tasks])
 
 
-def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
+def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int], context: ExecutionContext) -> list[Ids]:
     """Return the codes of each key, of those of groups."""
     if len(places) == 1:
         return [codes.view(np.int64)]
     keys: list[Ids] = []
+    behind = 1
     for each in reversed(places):
-        codes, code = np.divmod(codes, np.uint64(each))
-        keys.append(code.astype(np.int64))
+        of, number = np.uint64(behind), np.uint64(each)
+        keys.append(computed(len(codes), np.int64, partial(_code_of, codes, of, number), context))
+        behind *= each
     return keys[::-1]
+
+
+def _code_of(codes: npt.NDArray[np.uint64], behind: np.uint64, places: np.uint64, part: slice) -> npt.NDArray[Any]:
+    return codes[part] // behind % places

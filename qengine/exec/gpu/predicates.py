@@ -230,7 +230,9 @@ class _DeviceMasks:
                 blocks.append(self._uploaded(records))
                 size, to = each.end - each.begin, np.uint64(block.ptr + each.begin - bounds[0])
                 program = np.uint64(blocks[-1].ptr), np.int32(len(steps))
-                launch_pass(self._run, _FAMILY, "predicate_holds", size, *program, np.int64(each.begin), np.uint64(size), to)
+                launch_pass(
+                    self._run, _FAMILY, "predicate_holds", size, *program, np.int64(each.begin), np.uint64(size), to
+                )
             self._run.wait()
         finally:
             for resident in held:
@@ -386,7 +388,8 @@ class _Compiler:
         if not isinstance(of.subject, Variable) or of.subject.name != self.name:
             raise _OnHost
         if self.type_index is None:
-            column, base, key = store.node_property(of.key), 0, (of.key,)
+            column, base = store.node_property(of.key), 0
+            key: tuple[int | str, ...] = (of.key,)
         else:
             column, base = store.relationship_property(self.type_index, of.key), store.types[self.type_index].base
             key = (self.type_index, of.key)
@@ -395,7 +398,9 @@ class _Compiler:
         array, begin = column.array, base + column.begin
         if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
             found = TextProperty(store, column, key).codes(len(array))
-            return None if found is None else _Source(begin, array, found.codes[:-1], codes=_OF_CODES, texts=found.texts)
+            return (
+                None if found is None else _Source(begin, array, found.codes[:-1], codes=_OF_CODES, texts=found.texts)
+            )
         if array.type not in _TYPES:
             return None
         codes, dtype, kind = _TYPES[array.type]

@@ -197,7 +197,7 @@ class Folded:
         """Add a task, once; return its place among all."""
         if task.variable in self._carried and task.numbers is not None:
             bearer, ids = self._carried[task.variable]
-            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids))
+            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids, self._runtime.context))
         return self._tasks.setdefault((task.operation, expr), (len(self._tasks), task))[0]
 
     def _borne(self, name: str, key: Keyed) -> tuple[str, Keyed]:
@@ -205,7 +205,7 @@ class Folded:
         if name not in self._carried:
             return name, key
         bearer, ids = self._carried[name]
-        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids))
+        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids, self._runtime.context))
 
     def _state_of(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
         """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""

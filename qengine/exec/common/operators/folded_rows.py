@@ -30,7 +30,9 @@ _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
 DEVICE_ROWS = 1 << 14  # that are worth folding on a device
-_STORED_THERE = 1 << 10  # elements whose stored values a device is sent, if it lacks them, in the time of evaluating one
+_STORED_THERE = (
+    1 << 10
+)  # elements whose stored values a device is sent, if it lacks them, in the time of evaluating one
 _MOST_ROWS = 2**40  # that are expected at all
 _TOGETHER = 1 << 20  # rows that threads share, at most a batch for each
 
@@ -135,7 +137,7 @@ class FoldedRows:
                 if not folded.open(holding):
                     return None
                 if eliminated is not None:
-                    done = matchers.fold_eliminated(eliminated, self._runtime, masks, folded.folds)
+                    done = matchers.fold_eliminated(eliminated, weight is not None, self._runtime, masks, folded.folds)
                 else:
                     done = matchers.fold_search(folds, search, folded.names, weight, folded.folds, masks)
                 if not done:
@@ -155,7 +157,7 @@ class FoldedRows:
         below = self._operator.input
         if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
             return None
-        if len(below.emit) != 1 or below.count is None or self._operator.weight != below.count:
+        if len(below.emit) != 1 or self._operator.weight not in (None, below.count):
             return None
         if len(self._runtime.context.gpus) > 1 or not self._runtime.eliminates(below):
             return None
