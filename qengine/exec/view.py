@@ -187,7 +187,7 @@ class MaskProvider(Protocol):
     def mask_within(
         self, name: str, predicates: tuple[Expr, ...], ranges: Sequence[Sequence[int]], begin: int, end: int
     ) -> Any:
-        """Return for each vertex of ``[begin, end)`` whether it is in one of some ranges, and all predicates are true."""
+        """Return for each vertex of ``[begin, end)`` whether it is in one of some ranges and satisfies predicates."""
 
     def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> Any:
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""

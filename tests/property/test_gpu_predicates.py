@@ -115,10 +115,12 @@ def rows(graph: Graph, query: str, device: str) -> list[Any]:
 
 
 @settings(max_examples=examples(100))
-@given(conditions, st.sampled_from(PATTERNS))
-def test_conditions_equal_the_hosts(graph: Graph, condition: str, pattern: str) -> None:
+@given(conditions, st.sampled_from(PATTERNS), st.booleans())
+def test_conditions_equal_the_hosts(graph: Graph, condition: str, pattern: str, fetched: bool) -> None:
     query = pattern.format(condition)
-    assert rows(graph, query, "gpu") == rows(graph, query, "cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predicates, "_MOST_FETCHED", 1 << 18 if fetched else -1)
+        assert rows(graph, query, "gpu") == rows(graph, query, "cpu")
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,10 @@
 
 using namespace qe;
 
-namespace {
-
-enum Truth : uint32_t { kFalse = 0, kTrue = 1, kNull = 2 };
-enum StepKind : int32_t { kTable = 0, kCompare = 1, kLacks = 2, kAnd = 3, kOr = 4, kXor = 5, kNot = 6 };
-enum CodeKind : int32_t { kOfInt64 = 0, kOfInt32 = 1, kOfCodes = 2, kOfBits = 3 };
-
 // One step: kTable, kCompare and kLacks push a truth value, the others replace the last one or two.
 // kTable: `table` by the code that a column has for an id: 0 for null, else its number - low + 1. Codes are int32 below 0 for
 // null; bits are 0 and 1. kCompare: the column's number, `op`, and a constant. kLacks: whether it has no number.
-struct Step {
+struct PredicateStep {
   PlanColumn column;
   const uint8_t* table;
   int64_t low, integer;
@@ -24,7 +18,13 @@ struct Step {
   int32_t kind, op, codes, whole;
 };
 
-__device__ inline int64_t code_of(const Step& step, int64_t id) {
+namespace {
+
+enum Truth : uint32_t { kFalse = 0, kTrue = 1, kNull = 2 };
+enum StepKind : int32_t { kTable = 0, kCompare = 1, kLacks = 2, kAnd = 3, kOr = 4, kXor = 5, kNot = 6 };
+enum CodeKind : int32_t { kOfInt64 = 0, kOfInt32 = 1, kOfCodes = 2, kOfBits = 3 };
+
+__device__ inline int64_t code_of(const PredicateStep& step, int64_t id) {
   const PlanColumn& column = step.column;
   if (id < column.begin || id >= column.end) return 0;
   const int64_t at = id - column.begin, bit = at + column.validity_offset;
@@ -40,7 +40,7 @@ __device__ inline int64_t code_of(const Step& step, int64_t id) {
   }
 }
 
-__device__ inline uint32_t truth_of(const Step& step, int64_t id) {
+__device__ inline uint32_t truth_of(const PredicateStep& step, int64_t id) {
   if (step.kind == kTable) return step.table[code_of(step, id)];
   const Number number = number_of(&step.column, 1, id);
   if (step.kind == kLacks) return number.present ? kFalse : kTrue;
@@ -57,11 +57,11 @@ __device__ inline uint32_t joined(int32_t kind, uint32_t a, uint32_t b) {
 }  // namespace
 
 // Of the ids [first, first + n) whether the program's last value is true: a byte each. Truth values are a stack of two bits each.
-extern "C" __global__ void predicate_holds(const Step* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* holds) {
+extern "C" __global__ void predicate_holds(const PredicateStep* steps, int32_t n_steps, int64_t first, uint64_t n, uint8_t* holds) {
   for (uint64_t i = thread(); i < n; i += threads()) {
     uint64_t stack = kTrue;  // without a step
     for (int k = 0; k < n_steps; ++k) {
-      const Step& step = steps[k];
+      const PredicateStep& step = steps[k];
       const uint32_t last = stack & 3;
       if (step.kind < kAnd) {
         stack = stack << 2 | truth_of(step, first + static_cast<int64_t>(i));

@@ -50,6 +50,9 @@ _MOST_KNOWN = 256
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
 
+_Take = Callable[[list[Any], int, Any], None]
+"""Takes the column of a node, how many rows there are, and how often each counts."""
+
 _known: Beside[OperatorFacts] = Beside()
 
 
@@ -101,9 +104,9 @@ def _eliminated(
     operator: Eliminate,
     runtime: Runtime,
     masks: MaskProvider,
-    take: Callable[[list[Any], int, Any], None] | None = None,
+    take: _Take | None = None,
 ) -> Counts:
-    """Return the count of a pattern; ``take`` gets those by a node in place of the caller: a column, how many, weights.
+    """Return the count of a pattern; ``take`` gets those by a node in place of the caller.
 
     It isn't called where numbers of the device may not do.
     """
@@ -191,7 +194,7 @@ class _Run(DeviceSteps):
 
     number = 0
     exchange: Exchange | None = None
-    take: Callable[[list[Any], int, Any], None] | None = None
+    take: _Take | None = None
 
     def counts(self, calls: Sequence[Call], searched: Sequence[int]) -> Counts:
         """Run the calls, then add the terms up. ``searched``: counts of the operator's searches."""

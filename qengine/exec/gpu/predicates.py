@@ -1,8 +1,8 @@
 """Predicates of one node or relationship, evaluated on the device (``kernels/cuda/filter/predicates.cu``).
 
-A program of truth values is made of a level's predicates. What is said of one property with few different values is asked
-of the host once for each of them, whatever it is: a table, which the device reads by the property's codes. Numbers are
-compared with constants as they are. Where one of a level's predicates is neither, the host evaluates them.
+A program of truth values is made of a level's predicates. What is said of one property with few different values is
+asked of the host once for each of them, whatever it is: a table, which the device reads by the property's codes.
+Numbers are compared with constants as they are. Where one of a level's predicates is neither, the host evaluates them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STEP = np.dtype(
     [("column", COLUMN), ("table", "<u8"), ("low", "<i8"), ("integer", "<i8"), ("real", "<f8")]
     + [(name, "<i4") for name in ("kind", "op", "codes", "whole")]
 )
-"""Mirror of ``Step`` of ``kernels/cuda/filter/predicates.cu``."""
+"""Mirror of ``PredicateStep`` of ``kernels/cuda/filter/predicates.cu``."""
 
 _TABLE, _COMPARE, _LACKS, _AND, _OR, _XOR, _NOT = range(7)
 _JOINS = {"AND": _AND, "OR": _OR, "XOR": _XOR}
@@ -68,6 +68,9 @@ _FEW, _REPEATED = 1 << 16, 8
 """Different values that are worth a table: so many, or where each comes so often in the mean."""
 
 _FAMILY = "predicates"
+_MOST_FETCHED = 1 << 18
+"""Places that the host gets: it remembers so many for the next execution, which then asks for none."""
+
 _WHAT = "what conditions admit"
 _VALUE = "#value"
 
@@ -99,7 +102,7 @@ class _Source:
 
 @frozen
 class _Step:
-    """One step of a program, as ``Step`` has it."""
+    """One step of a program, as ``STEP`` has it."""
 
     kind: int
     source: _Source | None = None
@@ -173,6 +176,8 @@ class _DeviceMasks:
             ends = self._ends(mask)
             where = np.uint64(ends.data.ptr), np.uint64(first), np.uint64(block.ptr)
             launch_pass(self._run, _FAMILY, "predicate_places", 32 * len(ends), *_shares(mask), *where)
+        if found <= _MOST_FETCHED:
+            return self._run.fetched(block.ptr, found, np.uint32).copy()
         return OnDevice(block, found, 4)
 
     # ------------------------------------------------------------

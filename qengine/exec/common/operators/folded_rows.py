@@ -30,9 +30,7 @@ _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
 DEVICE_ROWS = 1 << 14  # that are worth folding on a device
-_STORED_THERE = (
-    1 << 10
-)  # elements whose stored values a device is sent, if it lacks them, in the time of evaluating one
+_STORED_THERE = 1 << 10  # elements whose stored values a device is sent in the time of evaluating one
 _MOST_ROWS = 2**40  # that are expected at all
 _TOGETHER = 1 << 20  # rows that threads share, at most a batch for each
 
