@@ -11,7 +11,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.dealing import deal, packed, places_of
+from qengine.exec.common.dealing import deal, packed, part_size, places_of
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
@@ -25,8 +25,6 @@ from qengine.plan.traverse import operators
 __all__ = ["Masks", "conditions_hold_out"]
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
-_MANY = 1 << 26  # from so many ids on
-_LONG_RANGE = 1 << 21
 
 _Predicate = Callable[[Batch], BoolArray]
 
@@ -140,7 +138,7 @@ class Masks:
             return self._known[key][1]
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
-        size = _RANGE if len(mask) < _MANY else _LONG_RANGE
+        size = part_size(len(mask), self._runtime.context)
 
         def narrow(begin: int) -> None:
             end = min(begin + size, bounds[1])
