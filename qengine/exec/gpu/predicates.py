@@ -64,6 +64,9 @@ _MOST_STEPS = 31
 _LEAST = 1 << 23
 """Elements from which on the device evaluates: what predicates admit of fewer is remembered (``common.resolve``)."""
 
+_AN_ELEMENT = 8
+"""Bytes of an element that a mask, and a list of what it admits, take at most."""
+
 _FEW, _REPEATED = 1 << 16, 8
 """Different values that are worth a table: so many, or where each comes so often in the mean."""
 
@@ -204,7 +207,7 @@ class _DeviceMasks:
         The host's, where these are few, where one of them can fail, or where there is no room on the device.
         """
         n = bounds[1] - bounds[0]
-        if n < _LEAST or any(map(condition_can_fail, predicates)):
+        if n < _LEAST or _AN_ELEMENT * n > self._run.free_bytes() or any(map(condition_can_fail, predicates)):
             return on_host()
         key = (id(predicates), *bounds, *(each.ranges for each in elements))
         if key in self._known:
