@@ -161,12 +161,18 @@ class ExecView(CatalogView, GraphReader, Protocol):
 
 
 class MaskProvider(Protocol):
-    """Evaluates the predicates of one variable over a range of ids."""
+    """Evaluates the predicates of one variable over a range of ids.
 
-    def bits(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    A mask, its bits and places are NumPy arrays, of bool, uint8 and uint32, or the same on a device (``OnDevice``).
+    """
+
+    def count(self, mask: Any) -> int:
+        """Return how many truth values are true."""
+
+    def bits(self, mask: Any) -> Any:
         """Return truth values as bits, padded to whole 64-bit words."""
 
-    def places(self, mask: npt.NDArray[np.bool_], first: int) -> npt.NDArray[np.uint32]:
+    def places(self, mask: Any, first: int) -> Any:
         """Return where they are true, counted from ``first``, ascending."""
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> npt.NDArray[np.int64] | None:
@@ -175,10 +181,13 @@ class MaskProvider(Protocol):
     def scanned(self, level: VertexLevel) -> None:
         """Take note that a mask was made for a level which admits few vertices."""
 
-    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> npt.NDArray[np.bool_]:
+    def vertex_mask(self, name: str, predicates: tuple[Expr, ...], begin: int, end: int) -> Any:
         """Return for each vertex of ``[begin, end)`` whether all predicates are true."""
 
-    def edge_mask(
-        self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int
-    ) -> npt.NDArray[np.bool_]:
+    def mask_within(
+        self, name: str, predicates: tuple[Expr, ...], ranges: Sequence[Sequence[int]], begin: int, end: int
+    ) -> Any:
+        """Return for each vertex of ``[begin, end)`` whether it is in one of some ranges and satisfies predicates."""
+
+    def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> Any:
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""

@@ -36,7 +36,8 @@ def at_once() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (aggregate_entries, folded_rows):
             patch.setattr(module, "DEVICE_ROWS", 0)
-        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        for name in ("is_worth", "is_worth_on_device"):
+            patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
         for name in ("_AN_ENTRY", "_AN_ELEMENT"):
             patch.setattr(over_entries, name, 0.0)
         yield patch
@@ -48,7 +49,8 @@ def test_small_graphs_equal_reference(graph: Graph, query: str, tables: str) -> 
     with pytest.MonkeyPatch.context() as patch:
         for module in (aggregate_entries, folded_rows):
             patch.setattr(module, "DEVICE_ROWS", 0)
-        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        for name in ("is_worth", "is_worth_on_device"):
+            patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
         shaped(patch, tables)
         agrees(graph, query, "gpu")
 

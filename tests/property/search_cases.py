@@ -138,6 +138,10 @@ class Masks:
     """A predicate is true of two in three ids, by the variable's name."""
 
     @staticmethod
+    def count(mask: Any) -> int:
+        return int(np.count_nonzero(mask))
+
+    @staticmethod
     def bits(mask: Any) -> Any:
         return packed(mask, ExecutionContext(threads=2))
 
@@ -151,6 +155,10 @@ class Masks:
 
     def vertex_mask(self, name: str, predicates: Any, begin: int, end: int) -> Any:
         return np.array([self.true(name, id) for id in range(begin, end)], np.bool_)
+
+    def mask_within(self, name: str, predicates: Any, ranges: Any, begin: int, end: int) -> Any:
+        inside = [any(low <= id < high for low, high in ranges) for id in range(begin, end)]
+        return self.vertex_mask(name, predicates, begin, end) & np.array(inside, np.bool_)
 
     def edge_mask(self, name: str, predicates: Any, type_index: int, begin: int, end: int) -> Any:
         return np.array([self.true(name, 1000 * type_index + id) for id in range(begin, end)], np.bool_)

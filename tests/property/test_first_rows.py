@@ -65,7 +65,10 @@ def _batch(rows: Sequence[tuple[Any, ...]], keys: Sequence[tuple[str, bool]], be
 @given(_cases(), st.booleans())
 def test_no_row_among_the_first_is_left_out(case: Any, ties: bool) -> None:
     keys, batches, limit = case
-    compiled = [(lambda batch, name=f"k{k}": batch.columns[name], ascending) for k, (_, ascending) in enumerate(keys)]
+    compiled = [
+        (lambda batch, name=f"k{k}": batch.columns[name], ascending, frozenset({f"k{k}"}))
+        for k, (_, ascending) in enumerate(keys)
+    ]
     firsts = FirstRows(compiled, limit, MemoryAccount(None))
     before, first_rows._FEW_TIES = first_rows._FEW_TIES, 0 if ties else 1024
     held: list[Batch] = []
@@ -82,11 +85,11 @@ def test_no_row_among_the_first_is_left_out(case: Any, ties: bool) -> None:
                 place for part in held for place in part.columns["place"].values()
             }
             whole = concatenate_batches(held)
-            order = sort_keys([(evaluate(whole), ascending) for evaluate, ascending in compiled])
+            order = sort_keys([(evaluate(whole), ascending) for evaluate, ascending, _ in compiled])
             best = whole.take(sorted_rows(order, whole.length, limit))
             held = [best]
             if best.length == limit:
-                firsts.tighten([evaluate(best.slice(limit - 1, 1)) for evaluate, _ in compiled])
+                firsts.tighten([evaluate(best.slice(limit - 1, 1)) for evaluate, _, _ in compiled])
     finally:
         first_rows._FEW_TIES = before
     assert held[0].columns["place"].values() == _first(rows, keys, limit)

@@ -36,7 +36,8 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
         searched(patch)
         for module in (first_on_device, folded_rows):
             patch.setattr(module, "DEVICE_ROWS", 0)
-        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        for name in ("is_worth", "is_worth_on_device"):
+            patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
         patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
         patch.setattr(spread, "_GUIDED", ((0.0, (4, 2, 1, 1)),))
         any_cost = {"spread": 0.0, "spread_search": 0.0}

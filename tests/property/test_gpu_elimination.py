@@ -12,6 +12,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -20,15 +21,18 @@ from qengine import Graph
 from qengine.errors import ResourceError, Unsupported
 from qengine.exec import choice
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.operators import folded_rows
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import (
+    arrays,
     cliques,
     closed_walk_counts,
     eliminate,
     elimination_steps,
     exchange,
+    fold_search,
     kernels,
     neighbourhoods,
     row_products,
@@ -83,8 +87,10 @@ def emulated(context: ExecutionContext) -> Iterator[Run]:
 def device() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         pretended(patch)
-        patch.setattr(eliminate, "device_run", emulated)
+        for module in (eliminate, fold_search):
+            patch.setattr(module, "device_run", emulated)
         patch.setattr(OperatorFacts, "at_random", "")  # whatever reads lists that lie in the host's memory is tested
+        patch.setattr(arrays, "cupy", lambda: cupy)
         for module in (neighbourhoods, symmetric_links):
             patch.setattr(module, "cupy", lambda: cupy)
             patch.setattr(module, "_FEW", 2)
@@ -437,6 +443,24 @@ def test_lists_that_are_not_on_the_device_are_not_read_at_random(
     text = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {pattern} RETURN count(*) // where"
     expected, found = (skewed.query(text, device=device).value() for device in ("cpu", "gpu"))
     assert found == expected and bool(started) is on_device
+
+
+@pytest.mark.parametrize("keys", ["a.g", "a.g, a.v", "a.v > 0.3", ""])
+def test_counts_by_a_node_are_folded_on_the_device(keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(4)
+    nodes = pa.table({"id": range(200), "g": random.integers(0, 4, 200), "v": random.random(200).round(1)})
+    links = pa.table({name: random.integers(0, 200, 1_500) for name in ("start", "end")})
+    graph = Graph.from_arrow([("P", nodes)], [("R", "P", "P", links)], key="id")
+    monkeypatch.setattr(folded_rows.FoldedRows, "is_worth_on_device", lambda self, rows: True)
+    noted: list[str] = []
+    monkeypatch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
+    grouped = f"{keys}, " if keys else ""
+    for pattern in ("(a)-[:R]->()-[:R]->()-[:R]->(b)", "(a)-[:R]->(b)-[:R]->(c) WHERE c.v > 0.5"):
+        query = f"/*+ eliminate */ MATCH REPEATABLE ELEMENTS {pattern} RETURN {grouped}count(*), avg(a.v), max(a.g)"
+        found = graph.query(query, device="gpu").fetchall()
+        assert noted.pop() == "rows are folded on the GPU"
+        noted.clear()
+        assert sorted(found, key=repr) == sorted(graph.query(query, device="cpu").fetchall(), key=repr)
 
 
 def dense() -> Graph:

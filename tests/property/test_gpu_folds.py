@@ -38,7 +38,8 @@ def on_the_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         searched(patch)
         for module in (aggregate_entries, folded_rows):
             patch.setattr(module, "DEVICE_ROWS", 0)
-        patch.setattr(folded_rows.FoldedRows, "is_worth", lambda self, rows: True)
+        for name in ("is_worth", "is_worth_on_device"):
+            patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
         for name in ("_AN_ENTRY", "_AN_ELEMENT"):
             patch.setattr(over_entries, name, 0.0)
         yield

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine.errors import QueryInterrupted
 from qengine.exec.common import dealing
-from qengine.exec.common.dealing import assign, packed, places_of
+from qengine.exec.common.columns import ArrowColumn
+from qengine.exec.common.dealing import assign, computed, packed, places_of, taken
 from qengine.exec.context import ExecutionContext
 
 
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dealing, "_PART", 128)
+    for name in ("_LEAST", "_MOST"):
+        monkeypatch.setattr(dealing, name, 128)
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 128, 1000])
@@ -34,6 +37,15 @@ def test_assigned_numbers(n: int) -> None:
     assign(wide[:, 0], values, context)
     assign(wide[:, 1], np.uint64(3), context)
     assert (wide[:, 0] == values).all() and (wide[:, 1] == 3).all()
+
+
+@pytest.mark.parametrize("n", [0, 5, 1_000])
+def test_computed_numbers_and_values_that_are_taken(n: int) -> None:
+    context, places = ExecutionContext(threads=3), np.random.default_rng(n).integers(0, 7, n)
+    assert (computed(n, np.int64, lambda part: places[part] * 2, context) == 2 * places).all()
+    texts = pa.array(["a", "bc", None, "", "d", "e", "f"])
+    found = taken(ArrowColumn(texts), places, context)
+    assert found.values() == texts.take(pa.array(places)).to_pylist()
 
 
 def test_an_interrupt_ends_them() -> None:

@@ -9,6 +9,10 @@ constexpr uint32_t kAllLanes = 0xFFFFFFFFu;
 
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x % kLanes); }
 
+// Of all threads of a grid in one dimension: which this one is, and how many there are.
+__device__ inline uint64_t thread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline uint64_t threads() { return uint64_t{gridDim.x} * blockDim.x; }
+
 // The sum over this lane and those before it.
 __device__ inline uint64_t scan_inclusive(uint64_t mine) {
   const int lane = lane_id();

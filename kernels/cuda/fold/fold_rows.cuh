@@ -7,9 +7,6 @@ namespace qe::fold {
 
 constexpr int kVariables = 8;
 
-__device__ inline uint64_t thread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
-__device__ inline uint64_t threads() { return uint64_t{gridDim.x} * blockDim.x; }
-
 // n rows: by variable ids of 32 bits, or where `wide` has its bit of 64. weights: how often each counts, `times` as often; or null.
 struct FoldRows {
   const void* ids[kVariables];

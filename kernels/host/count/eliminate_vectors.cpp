@@ -3,6 +3,7 @@
 // A message sums out a vertex that one other knows. Bytes moved: the matrix once, the vector at random, 8 (16 wide) a row.
 // Deterministic. Source: bucket elimination (Dechter 1999), on sparse matrices.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "base/isa.h"
@@ -39,6 +40,24 @@ V sum_of(const Numbers* factors, int32_t n_factors, Slice at) {
   return sum;
 }
 
+constexpr uint64_t kLooked = 1 << 16;  // numbers that a worker looks at at a time
+
+// Whether all of n numbers are below 2^32, in `below`.
+template <typename V>
+Status all_short(const V* numbers, uint64_t n, Control* control, bool* below) {
+  WorkQueue queue(control, n, kLooked);
+  std::atomic<bool> longer{false};
+  const Status status = deal(workers_for(control, n / kEasy), queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);) {
+      V all = 0;
+      for (uint64_t i = begin; i < end; ++i) all |= numbers[i];
+      if (all >> 32 != 0) longer = true;
+    }
+  });
+  *below = !longer;
+  return status;
+}
+
 // out[u]: the length of u's row.
 template <typename V>
 void lengths(const Matrix& m, uint32_t n, V* out) {
@@ -55,8 +74,10 @@ Status message(const Matrix& m, const Numbers* factors, int32_t n_factors, uint3
     lengths(m, n, out);
     return kOk;
   }
+  bool below = true;
+  if (bare)
+    if (const Status status = all_short(vector, n, control, &below); status != kOk) return status;
   WorkQueue queue(control, n, kRows);
-  const bool below = vector == nullptr || n == 0 || *std::max_element(vector, vector + n) >> 32 == 0;
   bool short_products = vector == nullptr && (n_factors == 1 || n_factors == 2);
   for (int32_t k = 0; k < n_factors; ++k) short_products = short_products && factors[k].bytes == 4;
   return deal(workers_for(control, entries_of(m) / kEasy), queue, [&](int) {

@@ -8,12 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["assign", "deal", "packed", "places_of"]
+__all__ = ["assign", "computed", "deal", "packed", "part_size", "places_of", "taken"]
 
-_PART = 1 << 21
-"""Truth values that are looked at together, whole words of bits."""
+_LEAST, _MOST = 1 << 16, 1 << 19
+"""Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
+_MANY, _LONG = 1 << 26, 1 << 21
+"""From so many elements on parts are longer."""
+_A_THREAD = 2
+"""Parts for each thread, where there are enough elements: the first is done before the others, and some end late."""
+
+
+def part_size(n: int, context: ExecutionContext) -> int:
+    """Return how many of n elements the threads of an execution take at a time: whole words of bits."""
+    each = -(-n // (_A_THREAD * context.threads))
+    return max(_LEAST, min(_MOST if n < _MANY else _LONG, -(-each // _LEAST) * _LEAST))
 
 
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
@@ -54,40 +65,79 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
 
 def assign(to: npt.NDArray[Any], values: Any, context: ExecutionContext) -> None:
     """Set numbers of an array to as many values, or all to one. Errors as of ``deal``."""
+    size = part_size(len(to), context)
 
     def copy(begin: int) -> None:
         context.check()
-        part = slice(begin, begin + _PART)
+        part = slice(begin, begin + size)
         to[part] = values[part] if np.ndim(values) else values
 
-    deal(copy, range(0, len(to), _PART), context)
+    deal(copy, range(0, len(to), size), context)
+
+
+def computed(
+    n: int, kind: npt.DTypeLike, compute: Callable[[slice], npt.ArrayLike], context: ExecutionContext
+) -> npt.NDArray[Any]:
+    """Return an array of n numbers, of which ``compute`` returns some in a row. Errors as of ``deal``."""
+    made, size = np.empty(n, kind), part_size(n, context)
+
+    def fill(begin: int) -> None:
+        context.check()
+        part = slice(begin, min(begin + size, n))
+        made[part] = compute(part)
+
+    deal(fill, range(0, n, size), context)
+    return made
 
 
 def packed(mask: npt.NDArray[np.bool_], context: ExecutionContext) -> npt.NDArray[np.uint8]:
     """Return a mask as bits, padded to whole 64-bit words. Errors as of ``deal``."""
     bits = np.empty(-(-len(mask) // 64) * 8 or 8, np.uint8)
     bits[-8:] = 0
+    size = part_size(len(mask), context)
 
     def pack(begin: int) -> None:
         context.check()
-        part = np.packbits(mask[begin : begin + _PART], bitorder="little")
+        part = np.packbits(mask[begin : begin + size], bitorder="little")
         bits[begin // 8 : begin // 8 + len(part)] = part
 
-    deal(pack, range(0, len(mask), _PART), context)
+    deal(pack, range(0, len(mask), size), context)
     return bits
+
+
+def taken(column: Column, places: IntArray, context: ExecutionContext) -> Column:
+    """Return what ``Column.take`` does, many values by all threads. Errors as of ``deal``."""
+    size = part_size(len(places), context)
+    if len(places) <= 2 * size or context.memory.limit is not None:
+        return column.take(places)
+    parts: dict[int, Column] = {}
+
+    def take(begin: int) -> None:
+        context.check()
+        parts[begin] = column.take(places[begin : begin + size])
+
+    begins = range(0, len(places), size)
+    deal(take, begins, context)
+    return concatenate([parts[begin] for begin in begins])
 
 
 def places_of(mask: npt.NDArray[np.bool_], first: int, context: ExecutionContext) -> npt.NDArray[np.uint32]:
     """Return where a mask is true, counted from ``first``, ascending. Errors as of ``deal``."""
-    parts = range(0, len(mask), _PART)
-    counts = [int(np.count_nonzero(mask[begin : begin + _PART])) for begin in parts]
-    ends = np.cumsum(counts, dtype=np.int64)
+    size = part_size(len(mask), context)
+    parts = range(0, len(mask), size)
+    counts = np.zeros(len(parts), np.int64)
+
+    def count(begin: int) -> None:
+        counts[begin // size] = np.count_nonzero(mask[begin : begin + size])
+
+    deal(count, parts, context)
+    ends = np.cumsum(counts)
     found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint32)
 
     def find(begin: int) -> None:
         context.check()
-        part = begin // _PART
-        there = np.flatnonzero(mask[begin : begin + _PART])
+        part = begin // size
+        there = np.flatnonzero(mask[begin : begin + size])
         np.add(there, begin + first, out=found[ends[part] - counts[part] : ends[part]], casting="unsafe")
 
     deal(find, parts, context)

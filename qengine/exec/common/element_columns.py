@@ -29,11 +29,13 @@ from qengine.exec.common.columns import (
     integer_column,
     null_column,
 )
+from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
@@ -125,10 +127,13 @@ def elements_of(level: Level, runtime: Runtime) -> Elements | None:
     return Elements(level.name, isinstance(level, VertexLevel), tuple(ranges)) if ranges else None
 
 
-def evaluations(expr: Expr, elements: Elements) -> int:
-    """Return for how many elements an expression is evaluated, fewer where it only reads what is stored."""
+def evaluations(expr: Expr, elements: Elements, stored_share: int = _STORED) -> int:
+    """Return for how many elements an expression is evaluated.
+
+    ``stored_share``: how many elements count as one where it only reads what is stored.
+    """
     stored = isinstance(expr, Variable) or (isinstance(expr, Property) and isinstance(expr.subject, Variable))
-    return (elements.end - elements.begin) // (_STORED if stored else 1)
+    return (elements.end - elements.begin) // (stored_share if stored else 1)
 
 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
@@ -170,12 +175,12 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
         return None
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
-        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1))
+        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1, runtime))
     if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
-    return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1))
+    return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1, runtime))
 
 
 def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
@@ -205,7 +210,7 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
     results = _code("groups", found.expanded() if isinstance(found, ConstantColumn) else found)
     codes = results.codes[np.where(coded.codes < 0, n, coded.codes)]
     numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
-    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1))
+    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
 
 
 @frozen
@@ -245,14 +250,21 @@ def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Run
     low, high = integer_extent(expr, column, elements, runtime)
     if numbers is None or low is None or high - low >= _WIDEST:
         return None
-    return Keyed(numbers, low, high - low + 2, lambda codes: integer_column(codes + np.int64(low - 1), codes == 0))
+
+    def decode(codes: IntArray) -> Column:
+        values = computed(len(codes), np.int64, lambda part: codes[part] + np.int64(low - 1), runtime.context)
+        null = None if not len(codes) or codes.min() else codes == 0
+        return integer_column(values, null)
+
+    return Keyed(numbers, low, high - low + 2, decode)
 
 
-def _taken(values: Column, places: IntArray) -> Column:
+def _taken(values: Column, places: IntArray, runtime: Runtime) -> Column:
     """Return values at places, null where they are below 0."""
     if not (places < 0).any():
-        return values.take(places)
-    return concatenate([values, null_column(1)]).take(np.where(places < 0, len(values), places))
+        return taken(values, places, runtime.context)
+    given = np.where(places < 0, len(values), places)
+    return taken(concatenate([values, null_column(1)]), given, runtime.context)
 
 
 def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any] | None:
@@ -299,20 +311,27 @@ def _is_stored(expr: Expr, address: int, elements: Elements, runtime: Runtime) -
     return buffer is not None and bool(buffer.address == address)
 
 
-def carried_numbers(numbers: Numbers, ids: IntArray) -> Numbers:
+def carried_numbers(numbers: Numbers, ids: IntArray, context: ExecutionContext) -> Numbers:
     """Return the numbers of other elements, one for each vertex: of that with its id, null for -1."""
     if numbers.kind == IDS:
         return Numbers(INTEGERS, ids, 0)
-    at = ids - numbers.base
-    inside = (at >= 0) & (at < len(numbers.values)) & (ids >= 0)
-    at[~inside] = 0
-    values = numbers.values[at]
+    null = numbers.keep.is_null().to_numpy(zero_copy_only=False) if numbers.validity else None
+    present = np.empty(len(ids), np.bool_)
+
+    def carried(part: slice) -> Any:
+        at = ids[part] - numbers.base
+        inside = (at >= 0) & (at < len(numbers.values)) & (ids[part] >= 0)
+        at[~inside] = 0
+        present[part] = inside if null is None else inside & ~null[at]
+        values = numbers.values[at]
+        if numbers.kind == CODES:
+            values[~inside] = -1
+        return values
+
+    values = computed(len(ids), numbers.values.dtype, carried, context)
     if numbers.kind == CODES:
-        values[~inside] = -1
         return Numbers(CODES, values, 0, nullable=True)
-    if numbers.validity:
-        inside &= ~numbers.keep.is_null().to_numpy(zero_copy_only=False)[at]
-    bits = np.packbits(inside, bitorder="little")
+    bits = packed(present, context)
     return Numbers(numbers.kind, values, 0, False, True, bits.ctypes.data, 0, bits)
 
 
@@ -348,7 +367,7 @@ def ranked(
     """Return codes of values in their order, equal for those that tie, how many, and what gives the values of codes."""
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
         numbers, texts = coded
-        return numbers, len(texts), lambda codes: ArrowColumn(texts).take(codes)
+        return numbers, len(texts), lambda codes: taken(ArrowColumn(texts), codes, runtime.context)
     made = _coded("ranks", expr, column, elements, runtime)
     return made.numbers(elements), len(made.values), made.values.take
 

@@ -79,7 +79,7 @@ class EntryLists:
     """Relationships of one type, and which variables their owners, ends and themselves are, "" for none.
 
     ``vertices``: uint32, or the first of as many as there are lists. A relationship's place among them is its local id.
-    ``owners``, ``others`` and ``admitted``: uint8, which vertices and relationships are wanted, None for all.
+    ``owners``, ``others`` and ``admitted``: a byte each, which vertices and relationships are wanted, None for all.
     ``weights``, on the host alone: int64 a vertex, of an entry's owner and its end, None for 1: a row counts as often
     as their product says.
     """

@@ -11,7 +11,7 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.dealing import deal, packed, places_of
+from qengine.exec.common.dealing import deal, packed, part_size, places_of
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
@@ -25,8 +25,6 @@ from qengine.plan.traverse import operators
 __all__ = ["Masks", "conditions_hold_out"]
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
-_MANY = 1 << 26  # from so many ids on
-_LONG_RANGE = 1 << 21
 
 _Predicate = Callable[[Batch], BoolArray]
 
@@ -41,6 +39,15 @@ class Masks:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
+
+    @property
+    def runtime(self) -> Runtime:
+        """What predicates are evaluated with."""
+        return self._runtime
+
+    def count(self, mask: BoolArray) -> int:
+        """Return how many truth values are true."""
+        return int(np.count_nonzero(mask))
 
     def bits(self, mask: BoolArray) -> npt.NDArray[np.uint8]:
         """Return truth values as bits, padded to whole 64-bit words."""
@@ -96,6 +103,20 @@ class Masks:
         """
         return self._mask(name, predicates, NodeColumn, (begin, end))
 
+    def mask_within(
+        self, name: str, predicates: tuple[Expr, ...], ranges: Sequence[Sequence[int]], begin: int, end: int
+    ) -> BoolArray:
+        """Return for each vertex of ``[begin, end)`` whether it is in one of some ranges, and all predicates are true.
+
+        The ranges ``(low, high)`` lie within; there may be no predicate.
+        """
+        if len(ranges) == 1 and predicates and (begin, end) == (ranges[0][0], ranges[0][1]):
+            return self.vertex_mask(name, predicates, begin, end)
+        mask = np.zeros(end - begin, np.bool_)
+        for low, high in ranges:
+            mask[low - begin : high - begin] = self.vertex_mask(name, predicates, low, high) if predicates else True
+        return mask
+
     def edge_mask(self, name: str, predicates: tuple[Expr, ...], type_index: int, begin: int, end: int) -> BoolArray:
         """Return the same for the relationships of a type with local ids ``[begin, end)``."""
         base = self._runtime.store.types[type_index].base
@@ -117,7 +138,7 @@ class Masks:
             return self._known[key][1]
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
-        size = _RANGE if len(mask) < _MANY else _LONG_RANGE
+        size = part_size(len(mask), self._runtime.context)
 
         def narrow(begin: int) -> None:
             end = min(begin + size, bounds[1])

@@ -26,6 +26,7 @@ from qengine.exec.common.match_plan import (
     span,
 )
 from qengine.exec.common.merged_lists import MANY, merged_edges, merged_neighbours
+from qengine.exec.common.on_device import OnDevice
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
@@ -75,6 +76,11 @@ class ResolvedSearch:
     reusable: bool = False
 
     @property
+    def lent(self) -> tuple[OnDevice, ...]:
+        """The arrays that are on a device, for one execution."""
+        return tuple(each for each in self.keep if isinstance(each, OnDevice))
+
+    @property
     def held(self) -> int:
         """Bytes of the arrays of vertices and relationships that predicates admit."""
         return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
@@ -95,7 +101,7 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider, *, merged: boo
 
     def find() -> tuple[ResolvedSearch | None, bool]:
         resolved = _Resolver(store, search, masks, merged).run()
-        keep = not differs(search) and (resolved is None or resolved.held <= _HELD)
+        keep = not differs(search) and (resolved is None or (resolved.held <= _HELD and not resolved.lent))
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
     return (_resolved_merged if merged else _resolved).get(store, search, find)
@@ -156,17 +162,20 @@ class _Resolver:
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
             begin = ranges[0][0]
-            listed: npt.NDArray[Any] | None = self.masks.vertex_list(level, ranges) if level.access else None
-            mask = None if listed is not None else self.mask(level, ranges)
+            found = self.masks.vertex_list(level, ranges) if level.access else None
+            listed: Any = None if found is None else found.astype(np.uint32)
+            end = ranges[-1][1]
+            within = level.name, level.predicates, ranges, begin, end
+            mask = None if listed is not None else self.masks.mask_within(*within)
             if mask is not None:
-                few = int(np.count_nonzero(mask)) * FEW <= len(mask)
+                few = self.masks.count(mask) * FEW <= len(mask)
                 listed = self.masks.places(mask, begin) if few or not level.sources else None
                 if few and level.access:
                     self.masks.scanned(level)
             if listed is not None and not len(listed):
                 return None
             if listed is not None:
-                candidates, n_candidates = self.hold(listed.astype(np.uint32, copy=False)), len(listed)
+                candidates, n_candidates = self.hold(listed), len(listed)
             elif mask is not None:
                 bitset = self.hold(self.masks.bits(mask))
         if part is not None and part.share[2] > 1 and ranges:
@@ -205,16 +214,6 @@ class _Resolver:
             begin,
             0,
         )
-
-    def mask(self, level: VertexLevel, ranges: list[list[int]]) -> npt.NDArray[np.bool_]:
-        """Return for each id of the ranges' hull whether it is in a range and the predicates are true."""
-        begin, end = ranges[0][0], ranges[-1][1]
-        if len(ranges) == 1:
-            return self.masks.vertex_mask(level.name, level.predicates, begin, end)
-        mask = np.zeros(end - begin, np.bool_)
-        for low, high in ranges:
-            mask[low - begin : high - begin] = self.masks.vertex_mask(level.name, level.predicates, low, high)
-        return mask
 
     def edge_level(self, level: EdgeLevel, output: int) -> tuple[Any, ...]:
         types = []
@@ -366,10 +365,10 @@ class _Resolver:
         valid = validity.address if validity is not None else 0
         return [(begin, begin + len(array), where, valid, array.offset, int(kind), 0)]
 
-    def hold(self, array: npt.NDArray[Any]) -> int:
+    def hold(self, array: npt.NDArray[Any] | OnDevice) -> int:
         """Keep an array alive and return its address."""
         self.tables.keep.append(array)
-        return int(array.ctypes.data)
+        return array.address if isinstance(array, OnDevice) else int(array.ctypes.data)
 
 
 def _shared(

@@ -27,8 +27,9 @@ class Matchers:
     ``search``: runs a ``Search``, as ``host.search.run_search`` does. ``eliminate``: runs an ``Eliminate``, as
     ``host.eliminate.run_eliminate`` does, where the plan has a schedule for it; else it is searched. ``reach``: follow
     sets of vertices, as ``host.reach_kernel.HOST``. ``folds``: lends what makes folds there, as
-    ``host.folds.HostFolds`` does. ``fold_search`` and ``first_rows``: give all rows of a search to such folds, and
-    return the first of them by some order, as ``gpu.fold_search`` and ``gpu.first_rows`` say.
+    ``host.folds.HostFolds`` does. ``fold_search`` and ``fold_eliminated``: give all rows of a search, or the counts by
+    a node of an ``Eliminate``, to such folds, as ``gpu.fold_search`` and ``gpu.eliminate`` say. ``first_rows``: returns
+    the first rows of a search by some order, as ``gpu.first_rows`` says.
     """
 
     search: Callable[[ExecView, Search, Sequence[Ids], int, ExecutionContext, MaskProvider], Iterator[SearchChunk]]
@@ -36,6 +37,7 @@ class Matchers:
     reach: ReachKernels
     folds: Callable[[ExecView, ExecutionContext], AbstractContextManager[Any]]
     fold_search: Callable[[Any, Search, Sequence[str], str | None, Sequence[Any], MaskProvider], bool]
+    fold_eliminated: Callable[[Eliminate, bool, Runtime, MaskProvider, Sequence[Any]], bool]
     first_rows: Callable[
         [ExecView, Search, Sequence[tuple[str, Any, bool]], int, ExecutionContext, MaskProvider],
         dict[str, Ids] | None,

@@ -32,7 +32,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     from qengine.exec.common import pipeline
     from qengine.exec.common.runtime import Matchers
     from qengine.exec.gpu.device import usable
-    from qengine.exec.gpu.eliminate import run_eliminate
+    from qengine.exec.gpu.eliminate import fold_eliminated, run_eliminate
     from qengine.exec.gpu.first_rows import first_of_search
     from qengine.exec.gpu.fold_search import fold_search, lent_folds
     from qengine.exec.gpu.reach import reach_chunks, reach_counts
@@ -40,7 +40,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     from qengine.exec.host.reach_kernel import ReachKernels
 
     reach = ReachKernels(reach_chunks, reach_counts)
-    matchers = Matchers(run_search, run_eliminate, reach, lent_folds, fold_search, first_of_search)
+    matchers = Matchers(run_search, run_eliminate, reach, lent_folds, fold_search, fold_eliminated, first_of_search)
     context.gpus = usable(context.gpus)
     return _on(context.gpus[0], pipeline.run(plan, store, context, matchers))
 

@@ -216,10 +216,10 @@ def _roots(plan: DevicePlan, part: Component[ViewSpec], run: DeviceRun, uploaded
     reach = max(int(span["end"]) for span in _ranges(header, levels))
     if level["candidates"]:
         n = int(level["n_candidates"])
-        return Roots(0, n, reach, candidates=_copied(int(level["candidates"]), 4 * n, run, uploaded))
+        return Roots(0, n, reach, candidates=_placed(plan, int(level["candidates"]), 4 * n, run, uploaded))
     if level["bitset"]:
         first = int(level["bitset_begin"])
-        bits = _copied(int(level["bitset"]), -(-(end - first) // 64) * 8, run, uploaded)
+        bits = _placed(plan, int(level["bitset"]), -(-(end - first) // 64) * 8, run, uploaded)
         return Roots(begin, end, reach, bitset=bits, bitset_begin=first)
     return Roots(begin, end, reach)
 
@@ -229,7 +229,10 @@ def _ranges(header: Any, levels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return _table(header, "ranges", RANGE, max(int(each["first"] + each["count"]) for each in levels["ranges"]))
 
 
-def _copied(address: int, n_bytes: int, run: DeviceRun, uploaded: list[Any]) -> int:
+def _placed(plan: DevicePlan, address: int, n_bytes: int, run: DeviceRun, uploaded: list[Any]) -> int:
+    """Return where an array that a resolved search holds is on the device, copied there if it isn't."""
+    if any(address == each.address for each in plan.resolved.lent):
+        return address
     block = run.upload(np.frombuffer(ctypes.string_at(address, n_bytes), np.uint8), "the vertices to begin with")
     uploaded.append(block)
     return int(block.ptr)

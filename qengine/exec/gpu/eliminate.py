@@ -20,11 +20,13 @@ from qengine.errors import InternalError, OutOfMemory
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.dealing import each_device
 from qengine.exec.gpu.device_program import OperatorFacts
 from qengine.exec.gpu.eliminate_matrix import ALL
 from qengine.exec.gpu.elimination_steps import FLAGS, LANES, DeviceSteps, Unfit, blocks_of, integer
 from qengine.exec.gpu.exchange import Exchange, is_shared, is_worth_sharing
+from qengine.exec.gpu.folds import DeviceFold
 from qengine.exec.gpu.kernels import Sums, run_call, start_total
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.memory import IN_HOST_MEMORY, Resident, host_bytes
@@ -48,6 +50,9 @@ _MOST_KNOWN = 256
 _PARTS = 4_096
 """Of the counts by vertex, those that are not 0 are found by part."""
 
+_Take = Callable[[list[Any], int, Any], None]
+"""Takes the column of a node, how many rows there are, and how often each counts."""
+
 _known: Beside[OperatorFacts] = Beside()
 
 
@@ -63,6 +68,20 @@ def _of(store: ExecView, operator: Eliminate) -> OperatorFacts:
 def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) -> Counts:
     """Return the count of a pattern, as ``qengine.exec.host.eliminate.run_eliminate``.
 
+    Errors as of ``fold_eliminated``.
+    """
+    return _eliminated(operator, runtime, masks)
+
+
+def fold_eliminated(
+    operator: Eliminate, weighted: bool, runtime: Runtime, masks: MaskProvider, folds: Sequence[DeviceFold]
+) -> bool:
+    """Fold the counts of a pattern by one node, each a row that counts so often, without their leaving the device.
+
+    ``weighted``: else each counts once.
+
+    False where counts are too large. Then what was folded is of no use. There is one device.
+
     Raises
     ------
     DeviceError
@@ -71,6 +90,25 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
         By the context's limits; ``OutOfMemory`` also for the device's memory.
     ResourceError
         If a count exceeds 64 bits, or a number on the way to it 128.
+    """
+    told: list[bool] = []
+
+    def take(columns: list[Any], n: int, counts: Any) -> None:
+        told.append(all(fold.add_rows(columns, n, counts if weighted else None, 1) for fold in folds))
+
+    _eliminated(operator, runtime, masks, take)
+    return told == [True]
+
+
+def _eliminated(
+    operator: Eliminate,
+    runtime: Runtime,
+    masks: MaskProvider,
+    take: _Take | None = None,
+) -> Counts:
+    """Return the count of a pattern; ``take`` gets those by a node in place of the caller.
+
+    It isn't called where numbers of the device may not do.
     """
     counted: dict[int, dict[tuple[int, bool], Any]] = {}  # by the device's number
     known = _of(runtime.store, operator)
@@ -93,6 +131,7 @@ def run_eliminate(operator: Eliminate, runtime: Runtime, masks: MaskProvider) ->
             relations = Relations(runtime.store, masks, context, host.add)
             own = counted.setdefault(on.device.number, {})
             steps = _Run(operator, runtime, relations, known.totals(), wide, on, held, own)
+            steps.take = take
             if exchange is not None:
                 steps.number, steps.exchange = runtime.context.gpus.index(on.device.number), exchange
             found = steps.counts(known.calls, searched)
@@ -149,11 +188,13 @@ def _shared(
 class _Run(DeviceSteps):
     """One execution of the program, and its terms.
 
-    ``number``, ``exchange``: which of several devices this is, and what they share; None where it is alone.
+    ``number``, ``exchange``: which of several devices this is, and what they share; None where it is alone. ``take``:
+    what counts by a node are given to.
     """
 
     number = 0
     exchange: Exchange | None = None
+    take: _Take | None = None
 
     def counts(self, calls: Sequence[Call], searched: Sequence[int]) -> Counts:
         """Run the calls, then add the terms up. ``searched``: counts of the operator's searches."""
@@ -245,9 +286,15 @@ class _Run(DeviceSteps):
         if flags[0]:
             return self.added_on_host(factors)
         found = int(present.sum())
-        places, kept = (self.allocate(8 * found, "the counts") for _ in range(2))
-        self.launch("eliminate_gather", blocks_of(LANES * n_parts), *of, np.uint64(places.ptr), np.uint64(kept.ptr))
-        vertices, counts = (self.run.fetched(block.ptr, found, np.int64) for block in (places, kept))
+        with working(self.run, "the counts") as cp:
+            places, kept = (cp.empty(found, np.int64) for _ in range(2))
+            gathered = np.uint64(places.data.ptr), np.uint64(kept.data.ptr)
+            self.launch("eliminate_gather", blocks_of(LANES * n_parts), *of, *gathered)
+        if self.take is not None:
+            self.run.wait()
+            self.take([places], found, kept)
+            return (np.empty(0, np.int64),), np.empty(0, np.int64)
+        vertices, counts = (self.run.fetched(each.data.ptr, found, np.int64) for each in (places, kept))
         return (vertices,), counts
 
     def added_on_host(self, factors: Sequence[int]) -> Counts:

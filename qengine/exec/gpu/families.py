@@ -69,6 +69,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "fold": ({},),
     "count_bfs": ({},),
     "pcsr": ({},),
+    "predicates": ({},),
     "pcsr_build": ({},),
     "reach": ({},),
     "sample": ({"QE_LEVELS": 16},),

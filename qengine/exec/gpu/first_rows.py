@@ -19,6 +19,7 @@ from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.fold_search import columns_of, lent_folds
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
+from qengine.exec.gpu.launch import launch_pass
 from qengine.exec.gpu.spread import is_spread, search_parts
 from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
@@ -73,18 +74,15 @@ def first_of_search(
     check_device_levels(len(search.levels))
     if len({name for name, _, _ in keys}) > MOST_VARIABLES:
         return None
-    resolved = resolve(store, search, masks)
-    if resolved is None:
-        return {name: np.empty(0, np.int64) for name in search.emit}
     wanted = _Wanted(store, keys, limit)
     if not is_spread(search, context):
-        return wanted.of(iter([(search, resolved)]), context)
+        return wanted.alone(search, context, masks)
     found, taken = each_device(context, search_parts(store, search, context, masks), wanted.of)
     context.note(search, shares_in_words(taken))
     if None in found:
         return None
     none: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]  # a device may have come too late for a part
-    return {name: np.concatenate(none + [each[name] for each in found if each]) for name in resolved.outputs}
+    return {name: np.concatenate(none + [each[name] for each in found if each]) for name in search.emit}
 
 
 @frozen
@@ -94,6 +92,17 @@ class _Wanted:
     store: ExecView
     keys: Sequence[tuple[str, Numbers, bool]]
     limit: int
+
+    def alone(
+        self, search: Search, context: ExecutionContext, masks: MaskProvider
+    ) -> dict[str, npt.NDArray[np.int64]] | None:
+        """Return the first rows of a search on the current device; None as of ``first_of_search``."""
+        with lent_folds(self.store, context) as lent:
+            resolved = resolve(self.store, search, lent.masks(masks))
+            if resolved is None:
+                return {name: np.empty(0, np.int64) for name in search.emit}
+            first = _First(lent, resolved.outputs, self.keys, self.limit)
+            return first.rows() if self._add(lent, search, resolved, first) else None
 
     def of(
         self, parts: Iterator[tuple[Search, ResolvedSearch]], context: ExecutionContext
@@ -152,11 +161,12 @@ class _First:
                 chosen = cp.flatnonzero(cp.ones(n, np.uint8))
             else:
                 within = cp.empty(n, np.uint8)
-                self._lent.launch("first_rows", "first_within", n, *self._keys, record, self._bound, within)
+                launch_pass(self._lent.run, "first_rows", "first_within", n, *self._keys, record, self._bound, within)
                 chosen = cp.flatnonzero(within)
             if len(chosen):
                 numbers = cp.empty((int(self._keys[1]), len(chosen)), np.int64)
-                self._lent.launch(
+                launch_pass(
+                    self._lent.run,
                     "first_rows",
                     "first_keys",
                     len(chosen),

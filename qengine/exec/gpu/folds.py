@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine.exec.common.dealing import computed
 from qengine.exec.common.element_columns import Keyed, Numbers
 from qengine.exec.common.fold_plan import (
     DISTINCT,
@@ -27,13 +29,15 @@ from qengine.exec.common.fold_plan import (
     split_columns,
     task_records,
 )
+from qengine.exec.common.on_device import OnDevice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.fold_parts import FoldedPart, can_be_put_together, different_in, put_together
-from qengine.exec.gpu.launch import DeviceRun
+from qengine.exec.gpu.launch import DeviceRun, launch_pass
 from qengine.exec.gpu.memory import Resident
+from qengine.exec.gpu.predicates import device_masks
 from qengine.exec.gpu.upload import resident_array
-from qengine.exec.view import ExecView
+from qengine.exec.view import ExecView, MaskProvider
 
 __all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds", "rows_record"]
 
@@ -50,7 +54,6 @@ ROWS = np.dtype(
 """Mirror of ``FoldRows`` of ``kernels/cuda/fold/fold.cu``."""
 
 _WHAT = "groups"
-_THREADS = 256
 _DENSE_SHARE = 8
 """Of the free memory, what a table with a place for each possible group may take."""
 _DENSE_BYTES = 1 << 30
@@ -100,6 +103,10 @@ class DeviceFolds:
         """Return a fold. Parameters as of ``exec.host.folds.Fold``; ``OutOfMemory`` also of the device's memory."""
         return DeviceFold(self, names, keys, tasks, most)
 
+    def masks(self, masks: MaskProvider) -> MaskProvider:
+        """Return what evaluates predicates on the device, those of few elements as given."""
+        return device_masks(masks, self.run)
+
     def close(self) -> None:
         """Let go of what the folds have read."""
         for resident in self._held:
@@ -122,15 +129,10 @@ class DeviceFolds:
         self.run.write(block, records)
         return block
 
-    def launch(self, family: str, name: str, threads: int, *arguments: Any) -> None:
-        """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time."""
-        if threads:
-            kernel = self.run.kernel(family, name)
-            most = self.run.device.resident_blocks(kernel, _THREADS, 0)
-            self.run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
-
-    def place(self, array: npt.NDArray[Any], *, stored: bool) -> int:
+    def place(self, array: npt.NDArray[Any] | OnDevice, *, stored: bool) -> int:
         """Return where an array is on the device, copied there if need be; ``stored``: it is the graph's, and stays."""
+        if isinstance(array, OnDevice):
+            return array.address
         if not array.nbytes:
             return 0
         if stored:
@@ -200,8 +202,9 @@ class DeviceFold:
 
     def add_vertices(self, begin: int, end: int, admitted: Any = None) -> None:
         """Fold vertices, as ``exec.host.folds.Fold.add_vertices``."""
-        bytes_ = None if admitted is None else np.ascontiguousarray(admitted).view(np.uint8)
-        wanted = 0 if bytes_ is None else self._folds.place(bytes_, stored=False)
+        if admitted is not None and not isinstance(admitted, OnDevice):
+            admitted = np.ascontiguousarray(admitted).view(np.uint8)
+        wanted = 0 if admitted is None else self._folds.place(admitted, stored=False)
         for first, last in self._pieces(begin, end):
             some = np.uint64(wanted + first - begin if wanted else 0)
             self._pass("fold_vertices", last - first, self._table, np.uint64(first), np.uint64(last - first), some)
@@ -224,7 +227,7 @@ class DeviceFold:
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
         """Return the codes of each key and the columns of each task, as ``exec.host.folds.Fold.groups``."""
         part = self._together or self.part()
-        return _key_codes(part.codes, self._places), split_columns(part.columns, self._columns)
+        return _key_codes(part.codes, self._places, self._run.context), split_columns(part.columns, self._columns)
 
     def part(self) -> FoldedPart:
         """Return the groups of the rows that were folded here."""
@@ -354,7 +357,7 @@ class DeviceFold:
         return self._folds.column(self._names.index(name), numbers)
 
     def _pass(self, name: str, threads: int, *arguments: Any) -> None:
-        self._folds.launch("fold", name, threads, *arguments)
+        launch_pass(self._run, "fold", name, threads, *arguments)
 
 
 def rows_record(columns: Sequence[Any], begin: int, end: int, weights: Any | None, times: int) -> npt.NDArray[Any]:
@@ -374,12 +377,18 @@ def _empty_record(tasks: Sequence[Task]) -> Ids:
     return np.concatenate([np.full(task.digits, ends.get(task.operation, 0), np.int64) for task in tasks])
 
 
-def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int]) -> list[Ids]:
+def _key_codes(codes: npt.NDArray[np.uint64], places: Sequence[int], context: ExecutionContext) -> list[Ids]:
     """Return the codes of each key, of those of groups."""
     if len(places) == 1:
         return [codes.view(np.int64)]
     keys: list[Ids] = []
+    behind = 1
     for each in reversed(places):
-        codes, code = np.divmod(codes, np.uint64(each))
-        keys.append(code.astype(np.int64))
+        of, number = np.uint64(behind), np.uint64(each)
+        keys.append(computed(len(codes), np.int64, partial(_code_of, codes, of, number), context))
+        behind *= each
     return keys[::-1]
+
+
+def _code_of(codes: npt.NDArray[np.uint64], behind: np.uint64, places: np.uint64, part: slice) -> npt.NDArray[Any]:
+    return codes[part] // behind % places

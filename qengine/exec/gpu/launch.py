@@ -19,7 +19,9 @@ from qengine.exec.gpu.device import Device, cupy, device
 from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
 from qengine.exec.gpu.paged import parts_at
 
-__all__ = ["DeviceRun", "device_run"]
+__all__ = ["DeviceRun", "device_run", "launch_pass"]
+
+_THREADS = 256
 
 _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
@@ -364,6 +366,14 @@ def _reach(number: int, other: int) -> None:
         except runtime.CUDARuntimeError as error:
             if error.status != _REACHED:
                 raise
+
+
+def launch_pass(run: DeviceRun, family: str, name: str, threads: int, *arguments: Any) -> None:
+    """Launch a kernel of independent threads or warps, so many threads where the device runs them at a time."""
+    if threads:
+        kernel = run.kernel(family, name)
+        most = run.device.resident_blocks(kernel, _THREADS, 0)
+        run.launch(kernel, max(1, min(-(-threads // _THREADS), most)), _THREADS, arguments)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from qengine.exec.gpu.extend import block_warps, has_room, level_table
 from qengine.exec.gpu.extend_search import extended
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.exec.gpu.memory import IN_HOST_MEMORY
+from qengine.exec.gpu.predicates import device_masks
 from qengine.exec.gpu.spread import Part, is_spread, search_parts, shaped_total
 from qengine.exec.gpu.upload import DevicePlan, device_plan
 from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
@@ -44,14 +45,17 @@ def run_search(
     if rows == 0:
         return
     check_device_levels(len(search.levels))
-    resolved = resolve(store, search, masks)
-    if resolved is None:
-        return
     if is_spread(search, context):
-        found = _spread(store, search, resolved, context, masks)
-    else:
-        found = _on_one(store, search, resolved, seeds, rows if search.seeds else 1, context)
-    yield from completed(found, resolved, search, seeds, rows, _most_rows(resolved, context))
+        resolved = resolve(store, search, masks)
+        if resolved is not None:
+            found = _spread(store, search, resolved, context, masks)
+            yield from completed(found, resolved, search, seeds, rows, _most_rows(resolved, context))
+        return
+    with device_run(context) as run:
+        resolved = resolve(store, search, device_masks(masks, run))
+        if resolved is not None:
+            found = _on_one(store, search, resolved, seeds, rows if search.seeds else 1, run)
+            yield from completed(found, resolved, search, seeds, rows, _most_rows(resolved, context))
 
 
 def _on_one(
@@ -60,10 +64,11 @@ def _on_one(
     resolved: ResolvedSearch,
     seeds: Sequence[Ids],
     rows: int,
-    context: ExecutionContext,
+    run: DeviceRun,
 ) -> Iterator[SearchChunk]:
-    """Yield what a search gives on the current device."""
-    with device_run(context) as run, device_plan(store, resolved, run, use_of(search)) as plan:
+    """Yield what a search gives on the device of a run."""
+    context = run.context
+    with device_plan(store, resolved, run, use_of(search)) as plan:
         if elsewhere := plan.host_bytes:
             context.note(search, IN_HOST_MEMORY.format(elsewhere / 1e6))
         total = _total(store, search, plan, run)
@@ -91,7 +96,8 @@ def _spread(
         return
 
     def find(part: Part, inner: ExecutionContext) -> Iterator[SearchChunk]:
-        return _on_one(store, *part, (), 1, inner)
+        with device_run(inner) as run:
+            yield from _on_one(store, *part, (), 1, run)
 
     def note(taken: dict[int, int]) -> None:
         context.note(search, shares_in_words(taken))

@@ -133,6 +133,7 @@ class _Upload:
         tables = [table.copy() for table in self.resolved.tables]
         tables[_LEVEL_IDS] = _needed_differences(self.resolved, tables[_LEVELS], tables[_LEVEL_IDS])
         places = self.lists(tables[_LISTS]) | self.columns()
+        places |= {each.address: each.address for each in self.resolved.lent}
         own = _own_arrays(self.resolved.keep)
         pieces: list[npt.NDArray[np.uint8]] = []
         offsets: dict[int, int] = {}  # of the host's address in the block

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.errors import ResourceError
-from qengine.exec.common.dealing import assign
+from qengine.exec.common.dealing import assign, computed
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, Relations, SparseMatrix, numbers
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.cached_vectors import VectorKey
@@ -70,16 +70,26 @@ Found = Array | SparseMatrix | Lists | None
 
 def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np.uint64]:
     """Return the vector of an ``NodeIndicator``."""
-    store = relations.store
-    held: npt.NDArray[np.uint64] | None = None
+    store, masks = relations.store, relations.masks
+    admitted = []
     for name, labels, predicates in own.nodes:
-        admitted = np.zeros(store.vertex_count, np.uint64)
-        for begin, end in store.label_ranges(labels).tolist():
-            mask = relations.masks.vertex_mask(name, predicates, begin, end) if predicates else np.uint64(1)
-            assign(admitted[begin:end], mask, relations.context)
-        held = admitted if held is None else np.multiply(held, admitted, out=held)
-    if held is None:
-        held = np.ones(store.vertex_count, np.uint64)
+        ranges = store.label_ranges(labels).tolist()
+        found = [masks.vertex_mask(name, predicates, *each) if predicates else None for each in ranges]
+        admitted.append(list(zip(ranges, found, strict=True)))
+
+    def held_by_all(part: slice) -> npt.NDArray[np.bool_]:
+        held = np.ones(part.stop - part.start, np.bool_)
+        for node in admitted:
+            inside = np.zeros(len(held), np.bool_)
+            for (begin, end), mask in node:
+                low, high = max(begin, part.start), min(end, part.stop)
+                if low < high:
+                    there = True if mask is None else mask[low - begin : high - begin]
+                    inside[low - part.start : high - part.start] = there
+            held &= inside
+        return held
+
+    held = computed(store.vertex_count, np.uint64, held_by_all, relations.context)
     for relation in own.loops:
         held *= relations.loops(relation)
     return held

@@ -30,6 +30,7 @@ from qengine.exec.common.fold_plan import (
     task_records,
 )
 from qengine.exec.context import ExecutionContext
+from qengine.exec.view import MaskProvider
 
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
@@ -68,6 +69,10 @@ class HostFolds:
     def make(self) -> type[Fold]:
         """What makes a fold."""
         return Fold
+
+    def masks(self, masks: MaskProvider) -> MaskProvider:
+        """Return what evaluates predicates, as given."""
+        return masks
 
 
 def column_on_host(names: Sequence[str], name: str, numbers: Numbers) -> tuple[int, ...]:

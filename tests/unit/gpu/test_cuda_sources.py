@@ -26,6 +26,7 @@ from qengine.exec.gpu import (
     first_rows,
     nvrtc,
     pcsr_build,
+    predicates,
     reach,
     reach_job,
     sample_job,
@@ -111,6 +112,10 @@ def test_folds_get_what_they_expect() -> None:
     named |= {"Condition": fold_plan.CONDITION, "DeviceTable": device_folds.TABLE, "FoldRows": device_folds.ROWS}
     check_layouts("fold/fold.cu", {f"fold::{name}": dtype for name, dtype in named.items()}, 90)
     check_layouts("fold/first_rows.cu", {"SortKey": first_rows.SORT_KEY}, 90)
+
+
+def test_predicates_get_what_they_expect() -> None:
+    check_layouts("filter/predicates.cu", {"PredicateStep": predicates.STEP}, 90)
 
 
 @pytest.mark.parametrize("levels", [0, 8, 64])

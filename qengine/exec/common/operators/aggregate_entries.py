@@ -26,6 +26,7 @@ from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.common.vertex_scan import scanned_vertices
 from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
+from qengine.exec.view import MaskProvider
 from qengine.plan import physical
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Expr, Variable
@@ -170,6 +171,7 @@ class _Entries:
         self._levels = [level for level in levels if level is not None]
         found = {level.name: elements_of(level, self._runtime) for level in self._levels}
         self._counts = {program.emit[0]: program for program in operator.counts}
+        self._masks: MaskProvider = build.masks
         self._weights: dict[str, Any] = {}
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
@@ -226,6 +228,7 @@ class _Entries:
         self, holding: Holding, rows: int, maker: FoldMaker | None, weights: int | None = None
     ) -> FoldedGroups | None:
         """``weights``: what those of the rows add up to at most; None where each counts once."""
+        self._masks = self._build.masks if maker is None else maker.masks(self._build.masks)
         elements = {name: self._elements[name] for name in self._names}
         carried = self._carried(holding)
         if carried is None:
@@ -324,7 +327,7 @@ class _Entries:
         for begin, end in self._elements[level.name].ranges:
             mask = None
             if level.predicates:
-                mask = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
+                mask = self._masks.vertex_mask(level.name, level.predicates, begin, end)
             for fold in folded.folds:
                 fold.add_vertices(begin, end, mask)
 
@@ -363,8 +366,7 @@ class _Entries:
         if self._edge is not None and self._edge.predicates:
             index = self._runtime.store.type_index(way.type.name)
             assert index is not None
-            mask = self._build.masks.edge_mask(self._edge.name, self._edge.predicates, index, 0, way.type.count)
-            admitted = mask.view(np.uint8)
+            admitted = self._masks.edge_mask(self._edge.name, self._edge.predicates, index, 0, way.type.count)
         owners, others = (second, first) if way.turned else (first, second)
         owner, end = reversed(names) if way.turned else names
         edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
@@ -374,17 +376,11 @@ class _Entries:
         )  # fmt: skip
 
     def _wanted(self, level: VertexLevel) -> Any:
-        """Return for each vertex whether a level admits it (uint8); None where it admits all that lists have."""
+        """Return for each vertex whether a level admits it; None where it admits all that lists have."""
         ranges = self._elements[level.name].ranges
         if not level.predicates and all(self._within(way.lists, ranges) for way in self._ways):
             return None
-        wanted = np.zeros(self._runtime.store.vertex_count, np.uint8)
-        for begin, end in ranges:
-            if level.predicates:
-                wanted[begin:end] = self._build.masks.vertex_mask(level.name, level.predicates, begin, end)
-            else:
-                wanted[begin:end] = 1
-        return wanted
+        return self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)
 
     @staticmethod
     def _within(lists: Any, ranges: tuple[tuple[int, int], ...]) -> bool:

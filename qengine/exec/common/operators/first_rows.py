@@ -30,14 +30,15 @@ class FirstRows:
     Parameters
     ----------
     keys
-        Each with whether it is ascending. None of them can fail, for not every row is looked at.
+        Each with whether it is ascending, and the columns that it reads. None of them can fail, for not every row is
+        looked at.
     sooner
         Leaves out rows as a search finds them; None where that can't be.
     """
 
     def __init__(
         self,
-        keys: Sequence[tuple[Evaluate, bool]],
+        keys: Sequence[tuple[Evaluate, bool, frozenset[str]]],
         limit: int,
         memory: MemoryAccount,
         sooner: DivertedFirstRows | FirstOnDevice | None = None,
@@ -59,7 +60,7 @@ class FirstRows:
     def tighten(self, last: Sequence[Column]) -> None:
         """Note the keys of the last one, a row, of as many rows as are wanted: whoever comes after it is left out."""
         self._bounds = []
-        for column, (_, ascending) in zip(last, self._keys, strict=True):
+        for column, (_, ascending, _) in zip(last, self._keys, strict=True):
             found = lasting_ranks(column, ascending=ascending)
             if found is None:
                 return
@@ -82,8 +83,8 @@ class FirstRows:
     def _within(self, batch: Batch) -> IntArray:
         """Return the rows that don't come after the bound."""
         rows, kept = np.arange(batch.length, dtype=np.int64), []
-        for (evaluate, ascending), (of, bound) in zip(self._keys, self._bounds, strict=False):
-            found = lasting_ranks(self._column(evaluate, batch, rows), ascending=ascending)
+        for (evaluate, ascending, reads), (of, bound) in zip(self._keys, self._bounds, strict=False):
+            found = lasting_ranks(self._column(evaluate, reads, batch, rows), ascending=ascending)
             if found is None or found[0] != of:
                 break
             within = np.flatnonzero(found[1] <= bound)
@@ -98,11 +99,11 @@ class FirstRows:
     def _few(self, batch: Batch, rows: IntArray) -> IntArray:
         """Return the first of some rows: as many as are wanted, ties in the order in which they came."""
         left, kept = self._limit, []
-        for evaluate, ascending in self._keys:
+        for evaluate, ascending, reads in self._keys:
             if len(rows) <= left:
                 break
             places = np.arange(len(rows), dtype=np.int64)  # of those that tie
-            for ranks in sort_keys([(self._column(evaluate, batch, rows), ascending)]):
+            for ranks in sort_keys([(self._column(evaluate, reads, batch, rows), ascending)]):
                 found = ranks[places]
                 bound = kth_least(found, left - 1)
                 first = places[np.flatnonzero(found < bound)]
@@ -112,8 +113,9 @@ class FirstRows:
             rows = rows[places]
         return np.sort(np.concatenate([*kept, rows[:left]]))
 
-    def _column(self, evaluate: Evaluate, batch: Batch, rows: IntArray) -> Column:
-        column = evaluate(batch if len(rows) == batch.length else batch.take(rows))
+    def _column(self, evaluate: Evaluate, reads: frozenset[str], batch: Batch, rows: IntArray) -> Column:
+        read = batch.select(name for name in batch.columns if name in reads)
+        column = evaluate(read if len(rows) == batch.length else read.take(rows))
         if self._memory.limit is not None:
             with self._memory.holding("Sort") as holding:
                 holding.also(working_bytes([column]))

@@ -40,6 +40,7 @@ from qengine.exec.common.element_columns import (
 from qengine.exec.common.fold_plan import COUNT, DISTINCT, GREATEST, LEAST, SUM, Task
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
+from qengine.exec.view import MaskProvider
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.folding import variable_of
 from qengine.plan.logical import Aggregate
@@ -68,6 +69,9 @@ class FoldMaker(Protocol):
     @property
     def make(self) -> Callable[..., Any]:
         """What makes a fold; parameters as of ``exec.host.folds.Fold``, which says what it can do."""
+
+    def masks(self, masks: MaskProvider) -> MaskProvider:
+        """Return what evaluates predicates where folds are, given what does so on the host."""
 
 
 @frozen
@@ -193,7 +197,7 @@ class Folded:
         """Add a task, once; return its place among all."""
         if task.variable in self._carried and task.numbers is not None:
             bearer, ids = self._carried[task.variable]
-            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids))
+            task = replace(task, variable=bearer, numbers=carried_numbers(task.numbers, ids, self._runtime.context))
         return self._tasks.setdefault((task.operation, expr), (len(self._tasks), task))[0]
 
     def _borne(self, name: str, key: Keyed) -> tuple[str, Keyed]:
@@ -201,7 +205,7 @@ class Folded:
         if name not in self._carried:
             return name, key
         bearer, ids = self._carried[name]
-        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids))
+        return bearer, replace(key, numbers=carried_numbers(key.numbers, ids, self._runtime.context))
 
     def _state_of(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
         """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""

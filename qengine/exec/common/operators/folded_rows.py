@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from qengine._frozen import replace
-from qengine.errors import OutOfMemory
+from qengine.errors import ResourceError
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
@@ -29,7 +29,8 @@ __all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows", "searched_on_device"]
 _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited
-DEVICE_ROWS = 1 << 16  # that are worth folding on a device
+DEVICE_ROWS = 1 << 14  # that are worth folding on a device
+_STORED_THERE = 1 << 10  # elements whose stored values a device is sent in the time of evaluating one
 _MOST_ROWS = 2**40  # that are expected at all
 _TOGETHER = 1 << 20  # rows that threads share, at most a batch for each
 
@@ -95,10 +96,17 @@ class FoldedRows:
         self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime, whose=operator)
         exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
         self._evaluated = sum(evaluations(expr, self._elements[variable_of(expr)]) for expr in exprs)
+        self._evaluated_there = sum(
+            evaluations(expr, self._elements[variable_of(expr)], _STORED_THERE) for expr in exprs
+        )
 
     def is_worth(self, rows: int) -> bool:
         """Tell whether so many rows are worth evaluating expressions for all elements."""
         return _A_ROW * rows >= self._evaluated
+
+    def is_worth_on_device(self, rows: int) -> bool:
+        """Tell the same of rows that a device has: the values that the graph stores, it keeps."""
+        return rows >= DEVICE_ROWS and _A_ROW * rows >= self._evaluated_there
 
     def folded(
         self, rows: int, elements: Mapping[str, Elements] | None = None, maker: FoldMaker | None = None
@@ -107,29 +115,51 @@ class FoldedRows:
         return Folded(self._operator, elements or self._elements, self._runtime, rows, _WEIGHT_BITS, maker)
 
     def on_device(self, masks: MaskProvider, outer: Batch, holding: Holding) -> Iterator[Batch] | None:
-        """Return the groups of a search that a device runs, folded there; None where that isn't so, or rows are few."""
-        matchers, below = self._runtime.matchers, searched_on_device(self._operator, self._runtime)
-        if matchers is None or below is None:
+        """Return the groups of a search or elimination that a device runs, folded there; None where rows are few.
+
+        None, too, where it runs neither, or has no room.
+        """
+        matchers, weight = self._runtime.matchers, self._operator.weight
+        below = searched_on_device(self._operator, self._runtime)
+        eliminated = self._counted_on_device() if below is None else None
+        if matchers is None or (below is None and eliminated is None):
             return None
-        expected = int(min(below.rows or 0, _MOST_ROWS))
-        if expected < DEVICE_ROWS or not self.is_worth(expected):
+        search = below if eliminated is None else eliminated.search
+        assert search is not None
+        expected = int(min(search.rows or 0, _MOST_ROWS))
+        if not self.is_worth_on_device(expected):
             return None
         with matchers.folds(self._runtime.store, self._runtime.context) as folds:
             folded = self.folded(expected, maker=folds)
             try:
-                if not folded.open(holding) or not matchers.fold_search(
-                    folds, below, folded.names, self._operator.weight, folded.folds, masks
-                ):
+                if not folded.open(holding):
+                    return None
+                if eliminated is not None:
+                    done = matchers.fold_eliminated(eliminated, weight is not None, self._runtime, masks, folded.folds)
+                else:
+                    done = matchers.fold_search(folds, search, folded.names, weight, folded.folds, masks)
+                if not done:
                     return None
                 groups = folded.groups()
-            except OutOfMemory as error:
-                if error.code != "OutOfDeviceMemory":
+            except ResourceError as error:
+                if error.code not in ("OutOfDeviceMemory", "CountOverflow"):
                     raise
                 return None
             finally:
                 folded.close()
         self._runtime.context.note(self._operator, "rows are folded on the GPU")
         return self.grouping.of_groups(groups) if groups.length else self.grouping.run(iter(()), outer)
+
+    def _counted_on_device(self) -> physical.Eliminate | None:
+        """Return the elimination whose counts by a node are all of the aggregate's rows, where one device runs it."""
+        below = self._operator.input
+        if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
+            return None
+        if len(below.emit) != 1 or self._operator.weight not in (None, below.count):
+            return None
+        if len(self._runtime.context.gpus) > 1 or not self._runtime.eliminates(below):
+            return None
+        return below if below.emit[0] in self._elements else None
 
     def gathered(
         self, batches: Iterator[Batch], holding: Holding, diversion: Diversion | None

@@ -161,7 +161,7 @@ def _first_rows(operator: logical.Sort, limit: int | None, build: Build) -> Firs
     found = _keys_below(operator)
     exprs = [key.expr for key in operator.keys] if found is None else found
     keys = [(expr, key.ascending) for expr, key in zip(exprs, operator.keys, strict=True)]
-    compiled = [(compile_expression(expr, build.runtime), ascending) for expr, ascending in keys]
+    compiled = [(compile_expression(expr, build.runtime), ascending, free_variables(expr)) for expr, ascending in keys]
     below = operator.input
     rows = below.input if found is not None and isinstance(below, logical.Project) else below
     sooner = first_on_device(rows, keys, limit, build) or diverted_first_rows(rows, keys, limit, build)
