@@ -459,6 +459,11 @@ class LiveGraph(WalkedVersion[Overlay]):
         self.deleted.clear()
         self.deleted_together.clear()
 
+    def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
+        found = super()._by_labels(expr)
+        # What is read between two nodes may take patches apart: nodes that were given would come again.
+        return iter(list(found)) if self.overlay.node_patches.by_place else found
+
 
 class LiveEnvironment(Environment):
     """What expressions read of a graph that changes: nothing is kept from row to row.

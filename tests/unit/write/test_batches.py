@@ -406,6 +406,16 @@ def test_statements_above_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(1) == run(1_000_000)
 
 
+def test_nodes_that_come_apart_while_they_are_read_come_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second pattern takes apart what the first has begun to read."""
+    monkeypatch.setattr(batch_changes, "PATCHED", 1)
+    monkeypatch.setattr(steps, "LEAST", 1)
+    graph = begun()
+    with graph.transaction() as transaction:
+        transaction.query("MATCH (n) SET n:C")
+        assert transaction.query("MATCH (), (:C) CREATE (:New) RETURN count(*)").value() == 25
+
+
 def test_batches_of_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         "UNWIND $rows AS r CALL (r) { UNWIND [r, r] AS s CREATE (:Given {name: s.name}) } IN TRANSACTIONS OF 2 ROWS "
