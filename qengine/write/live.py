@@ -252,12 +252,12 @@ class WalkedVersion(Generic[_V]):
         base, overlay = self._base, self.overlay
         touched = overlay.touched_nodes((key,), ())
         found: list[int] = []
-        if self._has_column(key):
-            index = self._node_index(key)
-            if index is None:
-                return None
+        index = self._node_index(key)
+        if index is not None:
             places = index.few(value, self.context)
             found = [number for number in base.numbers(places) if number not in touched]
+        elif self._has_column(key):
+            return None
         return found + overlay.nodes_with(key, value)
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:

@@ -289,13 +289,11 @@ class HashIndex(_Index):
         """
         kind = type(value)
         if kind is self._quick and (kind is str or value in _INT64):
-            try:
-                number, text = (0, value.encode()) if kind is str else (value, b"")
-            except UnicodeEncodeError:
-                return []
+            number, text = (0, value.encode()) if kind is str else (value, b"")
             found = _Few()
             control = ctypes.byref(context.control)
-            context.raise_for(self._find_one(self._address, number, text, len(text), _FEW, found, control))
+            if status := self._find_one(self._address, number, text, len(text), _FEW, found, control):
+                context.raise_for(status)
             if (count := found[0]) <= _FEW:
                 begin = self.begin
                 return [place + begin for place in found[1 : count + 1]]

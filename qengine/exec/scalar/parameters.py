@@ -86,7 +86,7 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
     if kind is str:
         return value if value.isascii() else _text(value, name)
     if kind is int:
-        return _integer(value, name)
+        return value if -(2**63) <= value < 2**63 else _integer(value, name)
     if value is None or kind is float or kind is bool:
         return value
     if isinstance(value, Temporal):
