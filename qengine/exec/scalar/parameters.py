@@ -24,7 +24,7 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -47,7 +47,9 @@ _GIVE = (
 )
 _PLAIN = frozenset((type(None), bool, int, float, str))
 _STRINGS = frozenset((str,))
+_LISTS = frozenset((type(None), list))
 _MANY = 16  # items that are looked at together
+_TOGETHER = 4 * CHECKED_ITEMS  # at most, of many lists
 _BYTES = (bytes, bytearray, memoryview)
 
 
@@ -146,13 +148,52 @@ def _text(value: str, name: str) -> str:
 
 
 def _items(items: Sequence[Any], name: str, given: list[Given]) -> list[Any]:
-    """Return the items of a list; looks at those that are plain, or maps of the same keys to such, all at once."""
+    """Return the items of a list; those of many are looked at together, as far as they are alike."""
     if len(items) >= _MANY:
         if _are_plain(items):
             return list(items)
-        if _are_plain_maps(items):
-            return list(map(dict.copy, items))
+        classes = set(map(type, items))
+        found = None
+        if classes == {dict}:
+            found = _maps(items, name, given)
+        elif classes <= _LISTS:
+            found = _lists(items, name, given)
+        if found is not None:
+            return found
     return [_converted(item, name, given) for item in items]
+
+
+def _maps(items: Sequence[dict[Any, Any]], name: str, given: list[Given]) -> list[Any] | None:
+    """Return maps of the same strings, key by key; None for others."""
+    keys = items[0].keys()
+    if len(set(map(len, items))) != 1 or not _STRINGS.issuperset(map(type, chain.from_iterable(items))):
+        return None
+    if not are_texts(keys):
+        return None
+    try:
+        columns = {key: list(map(itemgetter(key), items)) for key in keys}
+    except KeyError:
+        return None
+    found = list(map(dict.copy, items))
+    for key, column in columns.items():
+        if not _are_plain(column):
+            for own, value in zip(found, _items(column, name, given), strict=True):
+                own[key] = value
+    return found
+
+
+def _lists(items: Sequence[list[Any] | None], name: str, given: list[Given]) -> list[Any] | None:
+    """Return lists, and nulls, their items together; None where these are very many."""
+    there = [each for each in items if each is not None]
+    if sum(map(len, there)) > _TOGETHER:
+        return None
+    flat = list(chain.from_iterable(there))
+    if _are_plain(flat):
+        return [each if each is None else each.copy() for each in items]
+    if len(flat) < _MANY:
+        return None
+    converted = iter(_items(flat, name, given))
+    return [each if each is None else list(islice(converted, len(each))) for each in items]
 
 
 def _are_plain(items: Sequence[Any]) -> bool:
@@ -168,18 +209,6 @@ def _are_plain(items: Sequence[Any]) -> bool:
     if str in classes:
         return are_texts(items if classes == _STRINGS else [item for item in items if type(item) is str])
     return True
-
-
-def _are_plain_maps(items: Sequence[Any]) -> bool:
-    """Tell whether all items are dictionaries of the same strings to such values."""
-    if set(map(type, items)) != {dict} or len(set(map(len, items))) != 1:
-        return False
-    if not _STRINGS.issuperset(map(type, chain.from_iterable(items))) or not are_texts(items[0].keys()):
-        return False
-    try:
-        return all(_are_plain(list(map(itemgetter(key), items))) for key in items[0])
-    except KeyError:
-        return False
 
 
 def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, Any]:
