@@ -40,6 +40,7 @@ __all__ = [
     "gone",
     "identities",
     "is_known",
+    "number_of",
 ]
 
 _V = TypeVar("_V", bound=Readable)
@@ -211,7 +212,7 @@ class WalkedVersion(Generic[_V]):
 
     def _by_identity(self, name: str, evaluate: Callable[[Row], Any]) -> Callable[[Row], Iterable[int]]:
         def find(row: Row) -> Iterable[int]:
-            number = _number(name, evaluate(row))
+            number = number_of(name, evaluate(row))
             if number is None:
                 return ()
             state = self.overlay.touched_node(number)
@@ -427,7 +428,7 @@ def is_known(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -
     return found is not None
 
 
-def _number(name: str, value: Any) -> int | None:
+def number_of(name: str, value: Any) -> int | None:
     """Return the number of the node whose ``id`` or ``elementId`` equals a value, None where none can."""
     if name == "elementid":
         is_number = type(value) is str and len(value) < _DIGITS and value.isascii() and value.isdecimal()

@@ -476,7 +476,9 @@ class Overlay:
         """Make nodes with the same labels; return the first one's number. ``columns``: as of ``NodeBlock``."""
         block = NodeBlock(self.next_node, count, labels, columns)
         self.next_node += count
-        self._put_node_block(block)
+        self.clock += 1
+        self._put(self.node_blocks.by_first, block.first, block)
+        self.node_blocks.added(block)
         self._put(self._own_node_blocks, block.first, None)
         self.changes.nodes_created += count
         self.changes.labels_added += count * len(labels)
@@ -493,7 +495,7 @@ class Overlay:
         self.next_relationship += count
         self.clock += 1
         self._put(self.relationship_blocks.by_first, block.first, block)
-        self.relationship_blocks.changed()
+        self.relationship_blocks.added(block)
         self._put(self._own_relationship_blocks, block.first, None)
         self.changes.relationships_created += count
         self.changes.properties_set += sum(count - column.count(None) for column in columns.values())
@@ -507,13 +509,10 @@ class Overlay:
         """Give the nodes of an uncommitted block other values of a property; ``count``: as ``set_node_properties``."""
         block = self.node_blocks.by_first[first]
         columns = {**block.columns, key: values}
-        self._put_node_block(NodeBlock(block.first, block.count, block.labels, columns))
-        self.changes.properties_set += count
-
-    def _put_node_block(self, block: NodeBlock) -> None:
         self.clock += 1
-        self._put(self.node_blocks.by_first, block.first, block)
+        self._put(self.node_blocks.by_first, first, NodeBlock(first, block.count, block.labels, columns))
         self.node_blocks.changed()
+        self.changes.properties_set += count
 
     def patch_nodes(self, patch: Patch, **counts: int) -> None:
         """Do something to many nodes, none of which is apart or gone; ``counts``: what is added to ``changes``."""

@@ -58,7 +58,9 @@ def test_long_lists_are_as_short_ones(items: list[Any]) -> None:
     assert exact(from_python(long, "p", [])) == exact(from_python(items, "p", [])) * 20
 
 
-@pytest.mark.parametrize("item", [2**63, {"a": 2**63}, {"a": b"x"}, {1: 2}, {"a": {1: 2}}, [[2**63]], [{"a": b"x"}], {"a": [b"x"]}], ids=repr)
+@pytest.mark.parametrize(
+    "item", [2**63, {"a": 2**63}, {"a": b"x"}, {1: 2}, {"a": {1: 2}}, [[2**63]], [{"a": b"x"}], {"a": [b"x"]}], ids=repr
+)
 def test_what_is_no_value_is_refused_wherever_it_stands(item: Any) -> None:
     with pytest.raises(ExecutionError) as short:
         from_python([item], "p", [])
