@@ -20,9 +20,9 @@ from qengine.storage.arrays import Array
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.live import equalities
 
-__all__ = ["Merged", "Outcome", "merged", "rounds"]
+__all__ = ["Merged", "Outcome", "Settings", "merged", "rounds", "settings_of"]
 
-_Settings = tuple[tuple[str, Expr], ...]
+Settings = tuple[tuple[str, Expr], ...]
 
 
 @frozen
@@ -37,8 +37,8 @@ class Merged:
     element: up.NewElement
     labels: LabelExpr | None
     keys: Mapping[str, Expr]
-    created: _Settings
-    matched: _Settings
+    created: Settings
+    matched: Settings
     reads_own: bool
     on_match: tuple[up.Step, ...]
     created_labels: tuple[str, ...]
@@ -74,7 +74,7 @@ def merged(step: up.Merge) -> Merged | None:
     return Merged(element, labels, dict(keys), created, matched, reads_own, on_match, named, matched_labels)
 
 
-def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, _Settings] | None:
+def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, Settings] | None:
     nodes = keyed_nodes(step.graph)
     if nodes is None or len(nodes) != 1:
         return None
@@ -83,7 +83,7 @@ def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, _Setti
     return (node.labels, node.keys) if alike else None
 
 
-def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, _Settings] | None:
+def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, Settings] | None:
     graph = step.graph
     if len(graph.relationships) != 1:
         return None
@@ -120,7 +120,7 @@ def _without_labels(
     return tuple(others), tuple(labels)
 
 
-def _settings(steps: Iterable[up.Step], name: str) -> _Settings | None:
+def _settings(steps: Iterable[up.Step], name: str) -> Settings | None:
     """Return the properties of the element that steps set, None where they do something else."""
     found: list[tuple[str, Expr]] = []
     for step in steps:
@@ -136,7 +136,24 @@ def _settings(steps: Iterable[up.Step], name: str) -> _Settings | None:
     return tuple(found)
 
 
-def _of_rows(created: _Settings, name: str, keys: Mapping[str, Expr]) -> _Settings | None:
+def settings_of(step: up.Merge, element: up.NewElement, keys: Mapping[str, Expr]) -> tuple[Settings, Settings] | None:
+    """Return what ON CREATE and ON MATCH set of an element: none of the keys, and of values of the row alone.
+
+    None where they do anything else.
+    """
+    created, matched = _settings(step.on_create, element.name), _settings(step.on_match, element.name)
+    if created is None or matched is None:
+        return None
+    touched = [key for key, _ in created]
+    if len(set(touched)) < len(touched) or keys.keys() & {*touched, *(key for key, _ in matched)}:
+        return None
+    created = _of_rows(created, element.name, keys)
+    names = {each.name for each in step.elements}
+    values = [value for _, value in (*(created or ()), *matched)]
+    return None if created is None or any(names & free_variables(each) for each in values) else (created, matched)
+
+
+def _of_rows(created: Settings, name: str, keys: Mapping[str, Expr]) -> Settings | None:
     """Return what is set of a new element, with what it is known to have in place of its properties.
 
     None where more of it is read than properties.
@@ -194,10 +211,14 @@ class Outcome:
         self._numbers = numbers
         self.rows, self.matches = every[self._order], matches[self._order]
 
-    def found(self, made: Array) -> Array:
-        """Return the numbers (int64) that the rows of the result have; ``made``: of what was made for ``makers``."""
-        numbers: Array = np.concatenate((self._numbers, made[self._which]))[self._order]
-        return numbers
+    def found(self, made: Array, numbers: Array | None = None) -> Array:
+        """Return the numbers (int64) that the rows of the result have.
+
+        ``made``: of what was made for ``makers``. ``numbers``: of what rows find, where these are other elements.
+        """
+        known = self._numbers if numbers is None else numbers
+        whole: Array = np.concatenate((known, made[self._which]))[self._order]
+        return whole
 
 
 def _groups(places: Sequence[Any]) -> tuple[Array, Array]:

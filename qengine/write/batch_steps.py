@@ -29,6 +29,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
 from qengine.write.batch_changes import BatchChanges, Divided, Values
+from qengine.write.batch_leaf import Leaf, leaves_of, merged_leaf, with_labels
 from qengine.write.batch_merge import Merged, Outcome, merged, rounds
 from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
 from qengine.write.key_lookup import (
@@ -249,7 +250,8 @@ class BatchSteps:
     def _(self, step: up.Merge) -> _Run | None:
         pattern = merged(step)
         if pattern is None:
-            return None
+            leaf = merged_leaf(step)
+            return None if leaf is None else partial(self._leaf, leaf)
         element = pattern.element
         relabel = [self._relabelling(each, element.name, each.labels) for each in pattern.matched_labels]
         named: _Named | None = None
@@ -280,6 +282,43 @@ class BatchSteps:
             return result
 
         return run
+
+    def _leaf(self, leaf: Leaf, table: Table) -> Table:
+        """Merge a relationship with the node at its end."""
+        node, edge = leaf.node, leaf.edge
+        keys = {key: self.values.of(value, table) for key, value in leaf.keys.items()}
+        if any(None in values for values in keys.values()):
+            raise Unbatched
+        known = self._ends(table, leaf.known)
+        places: Sequence[Any] = known.tolist()
+        if keys:
+            places = list(zip(places, distinct_keys(keys), strict=True))
+        rows, numbers, nodes = leaves_of(self._overlay, edge.type, known, out=leaf.out, look=self._check)
+        for kept in (lambda: with_labels(self._overlay, nodes, node.labels), lambda: self._equal(nodes, rows, keys)):
+            chosen = np.flatnonzero(kept())
+            rows, numbers, nodes = rows[chosen], numbers[chosen], nodes[chosen]
+        outcome = Outcome(len(table), rows, numbers, places)
+        creating, matching = table.take(outcome.makers), table.take(outcome.rows[outcome.matches])
+        columns = self._columns((*leaf.keys.items(), *leaf.created), creating, node.span)
+        settings = self._columns(leaf.matched, matching, node.span)
+        present = {key: each for key, each in columns.items() if each.count(None) < len(each)}
+        ends = self._made(node, creating, present)
+        made = self._made(edge, creating.with_column(node.name, ends), {})
+        found = Elements(outcome.found(ends.numbers, nodes), NodeHandle)
+        links = Elements(outcome.found(made.numbers), RelationshipHandle)
+        if settings:
+            self._assign(Elements(found.numbers[outcome.matches], NodeHandle), settings)
+        return table.take(outcome.rows).with_column(node.name, found).with_column(edge.name, links)
+
+    def _equal(self, nodes: Array, rows: Array, keys: Mapping[str, list[Any]]) -> Array:
+        """Tell which nodes have the values of properties that their rows look for."""
+        kept = np.ones(len(nodes), np.bool_)
+        for key, values in keys.items():
+            column = self._properties(Elements(nodes, NodeHandle), key)
+            listed = column if isinstance(column, list) else column.values()
+            pairs = zip(listed, rows.tolist(), strict=True)
+            kept &= np.fromiter((equals(value, values[row]) is True for value, row in pairs), np.bool_, len(nodes))
+        return kept
 
     def _in_rounds(self, step: up.Merge, pattern: Merged, table: Table) -> None:
         """Do ON MATCH for rows whose elements it reads: for the first rows of all elements, then the second, …"""

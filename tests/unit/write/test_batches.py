@@ -54,6 +54,16 @@ TOGETHER = [
     "ON MATCH SET p += {name: null, last: r.name}",
     "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:L]->(b) ON CREATE SET k.w = 1, k.v = k.w "
     "ON MATCH SET k.w = k.w + 1",
+    "MATCH (n:P) MERGE (n)-[:S]->(x:N {v: n.id}) RETURN n.name, x.v",
+    "MATCH (n) MERGE (n)-[k:S]->(x) RETURN type(k), x.id",
+    "MATCH (n:P|Q) MERGE (n)<-[:R]-(x:P)",
+    "MATCH (n:Q) MERGE (n)-[k:Given]->(x:Q {id: 7}) RETURN n.id, k.w, x.id",
+    "MATCH (n)-[k:R]->(m) DELETE k MERGE (n)-[j:R]->(x:Q:P) RETURN count(*)",
+    "MATCH (n:Q) SET n:N REMOVE n:Q MERGE (n)<-[j:S]-(x:Q) MERGE (x)<-[:S]-(y:N {id: 1}) RETURN count(*), count(y)",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:R]->(x:P {id: r.b}) ON CREATE SET x.name = 'new', x.x = x.id "
+    "ON MATCH SET x.last = r.w RETURN n.name, k.w, x.id, x.name",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)<-[k:S]-(x {w: r.w, id: r.b * 1.0}) "
+    "MERGE (x)-[:Y]->(y:Year {of: r.a}) ON MATCH SET y.n = r.w RETURN count(k), count(y)",
     "UNWIND range(1, 20) AS i CREATE (n:$('L' + i % 7) {id: i})-[k:$('T' + i)]->(n) SET n.x = i",
     "UNWIND $rows AS r CREATE (n:P {id: r.id, name: $rows[0].name, all: [1, $rows[2].id]})",
     "MATCH (n) SET n.name = $rows[0].name",
@@ -183,7 +193,7 @@ TOGETHER = [
 # What numbers elements get depends on how they are made: not after other statements.
 BY_IDENTITY = [
     "UNWIND [3, 0, 0, null, 9, '1', 1.0, true, 1.5, -1] AS i MATCH (n) WHERE id(n) = i SET n.x = i, n.y = 1",
-    "UNWIND ['3', '0', '00', 'x', null, '4', 1] AS i MATCH (n:P) WHERE elementId(n) = i SET n.got = i, n:Got RETURN n.id",
+    "UNWIND ['3', '0', '00', 'x', null, '4', 1] AS i MATCH (n:P) WHERE elementId(n) = i SET n.got = i, n:Got",
     "UNWIND range(1, 9) AS i MATCH (n:P|Q), (m {id: 7}) WHERE i = id(n) SET n.x = 7",
     "UNWIND range(0, 9) AS i MATCH (n) WHERE id(n) = i DETACH DELETE n",
     "UNWIND range(0, 99) AS i MATCH (n:!Q) WHERE id(n) = i SET n.found = i",
@@ -200,6 +210,10 @@ FAILING = [
     "UNWIND $rows AS r MERGE (n:P {id: r.id}) ON MATCH SET n.x = 1 / (n.id - 1)",
     "UNWIND $rows AS r MERGE (n:P {id: r.id}) ON CREATE SET n.a = 1, n.x = n.a + r.props",
     "UNWIND $rows AS r OPTIONAL MATCH (p:Gone {id: r.id}) CREATE (p)-[:T]->(:New)",
+    "UNWIND $rows AS r OPTIONAL MATCH (p:Gone {id: r.id}) MERGE (p)-[:T]->(:New)",
+    "UNWIND $rows AS r MATCH (n:P {id: r.id}) MERGE (n)-[:S]->(x:N {v: r.x})",
+    "UNWIND $rows AS r MATCH (n:P {id: r.id}) MERGE (n)-[:S]->(x:N {v: r.name}) ON MATCH SET x.p = r.props",
+    "MATCH (n:P) DETACH DELETE n MERGE (n)-[:S]->(x:N)",
     "UNWIND $rows AS r MATCH (p:P {id: 7}) DETACH DELETE p CREATE (p)-[:T]->(:New)",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.x = [{}]",
     "UNWIND $rows AS r CREATE (p:Unique {id: r.id})",
@@ -270,6 +284,9 @@ ROW_BY_ROW = [
     "UNWIND $rows AS r CREATE (a:P {id: COUNT { (:P) }})",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.id = 9",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.x = size(labels(a))",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S {w: r.w}]-(x:N {w: r.w}) RETURN k.w",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S]->(x:N {w: r.w}) ON MATCH SET k.n = x.w, n.last = r.w",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[:R]->(x:P {id: r.b}) ON MATCH SET x.id = r.a + 1, x.n = x.id",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.x = rand(), a.y = a.x REMOVE a.x, a.y",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON MATCH SET a += {x: a.id, y: a.x}, a.z = a.y",
     "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]-(b) RETURN k.w",
