@@ -294,9 +294,9 @@ class BatchSteps:
         if keys:
             places = list(zip(places, distinct_keys(keys), strict=True))
         rows, numbers, nodes = leaves_of(self._overlay, edge.type, known, out=leaf.out, look=self._check)
-        for kept in (lambda: with_labels(self._overlay, nodes, node.labels), lambda: self._equal(nodes, rows, keys)):
-            chosen = np.flatnonzero(kept())
-            rows, numbers, nodes = rows[chosen], numbers[chosen], nodes[chosen]
+        chosen = np.flatnonzero(with_labels(self._overlay, nodes, node.labels))
+        chosen = chosen[self._equal(nodes[chosen], rows[chosen], keys)]
+        rows, numbers, nodes = rows[chosen], numbers[chosen], nodes[chosen]
         outcome = Outcome(len(table), rows, numbers, places)
         creating, matching = table.take(outcome.makers), table.take(outcome.rows[outcome.matches])
         columns = self._columns((*leaf.keys.items(), *leaf.created), creating, node.span)

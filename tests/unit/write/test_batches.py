@@ -60,8 +60,8 @@ TOGETHER = [
     "MATCH (n:Q) MERGE (n)-[k:Given]->(x:Q {id: 7}) RETURN n.id, k.w, x.id",
     "MATCH (n)-[k:R]->(m) DELETE k MERGE (n)-[j:R]->(x:Q:P) RETURN count(*)",
     "MATCH (n:Q) SET n:N REMOVE n:Q MERGE (n)<-[j:S]-(x:Q) MERGE (x)<-[:S]-(y:N {id: 1}) RETURN count(*), count(y)",
-    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:R]->(x:P {id: r.b}) ON CREATE SET x.name = 'new', x.x = x.id "
-    "ON MATCH SET x.last = r.w RETURN n.name, k.w, x.id, x.name",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:R]->(x:P {id: r.b}) ON CREATE SET x.name = 'new', "
+    "x.x = x.id ON MATCH SET x.last = r.w RETURN n.name, k.w, x.id, x.name",
     "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)<-[k:S]-(x {w: r.w, id: r.b * 1.0}) "
     "MERGE (x)-[:Y]->(y:Year {of: r.a}) ON MATCH SET y.n = r.w RETURN count(k), count(y)",
     "UNWIND range(1, 20) AS i CREATE (n:$('L' + i % 7) {id: i})-[k:$('T' + i)]->(n) SET n.x = i",
