@@ -12,8 +12,8 @@ paths                       struct<nodes: list, relationships: list>
 of different types          dense union with a child for each type, and for each set of keys that maps have
 ==========================  ==========================================================================================
 
-What Arrow can't hold changes its form, and ``Tell`` hears of it: temporal values without a type become text, halves of
-UTF-16 pairs U+FFFD, maps with more sets of keys than a union has children one struct with nulls.
+What Arrow can't hold changes its form, and ``Tell`` hears of it: temporal values without a type become text, maps with
+more sets of keys than a union has children one struct with nulls.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ from qengine.temporal import Temporal
 from qengine.temporal.arrow import text_kinds, to_array, without_text
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Tell", "array_of", "silent", "told_as_text", "unicode"]
+__all__ = ["Tell", "array_of", "silent", "told_as_text"]
 
 Tell = Callable[[str], None]
 """Takes what a conversion changes, as a sentence."""
 
 _PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 _MOST_CHILDREN = 127  # of a union, whose codes are 8-bit integers
-_SURROGATES = "Halves of UTF-16 pairs became U+FFFD: Arrow's strings are UTF-8."
 _KEYS = "Maps got null for the keys that they lack: they have more different sets of keys than an Arrow union can tell."
 
 
@@ -77,26 +76,17 @@ def told_as_text(array: Any, tell: Tell) -> Any:
 def _alike(values: Sequence[Any], kind: type, tell: Tell) -> Any:
     """Return values of one class, other than maps."""
     if kind in _PLAIN:
-        return _plain(values, kind, tell)
+        return _plain(values, kind)
     if issubclass(kind, Temporal | Point):
         return told_as_text(to_array(values), tell)
     return _lists(values, tell) if kind is list else _ENTITIES[kind](values, tell)
 
 
-def _plain(values: Sequence[Any], kind: type, tell: Tell) -> Any:
-    try:
-        array = pa.array(values, _PLAIN[kind])
-    except UnicodeEncodeError:
-        tell(_SURROGATES)
-        return _plain([None if value is None else unicode(value) for value in values], kind, tell)
+def _plain(values: Sequence[Any], kind: type) -> Any:
+    array = pa.array(values, _PLAIN[kind])
     if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets reach
         return pa.array(values, pa.large_string())
     return array
-
-
-def unicode(text: str) -> str:
-    """Return a text with U+FFFD for the halves of UTF-16 pairs, which UTF-8 can't hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _lists(values: Sequence[Any], tell: Tell) -> Any:
@@ -118,7 +108,7 @@ def _structs(values: Sequence[Any], fields: dict[str, Any]) -> Any:
     """Return structs of fields that were made for all values; null where a value is None."""
     if not fields:
         return pa.array([None if value is None else {} for value in values], pa.struct([]))
-    return pa.StructArray.from_arrays(list(fields.values()), names=list(map(unicode, fields)), mask=_nulls(values))
+    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields), mask=_nulls(values))
 
 
 def _maps(values: Sequence[dict[str, Any] | None], keys: Iterable[str], tell: Tell) -> Any:

@@ -107,7 +107,7 @@ class ExecutionContext:
         spill_directory: str | PathLike[str] | None = None,
     ) -> None:
         self.parameters: Mapping[str, Any] = {} if parameters is None else parameters
-        self.timeout = timeout = number_of_seconds("timeout", timeout)
+        self.timeout = timeout = None if timeout is None else number_of_seconds("timeout", timeout)
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
@@ -126,11 +126,17 @@ class ExecutionContext:
         self._beside: ExecutionContext | None = None
         self._memory: MemoryAccount | None = None
         self._gathered: Holding | None = None
-        self.memory_limit = memory_limit = number_of_bytes("memory_limit", memory_limit)
-        self.gpu_memory_limit = number_of_bytes("gpu_memory_limit", gpu_memory_limit)
-        self.spill_directory = directory_of(spill_directory)
+        if memory_limit is not None:
+            memory_limit = number_of_bytes("memory_limit", memory_limit)
+        self.memory_limit = memory_limit
+        self.gpu_memory_limit = (
+            None if gpu_memory_limit is None else number_of_bytes("gpu_memory_limit", gpu_memory_limit)
+        )
+        self.spill_directory = None if spill_directory is None else directory_of(spill_directory)
         self._folder: SpillFolder | None = None
-        workers = number_of_threads("threads", threads) or len(os.sched_getaffinity(0))
+        if threads != 0:
+            threads = number_of_threads("threads", threads)
+        workers = threads or len(os.sched_getaffinity(0))
         deadline = self.planning_ends = 0
         if timeout is not None and timeout <= _ENDLESS:
             now = time.monotonic_ns()

@@ -167,6 +167,13 @@ def _list_end(skeleton: Sequence[str], begin: int) -> tuple[int, int] | None:
 
 def _list_values(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | None:
     """Return the value of a list: written as JSON, which is quick to read; texts that come often are turned once."""
+    try:
+        return _of_json(texts, literals)
+    except (ValueError, StorageError):
+        return None
+
+
+def _of_json(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | None:
     known: dict[str, str] = {}
     parts: list[str] = []
     for text, literal in zip(texts, [*literals, ""], strict=True):
@@ -184,10 +191,7 @@ def _list_values(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | N
             else:
                 parts.append(literal)
     hook = _made if any(_FUNCTION in each for each in known.values()) else None
-    try:
-        found = json.loads("".join(parts), object_hook=hook, strict=False)
-    except (ValueError, StorageError):
-        return None
+    found = json.loads("".join(parts), object_hook=hook, strict=False)
     return found if isinstance(found, list) else None
 
 

@@ -248,8 +248,10 @@ def _string(quoted: str) -> str:
     body = quoted[1:-1]
     if "\\" not in body:
         return body
-    value = _ESCAPE.sub(_meant, body)
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:  # two escapes may make one character
+        return _ESCAPE.sub(_meant, body).encode("utf-16", "surrogatepass").decode("utf-16")
+    except (UnicodeDecodeError, ValueError):  # half of such a pair, and codes beyond Unicode's
+        raise _no_literal(quoted) from None
 
 
 def _meant(match: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine._text import HALVES, half_pair
 from qengine.errors import StorageError
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import check_array, normal_array
@@ -106,7 +107,7 @@ def name_of(name: Any, place: str, hint: str) -> str:
     StorageError
         If it is none.
     """
-    if not isinstance(name, str) or not name or any("\ud800" <= each <= "\udfff" for each in name):
+    if not isinstance(name, str) or not name or half_pair(name) >= 0:
         raise StorageError(f"{place} is {_shown(name)}, not a name", hint=hint)
     return name
 
@@ -264,6 +265,9 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
         _ = table.column_names  # decoded only now
     except MemoryError:
         raise
+    except UnicodeEncodeError as error:
+        found = error.object[error.start]
+        raise StorageError(f"{place} holds a string with half of a surrogate pair: {found!a}", hint=HALVES) from None
     except (pa.ArrowException, OSError, TypeError, ValueError, LookupError, OverflowError) as error:
         raise StorageError(
             f"{place}: it can't be made an Arrow table: {' '.join(map(str, error.args))}",

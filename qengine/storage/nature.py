@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Nature", "following"]
 
 _DRIFT = 0.1  # of the nodes with some labels, the relationships of a type, and all elements, may change
+_SLACK = 32  # of the nodes with some labels, and of the relationships of a type, may come or go however few there are
 
 
 class Facts:
@@ -108,6 +109,9 @@ class Nature:
         self.antiparallel = Facts(unknown=True)
         self._shape = _Shape.of(store)
         self._sizes = _sizes(store)
+        #: Of versions that were made of the same one, but have other names or types than that, and how many elements
+        #: differed when it began.
+        self.later: tuple[Nature, int] | None = None
         self._most = _DRIFT * (store.vertex_count + store.relationship_count)
 
     def fits(self, store: GraphStore, touched: int) -> bool:
@@ -118,11 +122,16 @@ class Nature:
         if touched > self._most or _Shape.of(store) != self._shape:
             return False
         sizes = _sizes(store)
-        return all(abs(sizes[name] - size) <= _DRIFT * size for name, size in self._sizes.items())
+        return all(abs(sizes[name] - size) <= max(_SLACK, _DRIFT * size) for name, size in self._sizes.items())
 
 
 def following(
-    base: GraphStore, store: GraphStore, touched: int, doubts: Mapping[str, Callable[[], tuple[bool, bool]]]
+    base: GraphStore,
+    store: GraphStore,
+    touched: int,
+    doubts: Mapping[str, Callable[[], tuple[bool, bool]]],
+    *,
+    grows: bool,
 ) -> tuple[Nature | None, int]:
     """Return the nature of a version that was made of another one, None where it is another one.
 
@@ -135,21 +144,49 @@ def following(
     doubts
         Of types with new relationships: what tells whether these may have made a circle, and whether they may join
         vertices both ways that were joined one way.
+    grows
+        Whether it has all relationships of the version before.
 
     Returns
     -------
     tuple
         The nature, and how many elements differ from those of the first version that had it, at most.
     """
-    nature, touched = base.nature, base.drift + touched
-    if not nature.fits(store, touched):
+    nature, drift = base.nature, base.drift + touched
+    if nature.fits(store, drift) and _stays(nature, doubts):
+        return nature, drift
+    if not grows:
         return None, 0
+    if nature.later is not None:
+        later, before = nature.later
+        if later.fits(store, before + touched) and _stays(later, doubts):
+            return later, before + touched
+    return _begun(base, store, touched), 0
+
+
+def _stays(nature: Nature, doubts: Mapping[str, Callable[[], tuple[bool, bool]]]) -> bool:
+    """Tell whether what is known of types stays right, now that they have other relationships."""
     for name, doubt in doubts.items():
         if nature.acyclic.is_unknown(name) and nature.antiparallel.is_unknown(name):
             continue
         circle, turned = doubt()
         if circle and not nature.acyclic.survives(name):
-            return None, 0
+            return False
         if turned and not nature.antiparallel.survives(name):
-            return None, 0
-    return nature, touched
+            return False
+    return True
+
+
+def _begun(base: GraphStore, store: GraphStore, touched: int) -> Nature:
+    """Return a nature that begins with a version, for those which are made of the same base after it.
+
+    Nothing tells of types that the base hasn't what relationships of later versions may make wrong.
+    """
+    found = Nature(store)
+    known = {each.name for each in base.types}
+    for each in store.types:
+        if each.name not in known:
+            found.acyclic.survives(each.name)
+            found.antiparallel.survives(each.name)
+    base.nature.later = found, touched
+    return found

@@ -75,7 +75,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
     rules = base.rules if commit.rules is None else Rules.of(commit.rules)
     store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
     doubts = {each.name: each.lists.doubts for each in made if each.lists.doubts is not None}
-    nature, drift = following(base, store, size_of(commit), doubts)
+    nature, drift = following(base, store, size_of(commit), doubts, grows=_grows(commit))
     if nature is not None:
         store.__dict__.update(nature=nature, drift=drift)
     store.is_better_base = any(each.lists.made_anew for each in made)
@@ -257,6 +257,11 @@ class _Touched:
             np.concatenate([starts, *(part.of(part.block.starts) for part in parts)]),
             np.concatenate([ends, *(part.of(part.block.ends) for part in parts)]),
         )
+
+
+def _grows(commit: Commit) -> bool:
+    """Tell whether a commit deletes no relationship."""
+    return None not in commit.relationships.values() and not any(each.deleted for each in commit.relationship_patches)
 
 
 def _types(base: GraphStore, layout: NodeLayout, commit: Commit, undirected: frozenset[str]) -> Iterator[_Made]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qengine._text import HALVES
 from qengine.errors import StorageError
 from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
@@ -181,8 +182,7 @@ def _homogeneous(values: Sequence[Any], kind: int, place: str) -> Any:
         ) from None
     except UnicodeEncodeError as error:
         raise StorageError(
-            f"{place}: half a character stands in a string: {error.object[error.start]!a}",
-            hint="Such surrogates are no text: replace them, as text.encode(errors='replace').decode() does.",
+            f"{place} holds a string with half of a surrogate pair: {error.object[error.start]!a}", hint=HALVES
         ) from None
     if kind < _LIST:
         return to_array([_temporal(value) for value in values])

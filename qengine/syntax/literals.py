@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from qengine._text import half_pair
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import Token
@@ -74,10 +75,11 @@ def parse_string(token: Token, text: str) -> str:
     Raises
     ------
     QuerySyntaxError
-        ``InvalidUnicodeLiteral`` for a bad escape of a character code, else ``UnexpectedSyntax``.
+        ``InvalidUnicodeLiteral`` for a bad escape of a character code, or half of a surrogate pair, else
+        ``UnexpectedSyntax``.
     """
     body = token.value[1:-1]
-    if "\\" not in body:
+    if "\\" not in body and half_pair(body) < 0:
         return body
 
     def replace(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from qengine._text import half_pair
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.automaton import Automaton, Refused, load
@@ -33,8 +34,13 @@ def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, 
     Raises
     ------
     QuerySyntaxError
-        At the first place where the text is not of the language.
+        At the first place where the text is not of the language; at half a surrogate pair before that.
     """
+    if (half := half_pair(text)) >= 0:
+        message = f"The text has half of a surrogate pair: {text[half]!a}."
+        hint = "It was decoded wrongly, or cut within a character: read it as UTF-8."
+        span = Span(half, half + 1)
+        raise QuerySyntaxError(message, span=span, text=text, hint=hint, code="InvalidUnicodeCharacter")
     if tokens is None:
         tokens = scan(text, limit=MAX_TOKENS)
     if len(tokens) > MAX_TOKENS:

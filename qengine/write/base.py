@@ -31,6 +31,7 @@ class Base:
         #: How many nodes and relationships there are.
         self.size = store.vertex_count + store.relationship_count
         self.next_node, self.next_relationship = store.identity.next_node, store.identity.next_relationship
+        self._are_ids = store.node_numbers.equal_ids
         self._node_place, self._node_number = store.node_numbers.place, store.node_numbers.number
         self._edge_place, self._edge_number = store.relationship_numbers.place, store.relationship_numbers.number
         self._undirected = [kind.undirected for kind in store.types]
@@ -96,6 +97,8 @@ class Base:
 
     def numbers(self, places: Any) -> list[int]:
         """Return the numbers of the nodes at some places, a list or an array."""
+        if self._are_ids and type(places) is list:
+            return places
         if len(places) <= _FEW:
             return [self._node_number(int(place)) for place in places]
         found: list[int] = self.store.node_numbers.of(np.asarray(places, np.int64)).tolist()

@@ -6,23 +6,23 @@ the clause does touches the keys. So the graph is asked once for all rows, and a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from qengine._frozen import frozen
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, MapOf, Variable
+from qengine.plan.expr import Expr, Literal, MapOf, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, MatchMode
-from qengine.plan.traverse import free_variables
+from qengine.plan.traverse import free_variables, is_repeatable, rewrite
 from qengine.storage.arrays import Array
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.live import equalities
 
-__all__ = ["Merged", "Outcome", "merged"]
+__all__ = ["Merged", "Outcome", "Settings", "merged", "rounds", "settings_of"]
 
-_Settings = tuple[tuple[str, Expr], ...]
+Settings = tuple[tuple[str, Expr], ...]
 
 
 @frozen
@@ -31,14 +31,18 @@ class Merged:
 
     ``labels``: of a node to find. ``keys``: properties, each with what it must equal. ``created``, ``matched``: what
     ON CREATE and ON MATCH set of the element: none of the keys. ``reads_own``: ``matched`` reads the element.
+    ``on_match``: the steps that set ``matched``. ``created_labels``, ``matched_labels``: labels that it is given.
     """
 
     element: up.NewElement
     labels: LabelExpr | None
     keys: Mapping[str, Expr]
-    created: _Settings
-    matched: _Settings
+    created: Settings
+    matched: Settings
     reads_own: bool
+    on_match: tuple[up.Step, ...]
+    created_labels: tuple[str, ...]
+    matched_labels: tuple[up.SetLabels, ...]
 
 
 def merged(step: up.Merge) -> Merged | None:
@@ -50,7 +54,9 @@ def merged(step: up.Merge) -> Merged | None:
         return None
     entries = () if element.properties is None else element.properties.entries
     found = _node(step, element) if isinstance(element, up.NewNode) else _relationship(step, element)
-    created, matched = _settings(step.on_create, element.name), _settings(step.on_match, element.name)
+    on_create, created_labels = _without_labels(step.on_create, element)
+    on_match, matched_labels = _without_labels(step.on_match, element)
+    created, matched = _settings(on_create, element.name), _settings(on_match, element.name)
     if found is None or created is None or matched is None:
         return None
     labels, keys = found
@@ -58,13 +64,17 @@ def merged(step: up.Merge) -> Merged | None:
     touched = [key for key, _ in created]
     if not same or len(set(touched)) < len(touched) or dict(keys).keys() & {*touched, *(key for key, _ in matched)}:
         return None
-    if any(element.name in free_variables(value) for _, value in created):
+    created = _of_rows(created, element.name, dict(keys))
+    if created is None:
         return None
     reads_own = any(element.name in free_variables(value) for _, value in matched)
-    return Merged(element, labels, dict(keys), created, matched, reads_own)
+    if reads_own and len(matched) != len(on_match):
+        return None
+    named = tuple(dict.fromkeys(label for each in created_labels for label in each.labels))
+    return Merged(element, labels, dict(keys), created, matched, reads_own, on_match, named, matched_labels)
 
 
-def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, _Settings] | None:
+def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, Settings] | None:
     nodes = keyed_nodes(step.graph)
     if nodes is None or len(nodes) != 1:
         return None
@@ -73,7 +83,7 @@ def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, _Setti
     return (node.labels, node.keys) if alike else None
 
 
-def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, _Settings] | None:
+def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, Settings] | None:
     graph = step.graph
     if len(graph.relationships) != 1:
         return None
@@ -93,13 +103,75 @@ def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, _S
     return (None, keys) if ends and len(keys) == len(graph.predicates) + len(edge.predicates) else None
 
 
-def _settings(steps: Iterable[up.Step], name: str) -> _Settings | None:
-    """Return the properties of the element that steps set, None where they do something else."""
-    found = []
+def _without_labels(
+    steps: Iterable[up.Step], element: up.NewElement
+) -> tuple[tuple[up.Step, ...], tuple[up.SetLabels, ...]]:
+    """Return steps without those that give a node labels of the text, and these."""
+    others: list[up.Step] = []
+    labels: list[up.SetLabels] = []
     for step in steps:
-        if not (isinstance(step, up.SetProperty) and isinstance(step.subject, Variable) and step.subject.name == name):
+        match step:
+            case up.SetLabels(subject=Variable(name=name), dynamic=(), remove=False) if (
+                name == element.name and isinstance(element, up.NewNode)
+            ):
+                labels.append(step)
+            case _:
+                others.append(step)
+    return tuple(others), tuple(labels)
+
+
+def _settings(steps: Iterable[up.Step], name: str) -> Settings | None:
+    """Return the properties of the element that steps set, None where they do something else."""
+    found: list[tuple[str, Expr]] = []
+    for step in steps:
+        match step:
+            case up.SetProperty(subject=Variable(name=own), key=key, value=value) if own == name:
+                found.append((key, value))
+            case up.SetProperties(subject=Variable(name=own), value=MapOf(entries=entries), replace=False) if (
+                own == name and name not in free_variables(step.value)
+            ):
+                found += entries
+            case _:
+                return None
+    return tuple(found)
+
+
+def settings_of(step: up.Merge, element: up.NewElement, keys: Mapping[str, Expr]) -> tuple[Settings, Settings] | None:
+    """Return what ON CREATE and ON MATCH set of an element: none of the keys, and of values of the row alone.
+
+    None where they do anything else.
+    """
+    created, matched = _settings(step.on_create, element.name), _settings(step.on_match, element.name)
+    if created is None or matched is None:
+        return None
+    touched = [key for key, _ in created]
+    if len(set(touched)) < len(touched) or keys.keys() & {*touched, *(key for key, _ in matched)}:
+        return None
+    created = _of_rows(created, element.name, keys)
+    names = {each.name for each in step.elements}
+    values = [value for _, value in (*(created or ()), *matched)]
+    return None if created is None or any(names & free_variables(each) for each in values) else (created, matched)
+
+
+def _of_rows(created: Settings, name: str, keys: Mapping[str, Expr]) -> Settings | None:
+    """Return what is set of a new element, with what it is known to have in place of its properties.
+
+    None where more of it is read than properties.
+    """
+    known = dict(keys)
+
+    def read(expr: Expr) -> Expr:
+        if isinstance(expr, Property) and isinstance(expr.subject, Variable) and expr.subject.name == name:
+            return known.get(expr.key, Literal(None, type=expr.type))
+        return expr
+
+    found = []
+    for key, value in created:
+        changed = rewrite(value, read)
+        if name in free_variables(changed) or not (changed is value or all(map(is_repeatable, known.values()))):
             return None
-        found.append((step.key, step.value))
+        known[key] = changed
+        found.append((key, changed))
     return tuple(found)
 
 
@@ -139,10 +211,14 @@ class Outcome:
         self._numbers = numbers
         self.rows, self.matches = every[self._order], matches[self._order]
 
-    def found(self, made: Array) -> Array:
-        """Return the numbers (int64) that the rows of the result have; ``made``: of what was made for ``makers``."""
-        numbers: Array = np.concatenate((self._numbers, made[self._which]))[self._order]
-        return numbers
+    def found(self, made: Array, numbers: Array | None = None) -> Array:
+        """Return the numbers (int64) that the rows of the result have.
+
+        ``made``: of what was made for ``makers``. ``numbers``: of what rows find, where these are other elements.
+        """
+        known = self._numbers if numbers is None else numbers
+        whole: Array = np.concatenate((known, made[self._which]))[self._order]
+        return whole
 
 
 def _groups(places: Sequence[Any]) -> tuple[Array, Array]:
@@ -154,3 +230,21 @@ def _groups(places: Sequence[Any]) -> tuple[Array, Array]:
     numbers = dict(zip(numbers, range(len(numbers)), strict=True))
     which = np.fromiter(map(numbers.__getitem__, places), np.int64, len(places))
     return which, np.unique(which, return_index=True)[1]
+
+
+def rounds(numbers: Array, least: int) -> Iterator[Array]:
+    """Give rows (int64, ascending): the first of each number, then the second, and so on.
+
+    What rounds of fewer than ``least`` rows would give comes together at last.
+    """
+    order = np.argsort(numbers, kind="stable")
+    begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    round_of = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+    counts = np.bincount(round_of)
+    order = order[np.argsort(round_of, kind="stable")]
+    first = 0
+    for count in counts[counts >= least].tolist():
+        yield np.sort(order[first : first + count])
+        first += count
+    if first < len(order):
+        yield np.sort(order[first:])

@@ -9,6 +9,7 @@ whatever isn't plain is ``Unbatched`` before anything was done, and goes row by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial, singledispatchmethod
 from typing import Any, Protocol
 
@@ -21,15 +22,23 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at
 from qengine.plan import logical as op
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, Literal, MapOf, Parameter, Variable
+from qengine.plan.expr import Expr, MapOf, Variable
 from qengine.plan.pattern import MatchMode
+from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.storage.arrays import Array
 from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
 from qengine.write.batch_changes import BatchChanges, Divided, Values
-from qengine.write.batch_merge import Merged, Outcome, merged
+from qengine.write.batch_leaf import Leaf, leaves_of, merged_leaf, with_labels
+from qengine.write.batch_merge import Merged, Outcome, merged, rounds
 from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
-from qengine.write.key_lookup import distinct_keys, keyed_nodes, nodes_by_keys, relationships_between
+from qengine.write.key_lookup import (
+    distinct_keys,
+    keyed_nodes,
+    nodes_by_identity,
+    nodes_by_keys,
+    relationships_between,
+)
 from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column, Elements, Plain, Table, repeated
@@ -42,6 +51,7 @@ _Setting = tuple[Array | None, Mapping[str, Values]]  # rows (None: all), and wh
 _ByRow = Callable[..., Any]
 _Named = list[tuple[tuple[str, ...], Array | None]]  # rows (None: all) of the same labels, or type
 _AT_ONCE = 4096  # elements that are read together
+_ROUND = 64  # rows that are worth columns
 _PLAIN = frozenset((bool, int, float, str, type(None)))  # values of which a column is repeated as an array
 _NOBODY = NodeState((), {})  # in place of null, which has no properties
 _SHARE = 4  # a block's column is made anew where at least one of so many of its nodes changes
@@ -159,8 +169,12 @@ class BatchSteps:
 
         def run(table: Table) -> Table:
             for node in nodes:
-                keys = {key: self.values.of(value, table) for key, value in node.keys}
-                rows, numbers = nodes_by_keys(self._overlay, node.labels, keys, self._graph.context)
+                if node.identity is None:
+                    keys = {key: self.values.of(value, table) for key, value in node.keys}
+                    rows, numbers = nodes_by_keys(self._overlay, node.labels, keys, self._graph.context)
+                else:
+                    values = self.values.of(node.identity[1], table)
+                    rows, numbers = nodes_by_identity(self._overlay, node.labels, node.identity[0], values)
                 table = table.take(rows).with_column(node.name, Elements(numbers, NodeHandle))
             return table
 
@@ -236,8 +250,13 @@ class BatchSteps:
     def _(self, step: up.Merge) -> _Run | None:
         pattern = merged(step)
         if pattern is None:
-            return None
+            leaf = merged_leaf(step)
+            return None if leaf is None else partial(self._leaf, leaf)
         element = pattern.element
+        relabel = [self._relabelling(each, element.name, each.labels) for each in pattern.matched_labels]
+        named: _Named | None = None
+        if isinstance(element, up.NewNode):
+            named = [(tuple(dict.fromkeys((*element.labels, *pattern.created_labels))), None)]
 
         def run(table: Table) -> Table:
             outcome = self._looked_for(pattern, table)
@@ -250,17 +269,75 @@ class BatchSteps:
             else:
                 settings = self._columns(pattern.matched, matching, element.span)
             made = self._made(
-                element, creating, {k: each for k, each in columns.items() if each.count(None) < len(each)}
+                element, creating, {k: each for k, each in columns.items() if each.count(None) < len(each)}, named
             )
             found = Elements(outcome.found(made.numbers), made.handle)
             result = table.take(outcome.rows).with_column(element.name, found)
             if pattern.reads_own:
-                self._each(step.on_match, result.take(np.flatnonzero(outcome.matches)), element.name)
+                self._in_rounds(step, pattern, result.take(np.flatnonzero(outcome.matches)))
             elif settings:
                 self._assign(Elements(found.numbers[outcome.matches], found.handle), settings)
+            for each in relabel:
+                each(result.take(np.flatnonzero(outcome.matches)))
             return result
 
         return run
+
+    def _leaf(self, leaf: Leaf, table: Table) -> Table:
+        """Merge a relationship with the node at its end."""
+        node, edge = leaf.node, leaf.edge
+        keys = {key: self.values.of(value, table) for key, value in leaf.keys.items()}
+        if any(None in values for values in keys.values()):
+            raise Unbatched
+        known = self._ends(table, leaf.known)
+        places: Sequence[Any] = known.tolist()
+        if keys:
+            places = list(zip(places, distinct_keys(keys), strict=True))
+        rows, numbers, nodes = leaves_of(self._overlay, edge.type, known, out=leaf.out, look=self._check)
+        chosen = np.flatnonzero(with_labels(self._overlay, nodes, node.labels))
+        chosen = chosen[self._equal(nodes[chosen], rows[chosen], keys)]
+        rows, numbers, nodes = rows[chosen], numbers[chosen], nodes[chosen]
+        outcome = Outcome(len(table), rows, numbers, places)
+        creating, matching = table.take(outcome.makers), table.take(outcome.rows[outcome.matches])
+        columns = self._columns((*leaf.keys.items(), *leaf.created), creating, node.span)
+        settings = self._columns(leaf.matched, matching, node.span)
+        present = {key: each for key, each in columns.items() if each.count(None) < len(each)}
+        ends = self._made(node, creating, present)
+        made = self._made(edge, creating.with_column(node.name, ends), {})
+        found = Elements(outcome.found(ends.numbers, nodes), NodeHandle)
+        links = Elements(outcome.found(made.numbers), RelationshipHandle)
+        if settings:
+            self._assign(Elements(found.numbers[outcome.matches], NodeHandle), settings)
+        return table.take(outcome.rows).with_column(node.name, found).with_column(edge.name, links)
+
+    def _equal(self, nodes: Array, rows: Array, keys: Mapping[str, list[Any]]) -> Array:
+        """Tell which nodes have the values of properties that their rows look for."""
+        kept = np.ones(len(nodes), np.bool_)
+        for key, values in keys.items():
+            column = self._properties(Elements(nodes, NodeHandle), key)
+            listed = column if isinstance(column, list) else column.values()
+            pairs = zip(listed, rows.tolist(), strict=True)
+            kept &= np.fromiter((equals(value, values[row]) is True for value, row in pairs), np.bool_, len(nodes))
+        return kept
+
+    def _in_rounds(self, step: up.Merge, pattern: Merged, table: Table) -> None:
+        """Do ON MATCH for rows whose elements it reads: for the first rows of all elements, then the second, …"""
+        name = pattern.element.name
+        for rows in rounds(_elements(table, name).numbers, _ROUND):
+            part = table.take(rows)
+            subject = _elements(part, name)
+            done = 0
+            if _are_different(subject.numbers):
+                with suppress(Unbatched):
+                    for key, value in pattern.matched:
+                        column = self.values.of_elements(value, part)
+                        if isinstance(column, Elements):
+                            break
+                        values = stored(key, column, step.span) if isinstance(column, list) else column
+                        self._assign(subject, {key: values})
+                        done += 1
+            if done < len(pattern.matched):
+                self._each(pattern.on_match[done:], part, name)
 
     def _each(self, steps: Iterable[up.Step], table: Table, name: str) -> None:
         """Do steps, all of them for a row before the next, which change the elements of a column."""
@@ -373,7 +450,7 @@ class BatchSteps:
                 raise Unbatched
             column = table.columns[ahead.name]
             return column if isinstance(column, Plain) else stored(key, table.values(ahead.name), span)
-        if isinstance(value, Literal | Parameter):
+        if not free_variables(value) and is_repeatable(value):
             (one,) = stored(key, self.values.of(value, Table(1, {})), span)
             return Plain.repeated(one, len(table)) if type(one) in _PLAIN else repeated(one, len(table))
         return stored(key, self.values.of(value, table), span)

@@ -35,6 +35,12 @@ class BlockTable(Generic[_B]):
         """How many elements all blocks have."""
         self._firsts: list[int] = []
 
+    def added(self, block: _B) -> None:
+        """Take note of a block that came behind all others, which costs nothing for these."""
+        self.version += 1
+        self.size += block.count
+        self._firsts.append(block.first)
+
     def changed(self) -> None:
         """Take note that blocks came, went or were replaced."""
         self.version += 1

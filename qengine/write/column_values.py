@@ -17,7 +17,7 @@ from qengine.exec.scalar.entities import ENTITIES, label_names
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
 from qengine.plan import expr as x
-from qengine.plan.traverse import free_variables, preorder, rewrite
+from qengine.plan.traverse import free_variables, is_repeatable, preorder, rewrite
 from qengine.storage.arrays import Array
 from qengine.write.ahead import SIMPLE, Ahead
 from qengine.write.table import Column, Elements, Table, repeated
@@ -107,6 +107,8 @@ class ColumnValues:
         found = []
         try:
             evaluate = compile(expr, self._env)
+            if not names and len(table) and is_repeatable(expr):
+                return repeated(evaluate({}), len(table))
             rows = zip(*columns, strict=True) if names else iter([()] * len(table))
             for values in rows:
                 self._check()
@@ -150,7 +152,11 @@ class ColumnValues:
             As it says.
         """
         for each in preorder(expr):
-            if not isinstance(each, SIMPLE) or (isinstance(each, x.Call) and each.name in ENTITIES):
+            if not isinstance(each, SIMPLE):
+                raise Unbatched
+            if not (self._env.given_elements or free_variables(each)):
+                continue  # made of literals and parameters, none of them an element
+            if isinstance(each, x.Call) and each.name in ENTITIES:
                 raise Unbatched
             if isinstance(each, x.Property):
                 name = each.subject.name if isinstance(each.subject, x.Variable) else ""

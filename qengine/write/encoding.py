@@ -194,7 +194,10 @@ def _are_plain(values: list[Any]) -> bool:
 
 def _written(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: value if type(value) in _PLAIN else _value_written(value, DEEPEST) for name, value in properties.items()
+        name: value
+        if type(value) in _PLAIN or (type(value) is int and _LEAST <= value <= _MOST)
+        else _value_written(value, DEEPEST)
+        for name, value in properties.items()
     }
 
 

@@ -367,13 +367,15 @@ class _Compiler(Compiler):
         if not self._plans(operator):
             return None
         assert self._parts is not None
-        readers = [PartReader(operator, self._parts)]
+        plain = PartReader(operator, self._parts)
+        readers = [plain]
         if more := tuple((each.name, each.expr) for each in ahead):
             items = tuple((name, Variable(name)) for name in columns_of(operator))
             readers.insert(0, PartReader(op.Project(operator, (*items, *more)), self._parts))
 
         def found() -> Table | None:
-            for reader in readers:
+            # An element that is a parameter may be one that steps change.
+            for reader in [plain] if self._env.given_elements else readers:
                 try:
                     return reader.table(self._live.overlay, self._execution)
                 except ExecutionError:  # it comes again where its row is

@@ -23,12 +23,13 @@ from qengine.plan.pattern import Direction, LabelExpr, MatchMode, QueryGraph
 from qengine.storage.arrays import Array
 from qengine.write.block_table import places_of
 from qengine.write.column_values import Unbatched
-from qengine.write.live import LiveGraph, equalities
+from qengine.write.live import LiveGraph, equalities, identities, number_of
 from qengine.write.overlay import Overlay
 from qengine.write.patch_table import names_in
 from qengine.write.table import Rows
 
-__all__ = ["KeyedNode", "Keys", "distinct_keys", "few_rows", "keyed_nodes", "nodes_by_keys", "relationships_between"]
+__all__ = ["KeyedNode", "Keys", "distinct_keys", "few_rows", "keyed_nodes", "nodes_by_identity", "nodes_by_keys",
+           "relationships_between"]  # fmt: skip
 
 Keys = Mapping[str, list[Any]]
 """By property the value that is looked for, for each row."""
@@ -41,11 +42,15 @@ _FEW = 16  # rows that are found one by one
 
 @frozen
 class KeyedNode:
-    """A node of a pattern that the values of properties find; ``keys``: each with what it must equal."""
+    """A node of a pattern that the values of properties find; ``keys``: each with what it must equal.
+
+    ``identity``: instead of those, the function that must, ``id`` or ``elementid``, with what.
+    """
 
     name: str
     labels: LabelExpr | None
     keys: tuple[tuple[str, Expr], ...]
+    identity: tuple[str, Expr] | None = None
 
 
 def keyed_nodes(graph: QueryGraph) -> tuple[KeyedNode, ...] | None:
@@ -56,9 +61,11 @@ def keyed_nodes(graph: QueryGraph) -> tuple[KeyedNode, ...] | None:
     nodes = []
     for node in graph.nodes:
         keys = tuple((key, value) for key, value, _ in equalities(node, graph.predicates, unknown))
-        nodes.append(KeyedNode(node.name, node.labels, keys))
+        identity = None if keys else next(identities(node, graph.predicates, unknown), None)
+        nodes.append(KeyedNode(node.name, node.labels, keys, identity))
     conditions = len(graph.predicates) + sum(len(node.predicates) for node in graph.nodes)
-    if not all(node.keys for node in nodes) or sum(len(node.keys) for node in nodes) != conditions:
+    told = [1 if node.identity is not None else len(node.keys) for node in nodes]
+    if not all(told) or sum(told) != conditions:
         return None
     return tuple(nodes) if all(len(dict(node.keys)) == len(node.keys) for node in nodes) else None
 
@@ -71,7 +78,7 @@ def few_rows(graph: LiveGraph, environment: Environment, operator: op.Operator) 
     if not isinstance(operator, op.Match) or not isinstance(operator.input, op.Unit) or operator.optional:
         return None
     nodes = keyed_nodes(operator.graph)
-    if nodes is None or operator.graph.mode is MatchMode.DIFFERENT_NODES or any(len(node.keys) > 1 for node in nodes):
+    if nodes is None or operator.graph.mode is MatchMode.DIFFERENT_NODES or any(len(node.keys) != 1 for node in nodes):
         return None
     keyed = [(node.name, node.labels, node.keys[0][0], compile(node.keys[0][1], environment)) for node in nodes]
     labels_of = environment.labels
@@ -110,6 +117,25 @@ def _check(values: Sequence[Any]) -> None:
     classes = set(map(type, values))
     if not classes <= _PLAIN or (float in classes and any(type(each) is float and isnan(each) for each in values)):
         raise Unbatched
+
+
+def nodes_by_identity(overlay: Overlay, labels: LabelExpr | None, name: str, values: list[Any]) -> tuple[Array, Array]:
+    """Return what ``nodes_by_keys`` does, for values that ``id`` or ``elementid``, the ``name``, must equal."""
+    found = [number_of(name, value) for value in values]
+    numbers = np.array([-1 if each is None else each for each in found], np.int64)
+    store = overlay.base.store
+    touched = overlay.touched_nodes((), names_in(labels))
+    apart = overlay.are_apart(numbers, nodes=True)
+    places = np.where(apart, -1, store.node_numbers.places(numbers))
+    kept = places >= 0
+    if labels is not None:
+        kept[kept] = _within(places[kept], store.label_ranges(labels))
+    for row in np.flatnonzero(apart).tolist():
+        number = int(numbers[row])
+        state = touched.get(number) if number in touched else overlay.node(number)
+        kept[row] = state is not None and (labels is None or labels.admits(frozenset(state.labels)))
+    rows = np.flatnonzero(kept)
+    return rows, numbers[rows]
 
 
 def nodes_by_keys(

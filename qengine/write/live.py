@@ -40,6 +40,7 @@ __all__ = [
     "gone",
     "identities",
     "is_known",
+    "number_of",
 ]
 
 _V = TypeVar("_V", bound=Readable)
@@ -211,7 +212,7 @@ class WalkedVersion(Generic[_V]):
 
     def _by_identity(self, name: str, evaluate: Callable[[Row], Any]) -> Callable[[Row], Iterable[int]]:
         def find(row: Row) -> Iterable[int]:
-            number = _number(name, evaluate(row))
+            number = number_of(name, evaluate(row))
             if number is None:
                 return ()
             state = self.overlay.touched_node(number)
@@ -252,12 +253,12 @@ class WalkedVersion(Generic[_V]):
         base, overlay = self._base, self.overlay
         touched = overlay.touched_nodes((key,), ())
         found: list[int] = []
-        if self._has_column(key):
-            index = self._node_index(key)
-            if index is None:
-                return None
+        index = self._node_index(key)
+        if index is not None:
             places = index.few(value, self.context)
             found = [number for number in base.numbers(places) if number not in touched]
+        elif self._has_column(key):
+            return None
         return found + overlay.nodes_with(key, value)
 
     def having(self, wanted: Mapping[str, Any], labels: LabelExpr | None = None) -> Iterable[int]:
@@ -427,7 +428,7 @@ def is_known(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -
     return found is not None
 
 
-def _number(name: str, value: Any) -> int | None:
+def number_of(name: str, value: Any) -> int | None:
     """Return the number of the node whose ``id`` or ``elementId`` equals a value, None where none can."""
     if name == "elementid":
         is_number = type(value) is str and len(value) < _DIGITS and value.isascii() and value.isdecimal()
@@ -458,6 +459,11 @@ class LiveGraph(WalkedVersion[Overlay]):
         super().begin(context)
         self.deleted.clear()
         self.deleted_together.clear()
+
+    def _by_labels(self, expr: LabelExpr | None) -> Iterator[int]:
+        found = super()._by_labels(expr)
+        # What is read between two nodes may take patches apart: nodes that were given would come again.
+        return iter(list(found)) if self.overlay.node_patches.by_place else found
 
 
 class LiveEnvironment(Environment):

@@ -78,7 +78,9 @@ class Log:
         self._torn = False  # whether the file may go on behind the last end
         self.synced = self.number
         self._durability, self._interval = durability, interval
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._idle = True  # whether who syncs in the background waits for a commit, or isn't there yet
         self._syncing = False
         self._noted = True  # whether the log says of its last commit that it is synced
         self._refusal: str | None = None
@@ -120,15 +122,16 @@ class Log:
         """
         payload = encode(commit)
         self._check_process()
-        with self._changed:
+        with self._lock:
             self._check()
             kept = len(self._ends)
             try:
-                self._write(frame(self.number + 1, self.synced, payload))
+                number = self._head.first + kept
+                self._write(frame(number, self.synced, payload))
                 self._noted = False
-                if self._durability == "batched":
+                if self._idle and self._durability == "batched":
                     self._wake_flusher()
-                return self.number
+                return number
             except BaseException:  # also Ctrl-C in between
                 self._torn = True
                 del self._ends[kept:]
@@ -140,7 +143,8 @@ class Log:
         """Append a record to the file and its end to the ends."""
         kept = len(self._ends)
         try:
-            self._mend()
+            if self._torn:
+                self._mend()
             self._torn = True
             self._place.disk.write_all(self._file, record)
         except OSError as error:
@@ -256,6 +260,11 @@ class Log:
         self._check_process()
         self._check()
 
+    def goes_on_from(self, number: int) -> bool:
+        """Tell whether the next commit would be taken, and follows the one of a number."""
+        goes_on = self._refusal is None and self._process == os.getpid()
+        return goes_on and self._head.first + len(self._ends) - 1 == number
+
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise StorageError(
@@ -292,7 +301,9 @@ class Log:
         while True:
             with self._changed:
                 while self.synced == self.number and not self._closing.is_set():
+                    self._idle = True
                     self._changed.wait()
+                self._idle = False
             if self._closing.wait(self._interval):
                 return
             try:

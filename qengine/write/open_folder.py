@@ -136,6 +136,12 @@ class OpenFolder:
         """Whether a log may continue the saved graph."""
         return os.path.lexists(self.path / WRITER)
 
+    def is_ready(self, number: int) -> bool:
+        """Tell whether commits may be appended, the last of which has a number, and nothing is to be told first."""
+        if self._folder is None or self._closed or self._failure is not None:
+            return False
+        return self._folder.log.goes_on_from(number)
+
     def begin(self) -> News | None:
         """Make sure that commits may be appended; return what others have committed before, None where nothing.
 

@@ -124,7 +124,9 @@ class Overlay:
     @property
     def touched(self) -> int:
         """How many elements are above the base."""
-        return self.nodes_above + self.relationships_above
+        one_by_one = len(self._nodes) + len(self._relationships)
+        together = self.node_blocks.size + self.relationship_blocks.size
+        return one_by_one + together + self.node_patches.size + self.relationship_patches.size
 
     @property
     def nodes_above(self) -> int:
@@ -402,9 +404,17 @@ class Overlay:
             self.next_node,
             self.next_relationship,
             self._rules_unlike(self._rules["committed"]),
-            tuple(self.node_blocks.by_first[first] for first in self._own_node_blocks),
-            tuple(self.relationship_blocks.by_first[first] for first in self._own_relationship_blocks),
+            *self._own_blocks(),
             *self._own_patches(),
+        )
+
+    def _own_blocks(self) -> tuple[tuple[NodeBlock, ...], tuple[RelationshipBlock, ...]]:
+        nodes, relationships = self._own_node_blocks, self._own_relationship_blocks
+        if not (nodes or relationships):
+            return (), ()
+        return (
+            tuple(self.node_blocks.by_first[first] for first in nodes),
+            tuple(self.relationship_blocks.by_first[first] for first in relationships),
         )
 
     def _own_patches(self) -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
@@ -425,7 +435,8 @@ class Overlay:
         return Commit(nodes, relationships, self.next_node, self.next_relationship, rules, *blocks)
 
     def _rules_unlike(self, before: Rules) -> tuple[tuple[str, ...], ...] | None:
-        return None if self.rules == before else self.rules.rows()
+        now = self._rules["now"]
+        return None if now is before or now == before else now.rows()
 
     def committed(self) -> None:
         """Take note that what was changed stays; it can't be taken back any more."""
@@ -435,7 +446,7 @@ class Overlay:
             self._own_node_patches, self._own_relationship_patches = {}, {}
             self.node_patches.join()
             self.relationship_patches.join()
-        self._rules["committed"] = self.rules
+        self._rules["committed"] = self._rules["now"]
         self._undo.clear()
         self.values.committed()
         self.relationship_values.committed()
@@ -465,7 +476,9 @@ class Overlay:
         """Make nodes with the same labels; return the first one's number. ``columns``: as of ``NodeBlock``."""
         block = NodeBlock(self.next_node, count, labels, columns)
         self.next_node += count
-        self._put_node_block(block)
+        self.clock += 1
+        self._put(self.node_blocks.by_first, block.first, block)
+        self.node_blocks.added(block)
         self._put(self._own_node_blocks, block.first, None)
         self.changes.nodes_created += count
         self.changes.labels_added += count * len(labels)
@@ -482,7 +495,7 @@ class Overlay:
         self.next_relationship += count
         self.clock += 1
         self._put(self.relationship_blocks.by_first, block.first, block)
-        self.relationship_blocks.changed()
+        self.relationship_blocks.added(block)
         self._put(self._own_relationship_blocks, block.first, None)
         self.changes.relationships_created += count
         self.changes.properties_set += sum(count - column.count(None) for column in columns.values())
@@ -496,13 +509,10 @@ class Overlay:
         """Give the nodes of an uncommitted block other values of a property; ``count``: as ``set_node_properties``."""
         block = self.node_blocks.by_first[first]
         columns = {**block.columns, key: values}
-        self._put_node_block(NodeBlock(block.first, block.count, block.labels, columns))
-        self.changes.properties_set += count
-
-    def _put_node_block(self, block: NodeBlock) -> None:
         self.clock += 1
-        self._put(self.node_blocks.by_first, block.first, block)
+        self._put(self.node_blocks.by_first, first, NodeBlock(first, block.count, block.labels, columns))
         self.node_blocks.changed()
+        self.changes.properties_set += count
 
     def patch_nodes(self, patch: Patch, **counts: int) -> None:
         """Do something to many nodes, none of which is apart or gone; ``counts``: what is added to ``changes``."""
@@ -563,8 +573,8 @@ class Overlay:
 
     def _link(self, number: int, state: RelationshipState) -> None:
         for end in (state.start, state.end):
-            self._put(self._inner(self._added, end), number, None)
-        self._put(self._inner(self._pairs, (state.start, state.end)), number, None)
+            self._enter(self._added, end, number)
+        self._enter(self._pairs, (state.start, state.end), number)
 
     def delete_node(self, number: int) -> None:
         """Take a node away, if it is still there; its relationships stay."""
@@ -643,12 +653,14 @@ class Overlay:
             self._undo.append((table, key, table[key]))
             del table[key]
 
-    def _inner(self, table: dict[_K, dict[int, None]], key: _K) -> dict[int, None]:
-        found = table.get(key)
+    def _enter(self, table: dict[_K, dict[int, None]], key: _K, number: int) -> None:
+        """Put a number among those of a key."""
+        found, undo = table.get(key), self._undo
         if found is None:
-            found = {}
-            self._put(table, key, found)
-        return found
+            found = table[key] = {}
+            undo.append((table, key, _ABSENT))
+        undo.append((found, number, found.get(number, _ABSENT)))
+        found[number] = None
 
     def _put_node(self, number: int, state: NodeState | None, *, own: bool = True) -> None:
         old = self._nodes.get(number)
@@ -658,7 +670,7 @@ class Overlay:
             for label in before:
                 self._drop(self._labels[label], number)
             for label in after:
-                self._put(self._inner(self._labels, label), number, None)
+                self._enter(self._labels, label, number)
         self._put_values(self.values, number, old, state)
         self.clock += 1
         self._put(self._nodes, number, state)

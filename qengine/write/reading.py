@@ -31,6 +31,7 @@ from qengine.write.table import Elements, Plain, Table
 __all__ = ["FEW", "PartPlans", "PartReader", "begins_alone", "is_anchored", "matches", "most_rows"]
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
+_STEPS = 20_000  # elements that are walked, as often as there are rows, sooner than planned for
 FEW = 1_000
 """Rows that are looked up one by one."""
 _LONG = 1 << 62
@@ -75,7 +76,8 @@ class PartReader:
         if shown is None:
             if self._is_anchored and _product(self._lists, context.parameters) <= FEW:
                 return None
-            if overlay.base.size + overlay.touched <= _SMALL:
+            size = overlay.base.size + overlay.touched
+            if size <= _SMALL and (self._is_anchored or size * _product(self._lists, context.parameters) <= _STEPS):
                 return None
         store = execution.sealed()
         plan = self._plans.of(self._part, store)

@@ -209,7 +209,7 @@ class Versions:
 
     def _begin(self) -> None:
         """Get the right to write to the folder."""
-        if self._folder is None:
+        if self._folder is None or self._folder.is_ready(self._tip.number):
             return
         was_writing = self._folder.is_writing
         news = self._folder.begin()
@@ -247,11 +247,13 @@ class Versions:
         chain, overlay = self._chain, self._overlay
         if overlay is None:
             return True
-        many = overlay.touched > chain.few or len(chain.commits) > _COMMITS_EACH * chain.few
+        touched, commits = overlay.touched, len(chain.commits)
+        many = touched > chain.few or commits > _COMMITS_EACH * chain.few
         if self._tip.is_sealed and (many or self._tip.store.is_better_base):
             return True
-        fullness = len(chain.commits) / _KEPT_COMMITS
-        fullness = max(fullness, overlay.touched / max(_LEAST_TOUCHED, _TOUCHED_SHARE * overlay.base.size))
+        if touched <= _LEAST_TOUCHED and commits <= _KEPT_COMMITS:
+            return False
+        fullness = max(commits / _KEPT_COMMITS, touched / max(_LEAST_TOUCHED, _TOUCHED_SHARE * overlay.base.size))
         if fullness <= 1:
             return False
         return fullness > _MOST_FULL or self._is_nearly_made()

@@ -103,7 +103,7 @@ def test_sessions_use_all_clauses() -> None:
     constructs = [
         "OPTIONAL MATCH", "UNWIND $p", "MERGE (", "ON CREATE SET", "ON MATCH SET", "DETACH DELETE", ") DELETE",
         "REMOVE n", "FOREACH (", "| FOREACH", "CALL (", "WITH DISTINCT", "collect(", "count(*)", " += ", " = n",
-        "EXISTS {", "LIMIT 0", "BEGIN;", "ROLLBACK;", "/ ", "null", "RETURN",
+        "EXISTS {", "LIMIT 0", ":$(", "BEGIN;", "ROLLBACK;", "/ ", "null", "RETURN",
     ]  # fmt: skip
     assert [each for each in constructs if each not in text] == []
 

@@ -197,7 +197,7 @@ def changed_patch(place, value):
         ((8, 0, 1), [], "aren't an object"),
         ((8, 0, 1, "p"), [1, {"day": 1}], "of a kind that there isn't"),
         ((8, 0, 1, "p"), [1, 2**63], "of 64 bits"),
-        ((8, 0, 1, "p"), [1, "\ud800"], "half a character"),
+        ((8, 0, 1, "p"), [1, "\ud800"], "half of a surrogate pair"),
         ((8, 0, 2), "A", "aren't different names"),
         ((8, 0, 3), ["A", "A"], "aren't different names"),
         ((9, 0, 0), [2], "were never given"),

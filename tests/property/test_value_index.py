@@ -142,7 +142,7 @@ def test_more_than_a_few_are_all_found(values: list[Any]) -> None:
     (value,) = values
     index = HashIndex(column_of([None, *values * 20], 3), ExecutionContext())
     assert index.few(value, ExecutionContext()) == list(range(4, 24))
-    assert index.few(2**70 if value == 5 else "\ud800", ExecutionContext()) == []
+    assert index.few(2**70 if value == 5 else "other", ExecutionContext()) == []
 
 
 def test_a_look_up_stops() -> None:

@@ -141,7 +141,7 @@ def test_an_empty_graph_is_a_graph():
         (
             [{"id": 1, "properties": {"x": "a\ud800"}}],
             [],
-            "nodes, property x: half a character stands in a string: '\\ud800'",
+            "nodes, property x holds a string with half of a surrogate pair: '\\ud800'",
         ),
         ([{"id": 1, "labels": "\ud800"}], [], "nodes: a label of row 0 is '\\ud800', not a name"),
     ],

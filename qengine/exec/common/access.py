@@ -122,7 +122,8 @@ def _within(ids: Array, ranges: Sequence[Sequence[int]]) -> Array:
 
 def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: bool = False) -> AnyHashIndex | None:
     """Return the hash index of a node property; None where there is none, unless it is to be made ``now``."""
-    return _index(store, HashIndex, key, context, now=now)
+    known: AnyHashIndex | None = store.derived.find((HASH, key))
+    return _index(store, HashIndex, key, context, now=now) if known is None else known
 
 
 def relationship_index(store: ExecView, type: int, key: str, context: ExecutionContext) -> HashIndex | None:
@@ -146,9 +147,11 @@ def _index(
     if (known := store.derived.find(place)) is not None:
         return known  # type: ignore[no-any-return]
     column = store.node_property(key)
+    if column is None:
+        return None
     past = _past(store, kind.KIND, key)
     now = now or store.rules.index_node_key(key)
-    if column is None or not (now or past.scans >= SCANS[kind.KIND] << past.made):
+    if not (now or past.scans >= SCANS[kind.KIND] << past.made):
         return None
     if not _fits(store, kind, column, context):
         return None

@@ -477,8 +477,7 @@ def from_values(values: list[Any]) -> Column:
                 if isinstance(array, pa.ChunkedArray):  # more text than 32-bit offsets reach
                     array = pa.array(values, pa.large_string(), from_pandas=False)
                 return ArrowColumn(array)
-            except (UnicodeEncodeError, OverflowError):
-                # A lone surrogate, or a count beyond 64 bits: Python's values hold them, Arrow's don't.
+            except OverflowError:  # a count beyond 64 bits: Python's values hold it, Arrow's don't
                 return ObjectColumn(values)
         if kind is NodeHandle:
             return NodeColumn(_ids(values))

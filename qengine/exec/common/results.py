@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._limits import Limits, limited_by
-from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text, unicode
+from qengine.exec.arrow_values import Tell, array_of, silent, told_as_text
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import (
     ArrowColumn,
@@ -155,7 +155,7 @@ class ResultRows:
         """Return structs of columns, each null where ``null`` is true."""
         arrays = [self._array(column, tell) for column in fields.values()]
         mask = None if null is None else pa.array(null)
-        return pa.StructArray.from_arrays(arrays, names=list(map(unicode, fields)), mask=mask)
+        return pa.StructArray.from_arrays(arrays, names=list(fields), mask=mask)
 
     def _nodes(self, ids: IntArray, tell: Tell) -> Any:
         """Return nodes as structs, each property read as a column."""

@@ -289,13 +289,11 @@ class HashIndex(_Index):
         """
         kind = type(value)
         if kind is self._quick and (kind is str or value in _INT64):
-            try:
-                number, text = (0, value.encode()) if kind is str else (value, b"")
-            except UnicodeEncodeError:
-                return []
+            number, text = (0, value.encode()) if kind is str else (value, b"")
             found = _Few()
             control = ctypes.byref(context.control)
-            context.raise_for(self._find_one(self._address, number, text, len(text), _FEW, found, control))
+            if status := self._find_one(self._address, number, text, len(text), _FEW, found, control):
+                context.raise_for(status)
             if (count := found[0]) <= _FEW:
                 begin = self.begin
                 return [place + begin for place in found[1 : count + 1]]
@@ -360,35 +358,18 @@ def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:
     if part.kind < _TEXTS:
         number = _NUMBERS[part.kind](key)
         return _Column(ctypes.addressof(number), 0, 0, 0, 1, part.kind), number
-    try:
-        text = key.encode()
-    except UnicodeEncodeError:
-        return _Column(0, 0, 0, 0, 0, part.kind), None
+    text = key.encode()
     kept = ctypes.create_string_buffer(text, len(text) + 1), (_OFFSETS[part.kind] * 2)(0, len(text))
     return _Column(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
 
 
 def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
-    """Return keys as a column of the part's kind, and as an array; texts that aren't Unicode are found nowhere."""
+    """Return keys as a column of the part's kind, and as an array."""
     kind = part.array.type
     if part.kind in (_INTEGERS, _DAYS):
         kind = pa.int64() if part.kind == _INTEGERS else pa.int32()
-    if part.kind >= _TEXTS:
-        try:
-            array = pa.array(keys, kind)
-        except UnicodeEncodeError:
-            array = pa.array([None if key is None or not _is_unicode(key) else key for key in keys], kind)
-    else:
-        array = pa.array(keys, kind)
+    array = pa.array(keys, kind)
     return _column(array, part.kind), array
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class ChangedIndex:

@@ -83,6 +83,8 @@ class Environment:
             For what is none, or isn't of this graph.
         """
         given: list[Given] = []
+        #: The elements among them, or in them.
+        self.given_elements = given
         self.parameters = {name: from_python(value, f"${name}", given) for name, value in parameters.items()}
         if self.memory.limit is not None and self.parameters:
             self.memory.holding("Parameters").set(size_of(list(self.parameters.values())))

@@ -24,17 +24,17 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from qengine._limits import stop_if_due
+from qengine._text import HALVES, are_texts, half_pair
 from qengine.errors import ExecutionError, StorageError
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts
 from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
-from qengine.spatial import Point
 from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
@@ -47,7 +47,9 @@ _GIVE = (
 )
 _PLAIN = frozenset((type(None), bool, int, float, str))
 _STRINGS = frozenset((str,))
+_LISTS = frozenset((type(None), list))
 _MANY = 16  # items that are looked at together
+_TOGETHER = 4 * CHECKED_ITEMS  # at most, of many lists
 _BYTES = (bytes, bytearray, memoryview)
 
 
@@ -68,7 +70,8 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
     ------
     ExecutionError
         ``InvalidArgumentType`` for a value that the language doesn't have, ``IntegerOverflow`` for an
-        integer beyond 64 bits, ``InvalidArgumentValue`` for lists or maps that are nested too deep.
+        integer beyond 64 bits, ``InvalidArgumentValue`` for lists or maps that are nested too deep, and for strings
+        with half of a surrogate pair, which are no text.
     """
     try:
         return _converted(value, name, given)
@@ -82,10 +85,12 @@ def from_python(value: Any, name: str, given: list[Given]) -> Any:
 
 def _converted(value: Any, name: str, given: list[Given]) -> Any:
     kind = type(value)
-    if value is None or kind is str or kind is float or kind is bool or isinstance(value, Temporal | Point):
-        return value
+    if kind is str:
+        return value if value.isascii() else _text(value, name)
     if kind is int:
-        return _integer(value, name)
+        return value if -(2**63) <= value < 2**63 else _integer(value, name)
+    if value is None or kind is float or kind is bool:
+        return value
     if isinstance(value, Temporal):
         return value
     if isinstance(value, list | tuple):
@@ -130,14 +135,65 @@ def _integer(value: int, name: str) -> int:
         ) from None
 
 
+def _text(value: str, name: str) -> str:
+    """Return a string that is a text."""
+    half = half_pair(value)
+    if half >= 0:
+        raise ExecutionError(
+            f"{name} holds a string with half of a surrogate pair: {value[half]!a} at character {half + 1}.",
+            code="InvalidArgumentValue",
+            hint=HALVES,
+        )
+    return value
+
+
 def _items(items: Sequence[Any], name: str, given: list[Given]) -> list[Any]:
-    """Return the items of a list; looks at those that are plain, or maps of the same keys to such, all at once."""
+    """Return the items of a list; those of many are looked at together, as far as they are alike."""
     if len(items) >= _MANY:
         if _are_plain(items):
             return list(items)
-        if _are_plain_maps(items):
-            return list(map(dict.copy, items))
+        classes = set(map(type, items))
+        found = None
+        if classes == {dict}:
+            found = _maps(items, name, given)
+        elif classes <= _LISTS:
+            found = _lists(items, name, given)
+        if found is not None:
+            return found
     return [_converted(item, name, given) for item in items]
+
+
+def _maps(items: Sequence[dict[Any, Any]], name: str, given: list[Given]) -> list[Any] | None:
+    """Return maps of the same strings, key by key; None for others."""
+    keys = items[0].keys()
+    if len(set(map(len, items))) != 1 or not _STRINGS.issuperset(map(type, chain.from_iterable(items))):
+        return None
+    if not are_texts(keys):
+        return None
+    try:
+        columns = {key: list(map(itemgetter(key), items)) for key in keys}
+    except KeyError:
+        return None
+    found = list(map(dict.copy, items))
+    for key, column in columns.items():
+        if not _are_plain(column):
+            for own, value in zip(found, _items(column, name, given), strict=True):
+                own[key] = value
+    return found
+
+
+def _lists(items: Sequence[list[Any] | None], name: str, given: list[Given]) -> list[Any] | None:
+    """Return lists, and nulls, their items together; None where these are very many."""
+    there = [each for each in items if each is not None]
+    if sum(map(len, there)) > _TOGETHER:
+        return None
+    flat = list(chain.from_iterable(there))
+    if _are_plain(flat):
+        return [each if each is None else each.copy() for each in items]
+    if len(flat) < _MANY:
+        return None
+    converted = iter(_items(flat, name, given))
+    return [each if each is None else list(islice(converted, len(each))) for each in items]
 
 
 def _are_plain(items: Sequence[Any]) -> bool:
@@ -150,19 +206,9 @@ def _are_plain(items: Sequence[Any]) -> bool:
             array("q", items if classes == {int} else [item for item in items if type(item) is int])
         except OverflowError:
             return False
+    if str in classes:
+        return are_texts(items if classes == _STRINGS else [item for item in items if type(item) is str])
     return True
-
-
-def _are_plain_maps(items: Sequence[Any]) -> bool:
-    """Tell whether all items are dictionaries of the same strings to such values."""
-    if set(map(type, items)) != {dict} or len(set(map(len, items))) != 1:
-        return False
-    if not _STRINGS.issuperset(map(type, chain.from_iterable(items))):
-        return False
-    try:
-        return all(_are_plain(list(map(itemgetter(key), items))) for key in items[0])
-    except KeyError:
-        return False
 
 
 def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, Any]:
@@ -173,7 +219,7 @@ def _map(value: Mapping[Any, Any], name: str, given: list[Given]) -> dict[str, A
                 code="InvalidArgumentType",
                 hint="Make them strings: {str(key): value for key, value in mapping.items()}.",
             )
-    return {str.__str__(key): _converted(item, name, given) for key, item in value.items()}
+    return {_text(str.__str__(key), name): _converted(item, name, given) for key, item in value.items()}
 
 
 def _of_numpy(value: Any, name: str, given: list[Given]) -> Any:
@@ -214,7 +260,7 @@ def _of_arrow(value: Any, name: str, given: list[Given]) -> Any:
         return [_converted(item, name, given) for item in value.to_pylist(maps_as_pydicts="strict")]
     try:
         return _converted(to_values(normal_array(value, name)), name, given)
-    except StorageError:
+    except (StorageError, UnicodeDecodeError):  # Arrow doesn't look whether strings are UTF-8
         raise _refused(value, name) from None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProcedureCaller"]
 
-_PLAIN = frozenset((bool, int, float, str))
+_PLAIN = frozenset((bool, float))  # values of the language, whatever they are
 
 
 class ProcedureCaller:
@@ -136,7 +136,7 @@ class ProcedureCaller:
         return [self._value(field, value) for field, value in zip(outputs, row, strict=True)]
 
     def _value(self, field: Field, value: Any) -> Any:
-        if type(value) not in _PLAIN or type(value) is int:
+        if type(value) not in _PLAIN:
             given: list[Given] = []
             try:
                 value = from_python(value, f"`{field.name}`", given)

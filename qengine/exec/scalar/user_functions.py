@@ -13,6 +13,7 @@ from typing import Any
 
 from qengine._limits import limited_by, running
 from qengine._printable import printable
+from qengine._text import are_texts
 from qengine.catalog.fields import Field
 from qengine.catalog.user_functions import UserFunction
 from qengine.errors import ExecutionError, ResourceError, Span
@@ -35,6 +36,18 @@ _SECONDS = 0.005
 _SHOWN = 60  # characters of an argument in a message
 _PLAIN: dict[Kind, type] = {Kind.BOOLEAN: bool, Kind.INTEGER: int, Kind.FLOAT: float, Kind.STRING: str}
 _NULL = type(None)
+
+
+def _are_values(results: Sequence[Any], kind: type | None) -> bool:
+    """Tell whether all of some values of one class are values of the language."""
+    if kind is str:
+        return are_texts(results)
+    if kind is int:
+        try:
+            packed("q", results)
+        except OverflowError:
+            return False
+    return True
 
 
 class FunctionCaller:
@@ -150,13 +163,9 @@ class FunctionCaller:
         field = self.function.output
         wanted = _PLAIN.get(field.type.kind)
         if set(map(type, results)) <= ({wanted, _NULL} if field.nullable else {wanted}):
-            if wanted is not int:
+            there = results if None not in results else [each for each in results if each is not None]
+            if _are_values(there, wanted):
                 return results
-            try:
-                packed("q", results if None not in results else [each for each in results if each is not None])
-                return results
-            except OverflowError:
-                pass
         return [self._result(value) for value in results]
 
     def _result(self, value: Any) -> Any:

@@ -50,6 +50,7 @@ def random_session(seed: int | str) -> list[Transaction]:
 class _Generator:
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
+        self._spelling = random.Random(sum(chance.getstate()[1]))
         self.count = 0
         self.scope: dict[str, str] = {}
         self.parameters: dict[str, object] = {}
@@ -58,6 +59,10 @@ class _Generator:
 
     def often(self, share: float) -> bool:
         return self.chance.random() < share
+
+    def spelled(self) -> bool:
+        """Tell whether names are to be written as expressions, which changes nothing else."""
+        return self._spelling.random() < 0.15
 
     def new(self, kind: str) -> str:
         self.count += 1
@@ -150,7 +155,7 @@ class _Generator:
             self.count += 1
             name = f"n{self.count}"
             made[name] = _NODE
-            return st.NodePattern(name, labels, properties)
+            return st.NodePattern(name, labels, properties, new and self.spelled())
 
         nodes = tuple(node(at) for at in range(hops + 1))
         edges = []
@@ -163,7 +168,7 @@ class _Generator:
                 self.count += 1
                 name = f"r{self.count}"
                 made[name] = _EDGE
-            edges.append(st.RelationshipPattern(name, kind, arrow, properties))
+            edges.append(st.RelationshipPattern(name, kind, arrow, properties, new and self.spelled()))
         self.scope.update(made)
         return st.Path(nodes, tuple(edges))
 
@@ -290,14 +295,14 @@ class _Generator:
         nodes = self.of(_NODE)
         if not nodes:
             return st.SetProperty(subject, "i", self.value())
-        return st.SetLabels(self.chance.choice(nodes), self.labels(2) or ("A",))
+        return st.SetLabels(self.chance.choice(nodes), self.labels(2) or ("A",), self.spelled())
 
     def remove(self) -> st.Clause:
         elements, nodes = self.of(_NODE, _EDGE), self.of(_NODE)
         if not elements:
             return self.create()
         if nodes and self.often(0.5):
-            return st.Set((st.RemoveLabels(self.chance.choice(nodes), self.labels(2) or ("A",)),))
+            return st.Set((st.RemoveLabels(self.chance.choice(nodes), self.labels(2) or ("A",), self.spelled()),))
         return st.Set((st.RemoveProperty(self.chance.choice(elements), self.chance.choice(_KEYS)),))
 
     def delete(self) -> st.Clause:

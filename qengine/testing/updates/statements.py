@@ -201,30 +201,40 @@ def _map(entries: Items) -> str:
     return f"{{{', '.join(f'{key}: {value}' for key, value in entries)}}}"
 
 
+def _labels(names: tuple[str, ...], *, named: bool) -> str:
+    """Return labels as they are written; ``named``: as expressions."""
+    if named and names:
+        rest = ", ".join(map(repr, names[1:]))
+        return f":$({names[0]!r}){f':$([{rest}])' if rest else ''}"
+    return "".join(f":{each}" for each in names)
+
+
 @dataclass(frozen=True)
 class NodePattern:
-    """``(name:labels {properties})``; ``name`` may be empty."""
+    """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name the labels."""
 
     name: str
     labels: tuple[str, ...] = ()
     properties: Items = ()
+    named: bool = False
 
     def __str__(self) -> str:
-        labels = "".join(f":{each}" for each in self.labels)
+        labels = _labels(self.labels, named=self.named)
         return f"({self.name}{labels}{' ' + _map(self.properties) if self.properties else ''})"
 
 
 @dataclass(frozen=True)
 class RelationshipPattern:
-    """``arrow``: ``>``, ``<`` or nothing. ``type`` None: any."""
+    """``arrow``: ``>``, ``<`` or nothing. ``type`` None: any; ``named``: an expression names it."""
 
     name: str
     type: str | None
     arrow: str
     properties: Items = ()
+    named: bool = False
 
     def __str__(self) -> str:
-        kind = "" if self.type is None else f":{self.type}"
+        kind = "" if self.type is None else _labels((self.type,), named=self.named)
         inside = f"[{self.name}{kind}{' ' + _map(self.properties) if self.properties else ''}]"
         return f"{'<' if self.arrow == '<' else ''}-{inside}-{'>' if self.arrow == '>' else ''}"
 
@@ -334,13 +344,14 @@ class SetMap:
 
 @dataclass(frozen=True)
 class SetLabels:
-    """Labels that are given."""
+    """Labels that are given; ``named``: expressions name them."""
 
     subject: str
     labels: tuple[str, ...]
+    named: bool = False
 
     def __str__(self) -> str:
-        return self.subject + "".join(f":{each}" for each in self.labels)
+        return self.subject + _labels(self.labels, named=self.named)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ COLUMNS: dict[str, tuple[list[Any], type[Column]]] = {
     "mixed lists": ([[1, "a"], None, [], [1.0], [N(2)]], ObjectColumn),
     "mixed": ([1, 1.0, None, "a", [1]], ObjectColumn),
     "maps": ([{"a": 1}, None, {}, {"a": None}, {"b": 2}], ObjectColumn),
-    "surrogates": (["\ud800", None, "a", "b", "c"], ObjectColumn),
     "nulls": ([None] * 5, ConstantColumn),
 }
 

@@ -102,6 +102,42 @@ def test_what_makes_no_circle_ends_nothing() -> None:
         assert not graph._store.antiparallel("R")
 
 
+def test_plans_are_kept_after_a_type_a_label_and_a_property_came(planned: list[str]) -> None:
+    graph = society()
+    both = "MATCH (a:P)-[:Fresh]->(b)-[:R]->(c) RETURN count(*), max(a.fresh)"
+    way = "MATCH (a:P {x: $x}), (b:P {x: $y}) SET a:New, a.fresh = 1 CREATE (a)-[:Fresh]->(b)"
+    texts = (HOPS, both, CIRCLES.replace(":R", ":Fresh"), BOTH_WAYS.replace(":R", ":Fresh"))
+    graph.query(way, {"x": 0, "y": 1})
+    for place, (x, y) in enumerate(((1, 2), (2, 0), (1, 0), (5, 9), (9, 5))):  # a circle, and both ways
+        graph.query(way, {"x": x, "y": y})
+        for text in texts:
+            found = graph.query(text, {"most": 50}).fetchall()
+            assert found == graph.query(text, {"most": 50}, device="reference").fetchall(), (place, text)
+    assert [planned.count(text) for text in texts] == [2] * 4, "once, and once for the reference"
+    nature = graph._store.nature
+    graph.query("MATCH (:P)-[r:Fresh]->() WITH r LIMIT 1 DELETE r")
+    assert graph._store.nature is not nature
+
+
+def test_what_a_later_nature_knows_ends_with_a_circle() -> None:
+    graph = society()
+    graph.query("MATCH (a:P {x: 3}), (b:P {x: 4}) CREATE (a)-[:Fresh]->(b)")
+    nature = graph._store.nature
+    assert graph._store.acyclic("R") and not graph._store.antiparallel("R")
+    graph.query("MATCH (a:P {x: 3}), (b:P {x: 290}) CREATE (a)-[:R]->(b)")
+    assert graph._store.nature is nature
+    graph.query("MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P) WITH a, c LIMIT 1 CREATE (c)-[:R]->(a)")
+    assert graph._store.nature is not nature
+    assert not graph._store.acyclic("R")
+    assert graph.query(CIRCLES).value() == graph.query(CIRCLES, device="reference").value() > 0
+    nature = graph._store.nature
+    graph.query("MATCH (a:P {x: 3}), (b:P {x: 291}) CREATE (a)-[:R]->(b)")
+    assert graph._store.nature is nature
+    graph.query("MATCH (a:P)-[:R]->(b:P) WITH a, b LIMIT 1 CREATE (b)-[:R]->(a)")
+    assert graph._store.antiparallel("R")
+    assert graph.query(BOTH_WAYS).value() == graph.query(BOTH_WAYS, device="reference").value()
+
+
 def test_versions_between_reads_are_those_of_a_graph_made_anew() -> None:
     graph, chance = society(), random.Random(8)
     made = [

@@ -34,7 +34,6 @@ from qengine.exec.common.expressions.operand import (
     MIRRORED,
     NUMERIC,
     Operand,
-    holds_text,
     null_rows,
     numpy_values,
     operand,
@@ -294,7 +293,7 @@ def _matching(kind: str, items: list[Any]) -> list[Any] | None:
             case float():
                 fits = kind == "float" and not math.isnan(item)
             case str():
-                fits = kind == "string" and holds_text(item)
+                fits = kind == "string"
             case list() | dict():
                 fits = False
             case _:

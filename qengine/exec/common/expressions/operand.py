@@ -24,7 +24,6 @@ __all__ = [
     "NUMERIC",
     "Operand",
     "as_double",
-    "holds_text",
     "null_rows",
     "numpy_values",
     "operand",
@@ -80,15 +79,8 @@ def operand(column: Column) -> Operand:
         if value is None:
             return Operand(column, "null", pa.scalar(None), True)
         kind = _CONSTANTS.get(type(value), "other")
-        if kind == "string" and not holds_text(value):
-            kind = "other"
         return Operand(column, kind, None if kind == "other" else pa.scalar(value), True)
     return Operand(column, _ENTITIES.get(type(column), "other"), None, False)
-
-
-def holds_text(text: str) -> bool:
-    """Return whether Arrow can hold ``text``: Python's strings may have lone surrogates, UTF-8 can't."""
-    return text.isascii() or not any("\ud800" <= mark <= "\udfff" for mark in text)
 
 
 def null_rows(*columns: Column) -> BoolArray | None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, from_arrow, null_column
-from qengine.exec.common.expressions.operand import Operand, holds_text, operand
+from qengine.exec.common.expressions.operand import Operand, operand
 from qengine.exec.common.expressions.texts import mended
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.regular import linear
@@ -123,7 +123,7 @@ def _right(_: Runtime, column: Column, length: Column) -> Column | None:
 def _replace(_: Runtime, column: Column, old: Column, new: Column) -> Column | None:
     a = _string_column(column)
     texts = [part.value for part in (old, new) if isinstance(part, ConstantColumn) and type(part.value) is str]
-    if a is None or len(texts) < 2 or not texts[0] or not all(map(holds_text, texts)):
+    if a is None or len(texts) < 2 or not texts[0]:
         return None
     return ArrowColumn(pc.replace_substring(a.datum, pattern=texts[0], replacement=texts[1]))
 
@@ -133,7 +133,7 @@ def _split(_: Runtime, column: Column, separator: Column) -> Column | None:
     if a is None or not isinstance(separator, ConstantColumn):
         return None
     text = separator.value
-    if type(text) is not str or not text or not holds_text(text):
+    if type(text) is not str or not text:
         return None
     return from_arrow(pc.split_pattern(a.datum, pattern=text))
 
