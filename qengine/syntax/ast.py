@@ -581,6 +581,7 @@ class SchemaClause(Clause):
     ``name``: empty for none. ``lenient``: IF [NOT] EXISTS. ``kind``: "RANGE", "TEXT", …, or "UNIQUENESS", "KEY",
     "PROPERTY_EXISTENCE", "PROPERTY_TYPE"; empty where a name says what to drop. ``entity``: "NODE" or "RELATIONSHIP".
     ``type``: of a property, as "INTEGER | STRING". ``given``: what gives the name, where the text doesn't.
+    ``analyzer``: that a FULLTEXT index names.
     """
 
     drops: bool
@@ -593,6 +594,7 @@ class SchemaClause(Clause):
     keys: tuple[str, ...] = ()
     type: str = ""
     given: Parameter | None = None
+    analyzer: Literal | None = None
 
 
 @frozen
