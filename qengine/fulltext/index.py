@@ -97,7 +97,13 @@ class TextIndex:
         return found
 
     def following(
-        self, store: GraphStore, rule: Rule, analyzer: Analyzer, touched: Any, holding: Holding, check: Callable[[], None]
+        self,
+        store: GraphStore,
+        rule: Rule,
+        analyzer: Analyzer,
+        touched: Any,
+        holding: Holding,
+        check: Callable[[], None],
     ) -> TextIndex:
         """Return the index of a later version, in which elements with some numbers (int64, ascending) may differ."""
         if not len(touched):

@@ -30,9 +30,7 @@ def like_pattern(postings: Postings, word: Word) -> Sequence[int]:
     if word.stars == (len(word.text) - 1,) and word.text.endswith("*"):
         return among
     signs = {"*": "(?s:.*)", "?": "(?s:.)"}
-    pattern = "".join(
-        signs[each] if place in word.stars else _literal(each) for place, each in enumerate(word.text)
-    )
+    pattern = "".join(signs[each] if place in word.stars else _literal(each) for place, each in enumerate(word.text))
     return _matching(postings, among, pattern)
 
 

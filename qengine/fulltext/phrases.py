@@ -85,7 +85,9 @@ def narrowest(positions: Sequence[Sequence[int]], offsets: Sequence[Sequence[int
         For each different word its positions in the phrase, ascending.
     """
     best = None
-    begins = {at - offset for found, wanted in zip(positions, offsets, strict=True) for at in found for offset in wanted}
+    begins = {
+        at - offset for found, wanted in zip(positions, offsets, strict=True) for at in found for offset in wanted
+    }
     for begin in sorted(begins):
         bound = most if best is None else best - 1
         moves = _moves_from(begin, positions, offsets, bound)

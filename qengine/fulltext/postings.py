@@ -84,9 +84,7 @@ class Postings:
         """Return the places of the terms that begin with a text."""
         low = self.place(prefix)
         terms = self.terms
-        high = bisect_left(
-            range(low, len(terms)), True, key=lambda place: not terms[place].as_py().startswith(prefix)
-        )
+        high = bisect_left(range(low, len(terms)), True, key=lambda place: not terms[place].as_py().startswith(prefix))
         return range(low, low + high)
 
     def of(self, place: int) -> tuple[Any, Any]:

@@ -122,7 +122,9 @@ def _options(options: Mapping[str, Any], rule: Rule) -> tuple[int, int | None, A
     unknown = sorted(options.keys() - {"skip", "limit", "analyzer"})
     if unknown:
         hint = "The options are skip, limit and analyzer."
-        raise ExecutionError(f"A full-text search has no option {unknown[0]!r}.", code="InvalidArgumentValue", hint=hint)
+        raise ExecutionError(
+            f"A full-text search has no option {unknown[0]!r}.", code="InvalidArgumentValue", hint=hint
+        )
     counts = []
     for name in ("skip", "limit"):
         value = options.get(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from qengine.catalog.rules import Rules
 from qengine.storage.arrays import Array
 from qengine.storage.states import Commit
 
@@ -43,11 +44,13 @@ class KeptIndexes:
                 self._made[place] = index, _EMPTY
         return index
 
-    def after(self, commit: Commit, places: Collection[Hashable]) -> KeptIndexes:
-        """Return those of the next version, of the indexes that it still declares."""
+    def after(self, commit: Commit, rules: Rules) -> KeptIndexes:
+        """Return those of a later version, of the indexes that it declares; ``commit``: what was touched since, at least."""
         later = KeptIndexes()
         with self._lock:
-            made = [each for each in self._made.items() if each[0] in places]
+            made = list(self._made.items())
+        declared = {rule.meaning for rule in rules.indexes} if made else ()
+        made = [each for each in made if each[0] in declared]
         for place, (index, before) in made:
             touched = np.union1d(before, _touched(commit, place[1] == "NODE"))  # type: ignore[index]
             if len(touched) <= index.count:
