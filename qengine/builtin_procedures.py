@@ -10,9 +10,9 @@ from qengine.cheapest_paths import SIGNATURE, cheapest_paths
 from qengine.fulltext.analyzers import ANALYZERS
 from qengine.fulltext.search import NODES as TEXT_NODES
 from qengine.fulltext.search import RELATIONSHIPS as TEXT_RELATIONSHIPS
-from qengine.fulltext.search import found_nodes, found_relationships
+from qengine.fulltext.search import found_elements
 from qengine.types import Kind, Type
-from qengine.vector_search import NODES, RELATIONSHIPS, nearest_nodes, nearest_relationships
+from qengine.vector_search import NODES, RELATIONSHIPS, nearest_elements
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
@@ -301,22 +301,22 @@ def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any
 
 def _query_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the nodes whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_nodes(store, context.check, *args)
+    return nearest_elements(store, context.check, "NODE", *args)
 
 
 def _query_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the relationships whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_relationships(store, context.check, *args)
+    return nearest_elements(store, context.check, "RELATIONSHIP", *args)
 
 
 def _text_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the nodes whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
-    return found_nodes(store, context, *args)
+    return found_elements(store, context, "NODE", *args)
 
 
 def _text_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the relationships whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
-    return found_relationships(store, context, *args)
+    return found_elements(store, context, "RELATIONSHIP", *args)
 
 
 for _signature, _search in (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
+from qengine.exec.scalar.scored import ScoredElements
 from qengine.fulltext.analyzers import ANALYZERS, Analyzer, analyzer_named
 from qengine.fulltext.index import TextIndex, made
 from qengine.fulltext.scores import Search
@@ -17,22 +18,18 @@ if TYPE_CHECKING:
     from qengine.catalog.rules import Rule
     from qengine.exec.context import ExecutionContext
     from qengine.storage.store import GraphStore
-    from qengine.types import Node, Relationship
 
-__all__ = ["NODES", "RELATIONSHIPS", "found_nodes", "found_relationships"]
+__all__ = ["NODES", "RELATIONSHIPS", "found_elements"]
 
 _INPUTS = "(indexName :: STRING, queryString :: STRING, options = null :: MAP?)"
 NODES = f"db.index.fulltext.queryNodes{_INPUTS} :: (node :: NODE, score :: FLOAT)"
 RELATIONSHIPS = f"db.index.fulltext.queryRelationships{_INPUTS} :: (relationship :: RELATIONSHIP, score :: FLOAT)"
 
-_ROWS = 1024
-"""Elements that are made at a time."""
 
-
-def found_nodes(
-    store: GraphStore, context: ExecutionContext, index: str, query: str, options: Mapping[str, Any] | None
-) -> Iterator[tuple[Node, float]]:
-    """Give the nodes that a query finds with their scores, best first; of equal ones as the graph has them.
+def found_elements(
+    store: GraphStore, context: ExecutionContext, entity: str, name: str, query: str, options: Mapping[str, Any] | None
+) -> ScoredElements:
+    """Return what a query finds with the scores, best first; of equal ones as the graph has them.
 
     Parameters
     ----------
@@ -40,8 +37,8 @@ def found_nodes(
         The version of the graph.
     context
         The execution's limits.
-    index
-        The name of a FULLTEXT index of nodes.
+    entity, name
+        "NODE" or "RELATIONSHIP", and the name of a FULLTEXT index of such.
     query
         As ``syntax`` explains it.
     options
@@ -56,30 +53,6 @@ def found_nodes(
     OutOfMemory
         Where the index takes more than the memory limit.
     """
-    places, scores = _best(store, context, "NODE", index, query, options)
-    for begin in range(0, len(places), _ROWS):
-        some = slice(begin, begin + _ROWS)
-        for node, score in zip(store.nodes(places[some]), scores[some].tolist(), strict=True):
-            assert node is not None
-            yield node, score
-
-
-def found_relationships(
-    store: GraphStore, context: ExecutionContext, index: str, query: str, options: Mapping[str, Any] | None
-) -> Iterator[tuple[Relationship, float]]:
-    """Give the relationships that a query finds, as ``found_nodes`` does nodes."""
-    places, scores = _best(store, context, "RELATIONSHIP", index, query, options)
-    for begin in range(0, len(places), _ROWS):
-        some = slice(begin, begin + _ROWS)
-        for relationship, score in zip(store.relationships(places[some]), scores[some].tolist(), strict=True):
-            assert relationship is not None
-            yield relationship, score
-
-
-def _best(
-    store: GraphStore, context: ExecutionContext, entity: str, name: str, query: str, options: Mapping[str, Any] | None
-) -> tuple[Any, Any]:
-    """Return the ids of the elements that are found (int64), and their scores, best first."""
     rule = store.rules.named(name)
     if rule is None or rule.kind != "FULLTEXT" or rule.entity != entity:
         kinds = "nodes" if entity == "NODE" else "relationships"
@@ -92,14 +65,14 @@ def _best(
     wanted = read_query(query)
     index = _index(store, context, rule)
     numbers, scores = Search(index, rule.keys, analyzer, query, context.check).run(wanted)
-    places = np.asarray((store.node_numbers if entity == "NODE" else store.relationship_numbers).places(numbers))
+    ids = np.asarray((store.node_numbers if rule.of_nodes else store.relationship_numbers).places(numbers))
     most = None if limit is None else skip + limit
     if most is not None and most < len(scores):
         kept = np.argpartition(-scores, most)[: most + 1]  # whose scores are the best, and the next
         kept = np.flatnonzero(scores >= scores[kept].min())
-        places, scores = places[kept], scores[kept]
-    order = np.lexsort((places, -scores))[skip:most]
-    return places[order], scores[order]
+        ids, numbers, scores = ids[kept], numbers[kept], scores[kept]
+    order = np.lexsort((ids, -scores))[skip:most]
+    return ScoredElements(rule.of_nodes, numbers[order], scores[order])
 
 
 def _index(store: GraphStore, context: ExecutionContext, rule: Rule) -> TextIndex:
