@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.cheapest_paths import SIGNATURE, cheapest_paths
-from qengine.fulltext.analyzers import ANALYZERS
-from qengine.fulltext.search import NODES as TEXT_NODES
-from qengine.fulltext.search import RELATIONSHIPS as TEXT_RELATIONSHIPS
-from qengine.fulltext.search import found_elements
 from qengine.types import Kind, Type
 from qengine.vector_search import NODES, RELATIONSHIPS, nearest_elements
 
@@ -113,6 +109,8 @@ def _await_texts(store: GraphStore, context: ExecutionContext) -> None:
 )
 def _analyzers(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
     """List what FULLTEXT indexes can read texts with."""
+    from qengine.fulltext.analyzers import ANALYZERS
+
     return ((each.name, each.description, sorted(each.stop_words)) for each in ANALYZERS)
 
 
@@ -311,13 +309,23 @@ def _query_relationships(store: Any, context: ExecutionContext, args: Sequence[A
 
 def _text_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the nodes whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
+    from qengine.fulltext.search import found_elements
+
     return found_elements(store, context, "NODE", *args)
 
 
 def _text_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the relationships whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
+    from qengine.fulltext.search import found_elements
+
     return found_elements(store, context, "RELATIONSHIP", *args)
 
+
+_TEXT_INPUTS = "(indexName :: STRING, queryString :: STRING, options = null :: MAP?)"
+TEXT_NODES = f"db.index.fulltext.queryNodes{_TEXT_INPUTS} :: (node :: NODE, score :: FLOAT)"
+TEXT_RELATIONSHIPS = (
+    f"db.index.fulltext.queryRelationships{_TEXT_INPUTS} :: (relationship :: RELATIONSHIP, score :: FLOAT)"
+)
 
 for _signature, _search in (
     (NODES, _query_nodes),

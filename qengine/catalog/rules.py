@@ -46,7 +46,8 @@ class Rule:
     ``kind``: one of ``INDEXES``, or the kind of a constraint. ``entity``: "NODE" or "RELATIONSHIP". ``label``: the
     label or the relationship type whose elements it is of; empty for LOOKUP, which is of all. ``type``: of a constraint
     of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON, and
-    of one with an analyzer of its own an object in JSON with ``labels`` and ``analyzer``; of a VECTOR index "EUCLIDEAN" where vectors are not alike by the cosine; else empty.
+    of one with an analyzer of its own an object in JSON with ``labels`` and ``analyzer``; of a VECTOR index "EUCLIDEAN"
+    where vectors are not alike by the cosine; else empty.
     """
 
     name: str

@@ -17,9 +17,12 @@ from qengine.fulltext.stems import stem
 __all__ = ["ANALYZERS", "Analyzer", "analyzer_named"]
 
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
-)
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if",
+        "in", "into", "is", "it", "no", "not", "of", "on", "or", "such", "that",
+        "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
+    )
+)  # fmt: skip
 """Words that say little of what an English text is about."""
 
 
@@ -27,8 +30,8 @@ STOP_WORDS = frozenset(
 class Analyzer:
     """A way to read texts.
 
-    ``rule``: how texts are cut, as ``characters.cut`` has it. ``fold``: what is done to each word; patterns of queries are
-    folded, too. ``stop_words``: folded words that are left out; they keep their places, so that phrases know of them.
+    ``rule``: how texts are cut, as ``characters.cut`` has it. ``fold``: what is done to each word; patterns of queries
+    are folded, too. ``stop_words``: folded words that are left out; they keep their places, for phrases.
     ``stems``: whether words are English, and their stems are taken.
     """
 

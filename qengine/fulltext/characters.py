@@ -1,8 +1,8 @@
 """Cuts texts into words, many at once: where a word begins and ends is told by the kinds of its characters.
 
-The rules are those of Unicode's text segmentation (UAX #29, word boundaries) that matter for searching: runs of letters,
-marks, digits and connectors are words; an apostrophe or a full stop between two letters or two digits belongs to the
-word, as does a comma between two digits; each ideograph and each Hiragana is a word.
+The rules are those of Unicode's text segmentation (UAX #29, word boundaries) that matter for searching: runs of
+letters, marks, digits and connectors are words; an apostrophe or a full stop between two letters or two digits belongs
+to the word, as does a comma between two digits; each ideograph and each Hiragana is a word.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _kinds() -> Any:
     for begin, end in _IDEOGRAPHS:
         part = table[begin:end]
         part[part == _LETTER] = _IDEOGRAPH
-    for characters, kind in ((_MIDDLES, _MIDDLE), (",", _COMMA), (_SPACES, _SPACE)):
-        table[[ord(each) for each in characters]] = kind
+    for characters, own in ((_MIDDLES, _MIDDLE), (",", _COMMA), (_SPACES, _SPACE)):
+        table[[ord(each) for each in characters]] = own
     return table
 
 

@@ -1,7 +1,7 @@
 """A FULLTEXT index of a version of a graph: segments of postings, and what has died in them since.
 
-A segment is made once and never changes. The index of the next version has the same segments, in which the elements that
-were touched are dead, and a segment more, with these as they are now. Small segments are merged, so that there are few.
+A segment is made once and never changes. The index of the next version has the same segments, in which the elements
+that were touched are dead, and a segment more, with these as they are now. Small segments are merged: there are few.
 """
 
 from __future__ import annotations

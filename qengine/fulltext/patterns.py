@@ -85,7 +85,7 @@ def nearly(postings: Postings, text: str, edits: int) -> list[tuple[str, int]]:
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Return how many edits make one text of another (optimal string alignment); more than ``most`` where that is more."""
+    """Return how many edits make one text of another (optimal string alignment); where more than ``most``, any more."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

@@ -25,7 +25,8 @@ def matches(
     terms
         The places of its terms, with the positions that they have in the phrase.
     slop
-        By how many positions words may be moved, all together. Then a row counts ``1 / (1 + moves)`` of its narrowest match.
+        By how many positions words may be moved, all together. Then a row counts ``1 / (1 + moves)`` of its narrowest
+        match.
     """
     if not slop:
         return _exactly(postings, terms)

@@ -10,6 +10,7 @@ sum of those of its parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -245,7 +246,7 @@ def _folded(word: Word, analyzer: Analyzer) -> Word:
     """Return a word with wildcards as an analyzer folds it, piece by piece."""
     bounds = (-1, *word.stars, len(word.text))
     text, stars = "", []
-    for before, place in zip(bounds, bounds[1:], strict=False):
+    for before, place in pairwise(bounds):
         piece = word.text[before + 1 : place]
         text += analyzer.fold(piece) if piece else ""
         if place < len(word.text):

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.storage.store import GraphStore
 
-__all__ = ["NODES", "RELATIONSHIPS", "found_elements"]
-
-_INPUTS = "(indexName :: STRING, queryString :: STRING, options = null :: MAP?)"
-NODES = f"db.index.fulltext.queryNodes{_INPUTS} :: (node :: NODE, score :: FLOAT)"
-RELATIONSHIPS = f"db.index.fulltext.queryRelationships{_INPUTS} :: (relationship :: RELATIONSHIP, score :: FLOAT)"
+__all__ = ["found_elements"]
 
 
 def found_elements(
@@ -42,8 +38,8 @@ def found_elements(
     query
         As ``syntax`` explains it.
     options
-        ``skip`` and ``limit``: how many at most, and without how many first ones; ``analyzer``: of the query's words, where
-        it isn't the index's.
+        ``skip`` and ``limit``: how many at most, and without how many first ones; ``analyzer``: of the query's words,
+        where it isn't the index's.
 
     Raises
     ------
@@ -57,8 +53,8 @@ def found_elements(
     if rule is None or rule.kind != "FULLTEXT" or rule.entity != entity:
         kinds = "nodes" if entity == "NODE" else "relationships"
         hint = (
-            "SHOW FULLTEXT INDEXES lists those that there are; CREATE FULLTEXT INDEX name FOR (n:Label) ON EACH [n.key] "
-            "makes one."
+            "SHOW FULLTEXT INDEXES lists those that there are; CREATE FULLTEXT INDEX name FOR (n:Label) ON EACH "
+            "[n.key] makes one."
         )
         raise ExecutionError(f"There is no FULLTEXT index {name!r} of {kinds}.", code="InvalidArgumentValue", hint=hint)
     skip, limit, analyzer = _options(options or {}, rule)

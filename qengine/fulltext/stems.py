@@ -13,7 +13,10 @@ _SECOND = {
     "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
 }  # fmt: skip
 _THIRD = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
-_FOURTH = dict.fromkeys(("al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize").split(), "")
+_FOURTH = dict.fromkeys(
+    ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion",
+     "ou", "ism", "ate", "iti", "ous", "ive", "ize"), ""
+)  # fmt: skip
 
 
 def _suffixes(table: dict[str, str]) -> re.Pattern[str]:

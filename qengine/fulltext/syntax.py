@@ -1,9 +1,9 @@
 """Reads what a full-text search asks for: words with operators, phrases, patterns, groups.
 
-The language is that of Lucene's classic query parser, which Neo4j has: terms, ``"phrases"``, ``field:``, ``AND``, ``OR``,
-``NOT``, ``+``, ``-``, ``*`` and ``?``, ``/regular expressions/``, ``~`` for what is nearly so, ``[a TO b]``, ``^`` for what
-weighs more, parentheses, and the backslash before what is meant as it is. As there, AND makes both its sides necessary and
-OR neither, from left to right, without precedence.
+The language is that of Lucene's classic query parser, which Neo4j has: terms, ``"phrases"``, ``field:``, ``AND``,
+``OR``, ``NOT``, ``+``, ``-``, ``*`` and ``?``, ``/regular expressions/``, ``~`` for what is nearly so, ``[a TO b]``,
+``^`` for what weighs more, parentheses, and the backslash before what is meant as it is. As there, AND makes both its
+sides necessary and OR neither, from left to right, without precedence.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MOST_EDITS = 2
 class Word:
     """A term or a pattern. ``text``: without escapes; ``stars``: which places of it are ``*`` or ``?`` with a meaning.
 
-    ``edits``: the most changes of a character that it may differ by, None where it mayn't; below 1 the similarity that it
-    must have. ``regular``: it is a regular expression.
+    ``edits``: the most changes of a character that it may differ by, None where it mayn't; below 1 the similarity that
+    it must have. ``regular``: it is a regular expression.
     """
 
     text: str

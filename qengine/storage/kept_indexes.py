@@ -21,8 +21,8 @@ class KeptIndexes:
     """The indexes of one version by what their rules say (``catalog.rules.Rule.meaning``).
 
     An index of the version before comes with the numbers of the elements that commits have touched since (int64,
-    ascending), and is brought up to date when it is next searched. One of which more was touched than it has elements is
-    let go. Any number of threads may use it.
+    ascending), and is brought up to date when it is next searched. One of which more was touched than it has elements
+    is let go. Any number of threads may use it.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class KeptIndexes:
         return sum(int(index.nbytes) for index, _ in list(self._made.values()))
 
     def get(self, place: Hashable, make: Callable[[Any, Array], Any]) -> Any:
-        """Return an index; ``make`` makes it of the one before, None where there is none, and what was touched since."""
+        """Return an index; ``make`` makes it of the one before, None if there is none, and what was touched since."""
         with self._lock:
             index, touched = self._made.get(place, (None, _EMPTY))
         if index is None or len(touched):
@@ -45,7 +45,7 @@ class KeptIndexes:
         return index
 
     def after(self, commit: Commit, rules: Rules) -> KeptIndexes:
-        """Return those of a later version, of the indexes that it declares; ``commit``: what was touched since, at least."""
+        """Return those of a later version, of the indexes that it declares; ``commit``: all that was touched since."""
         later = KeptIndexes()
         with self._lock:
             made = list(self._made.items())

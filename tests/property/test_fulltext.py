@@ -1,4 +1,4 @@
-"""Full-text search against a slow reading of the same rules: each text alone, by its characters, and each query by it."""
+"""Full-text search against a slow reading of the same rules: each text alone, by its characters."""
 
 from __future__ import annotations
 
