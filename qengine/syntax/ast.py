@@ -513,6 +513,7 @@ class CallClause(Clause):
     """``[OPTIONAL] CALL (variables) { body } [IN TRANSACTIONS …]``.
 
     ``variables`` None: there are no parentheses, and a WITH at the start of the body imports. ``star``: ``(*)``.
+    ``gives_names``: it is ``OPTIONAL { MATCH … }``, whose RETURN without items stands for the names that are new.
     """
 
     body: Statement
@@ -520,6 +521,7 @@ class CallClause(Clause):
     star: bool = False
     optional: bool = False
     transactions: Transactions | None = None
+    gives_names: bool = False
 
 
 @frozen
