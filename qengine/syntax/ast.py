@@ -396,7 +396,7 @@ class SortItem(Ast):
 
 @frozen
 class Projection(Ast):
-    """The body of WITH and RETURN. ``star``: ``*`` stands before the items."""
+    """The body of WITH and RETURN. ``star``: ``*`` stands before the items. ``groups``: the keys of GROUP BY."""
 
     items: tuple[ReturnItem, ...]
     star: bool = False
@@ -404,6 +404,7 @@ class Projection(Ast):
     order: tuple[SortItem, ...] = ()
     skip: Expression | None = None
     limit: Expression | None = None
+    groups: tuple[Expression, ...] = ()
 
 
 @frozen

@@ -242,10 +242,10 @@ class AstBuilder(CommandBuilder):
         return clause
 
     def projection_body(self, c: Sequence[Any]) -> ast.Projection:
-        distinct, items, order, skip, limit = c
+        distinct, items, groups, order, skip, limit = c
         first = items[0]
         star = isinstance(first, Token)
-        last = limit or skip or (order[-1] if order else items[-1])
+        last = limit or skip or (order or groups or items)[-1]
         return ast.Projection(
             tuple(items[1:] if star else items),
             star,
@@ -253,8 +253,12 @@ class AstBuilder(CommandBuilder):
             tuple(order or ()),
             skip,
             limit,
+            tuple(groups or ()),
             span=between(distinct or first, last),
         )
+
+    def group_by(self, c: Sequence[Any]) -> Sequence[ast.Expression]:
+        return c[1]  # type: ignore[no-any-return]
 
     def projection_item(self, c: Sequence[Any]) -> ast.ReturnItem:
         expression, _, alias = c

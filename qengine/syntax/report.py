@@ -88,7 +88,7 @@ _NOTIONS = (
 _HIDDEN = frozenset((
     "PATTERN_BEGIN", "PATTERN_END", "AND_COLON", "ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TRIM", "TRIM_SIDE",
     "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "DYNAMIC", "CAST", "ALL_REDUCE", "NULLS_ORDER",
-    "FOR_POSITION", "EXCEPT", "INTERSECT", "OTHERWISE", "QUESTION", "SEARCH", "KEEP",
+    "FOR_POSITION", "EXCEPT", "INTERSECT", "OTHERWISE", "QUESTION", "SEARCH", "KEEP", "GROUP_BY",
 ))  # fmt: skip
 _ORDER = ("an expression", "a node '('", "a relationship", "a name", "a label", "an operator", "labels", "properties")
 

@@ -139,6 +139,11 @@ class WordRules(ClassifierState):
             return self.emit("BY", index + 1)
         return self.emit("ORDER" if after_operand else "NAME", index)
 
+    def _group(self, index: int, upper: str, after_operand: bool) -> int:
+        if after_operand and self.is_query and self.word(index + 1) == "BY":
+            return self.emit_joined("GROUP_BY", "GROUP BY", index, index + 1)
+        return self.emit("NAME", index)
+
     def _row_limit(self, index: int, upper: str, after_operand: bool) -> int:
         is_keyword = after_operand or self.kind(index + 1) in ("INTEGER", "PARAMETER")
         if not is_keyword:
@@ -508,6 +513,7 @@ _WORDS = {
     **dict.fromkeys(("EXCEPT", "INTERSECT", "OTHERWISE"), WordRules._set_operator),
     "MATCH": WordRules._match,
     "OPTIONAL": WordRules._optional,
+    "GROUP": WordRules._group,
     "ORDER": WordRules._order,
     **dict.fromkeys(("SKIP", "OFFSET", "LIMIT"), WordRules._row_limit),
     **dict.fromkeys(_DIRECTIONS, WordRules._direction),
