@@ -155,7 +155,8 @@ class AstBuilder(CommandBuilder):
         start, brace, matches, end = c
         span = between(start, end)
         if len(matches) == 1 and matches[0].search is None:
-            return dataclasses.replace(matches[0], optional=True, span=span)
+            alone: ast.MatchClause = matches[0]
+            return dataclasses.replace(alone, optional=True, span=span)
         nothing = ast.ReturnClause(ast.Projection((), span=span), span=span)
         query = ast.Query((*matches, nothing), span=between(brace, end))
         return ast.CallClause(ast.Statement(query, span=query.span), None, True, True, gives_names=True, span=span)

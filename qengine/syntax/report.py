@@ -24,6 +24,7 @@ _WORDS = {
     "LOAD_CSV": "LOAD CSV",
     "PERIODIC_COMMIT": "USING PERIODIC COMMIT",
     "PATHS": "PATHS",
+    "GROUP_BY": "GROUP BY",
     "SUBQUERY": "EXISTS",
     "SHORTEST_PATH": "shortestPath",
     "PATH_MODE": "a path mode",
