@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.cheapest_paths import SIGNATURE, cheapest_paths
 from qengine.types import Kind, Type
-from qengine.vector_search import NODES, RELATIONSHIPS, nearest_nodes, nearest_relationships
+from qengine.vector_search import NODES, RELATIONSHIPS, nearest_elements
 
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
@@ -96,6 +96,22 @@ def _await_index(store: GraphStore, context: ExecutionContext) -> None:
 @_built_in("db.awaitIndexes(timeOutSeconds = 300 :: INTEGER) :: VOID")
 def _await_indexes(store: GraphStore, context: ExecutionContext) -> None:
     """Wait until all indexes answer; they are made when a query first uses them, so that nothing is waited for."""
+
+
+@_built_in("db.index.fulltext.awaitEventuallyConsistentIndexRefresh() :: VOID")
+def _await_texts(store: GraphStore, context: ExecutionContext) -> None:
+    """Wait until FULLTEXT indexes have all changes; a search sees each that was committed, so nothing is waited for."""
+
+
+@_built_in(
+    "db.index.fulltext.listAvailableAnalyzers() :: "
+    "(analyzer :: STRING, description :: STRING, stopwords :: LIST<STRING>)"
+)
+def _analyzers(store: GraphStore, context: ExecutionContext) -> Iterable[Any]:
+    """List what FULLTEXT indexes can read texts with."""
+    from qengine.fulltext.analyzers import ANALYZERS
+
+    return ((each.name, each.description, sorted(each.stop_words)) for each in ANALYZERS)
 
 
 @_built_in("db.schema.visualization() :: (nodes :: LIST<ANY>, relationships :: LIST<ANY>)")
@@ -283,15 +299,40 @@ def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any
 
 def _query_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the nodes whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_nodes(store, context.check, *args)
+    return nearest_elements(store, context.check, "NODE", *args)
 
 
 def _query_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the relationships whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_relationships(store, context.check, *args)
+    return nearest_elements(store, context.check, "RELATIONSHIP", *args)
 
 
-for _signature, _search in ((NODES, _query_nodes), (RELATIONSHIPS, _query_relationships)):
+def _text_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+    """Find the nodes whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
+    from qengine.fulltext.search import found_elements
+
+    return found_elements(store, context, "NODE", *args)
+
+
+def _text_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
+    """Find the relationships whose texts a query matches, by a FULLTEXT index, with their scores, best first."""
+    from qengine.fulltext.search import found_elements
+
+    return found_elements(store, context, "RELATIONSHIP", *args)
+
+
+_TEXT_INPUTS = "(indexName :: STRING, queryString :: STRING, options = null :: MAP?)"
+TEXT_NODES = f"db.index.fulltext.queryNodes{_TEXT_INPUTS} :: (node :: NODE, score :: FLOAT)"
+TEXT_RELATIONSHIPS = (
+    f"db.index.fulltext.queryRelationships{_TEXT_INPUTS} :: (relationship :: RELATIONSHIP, score :: FLOAT)"
+)
+
+for _signature, _search in (
+    (NODES, _query_nodes),
+    (RELATIONSHIPS, _query_relationships),
+    (TEXT_NODES, _text_nodes),
+    (TEXT_RELATIONSHIPS, _text_relationships),
+):
     BUILT_IN.register(Procedure(parse_signature(_signature), _search, (_search.__doc__ or "").partition("\n")[0]))
 
 BUILT_IN.register(Procedure(parse_signature(SIGNATURE), _cheapest, (_cheapest.__doc__ or "").partition("\n")[0]))

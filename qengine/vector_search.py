@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import ExecutionError
+from qengine.exec.scalar.scored import ScoredElements
 from qengine.plan.pattern import LabelIs
-from qengine.types import Node, Relationship
 
 if TYPE_CHECKING:
     from qengine.catalog.rules import Rule
     from qengine.storage.store import GraphStore
 
-__all__ = ["NODES", "RELATIONSHIPS", "nearest_nodes", "nearest_relationships"]
+__all__ = ["NODES", "RELATIONSHIPS", "nearest_elements"]
 
 _INPUTS = "(indexName :: STRING, numberOfNearestNeighbours :: INTEGER, query :: LIST<ANY>)"
 NODES = f"db.index.vector.queryNodes{_INPUTS} :: (node :: NODE, score :: FLOAT)"
@@ -76,10 +76,10 @@ def _read(array: Any, dimension: int) -> tuple[Any, Any]:
     return np.array([place for place, _ in found], np.int64), matrix
 
 
-def nearest_nodes(
-    store: GraphStore, check: Callable[[], None], index: str, count: int, query: Sequence[Any]
-) -> Iterator[tuple[Node, float]]:
-    """Give the nodes most like a vector with their scores, best first; of equal ones the older first.
+def nearest_elements(
+    store: GraphStore, check: Callable[[], None], entity: str, index: str, count: int, query: Sequence[Any]
+) -> ScoredElements:
+    """Return the elements most like a vector with their scores, best first; of equal ones the older first.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def nearest_nodes(
         The version of the graph.
     check
         Raises where the execution must stop.
-    index
-        The name of a VECTOR index of nodes.
+    entity, index
+        "NODE" or "RELATIONSHIP", and the name of a VECTOR index of such.
     count
         How many at most, at least 1.
     query
@@ -99,37 +99,23 @@ def nearest_nodes(
     ExecutionError
         ``InvalidArgumentValue`` where there is no such index, and for a count or a vector that is none.
     """
-    rule = _rule(store, index, "NODE")
+    rule = _rule(store, index, entity)
     vector = _checked(count, query)
 
-    def parts() -> Iterator[tuple[Any, Any, int]]:
+    def of_nodes() -> Iterator[tuple[Any, Any, int]]:
         column = store.node_property(rule.keys[0])
         for begin, end in store.label_ranges(LabelIs(rule.label)).tolist() if column is not None else ():
             yield column, (begin, end), 0
 
-    ids, scores = _best(store, check, rule, parts, vector, count)
-    for node, score in zip(store.nodes(ids), scores, strict=True):
-        assert node is not None
-        yield node, score
-
-
-def nearest_relationships(
-    store: GraphStore, check: Callable[[], None], index: str, count: int, query: Sequence[Any]
-) -> Iterator[tuple[Relationship, float]]:
-    """Give the relationships most like a vector, as ``nearest_nodes`` does nodes."""
-    rule = _rule(store, index, "RELATIONSHIP")
-    vector = _checked(count, query)
-
-    def parts() -> Iterator[tuple[Any, Any, int]]:
+    def of_relationships() -> Iterator[tuple[Any, Any, int]]:
         type = store.type_index(rule.label)
         column = None if type is None else store.relationship_property(type, rule.keys[0])
         if type is not None and column is not None:
             yield column, (0, store.types[type].count), store.types[type].base
 
-    ids, scores = _best(store, check, rule, parts, vector, count)
-    for relationship, score in zip(store.relationships(ids), scores, strict=True):
-        assert relationship is not None
-        yield relationship, score
+    ids, scores = _best(store, check, rule, of_nodes if rule.of_nodes else of_relationships, vector, count)
+    numbers = store.node_numbers if rule.of_nodes else store.relationship_numbers
+    return ScoredElements(rule.of_nodes, numbers.of(ids), scores)
 
 
 def _rule(store: GraphStore, name: str, entity: str) -> Rule:
@@ -156,8 +142,8 @@ def _best(
     parts: Callable[[], Iterator[tuple[Any, Any, int]]],
     vector: list[float],
     count: int,
-) -> tuple[list[int], list[float]]:
-    """Return the ids of the elements with the best scores, and these."""
+) -> tuple[Any, Any]:
+    """Return the ids (int64) of the elements with the best scores, and these (float64)."""
     import numpy as np
 
     place = ("vectors", rule.entity, rule.label, rule.keys, len(vector))
@@ -181,4 +167,4 @@ def _best(
         least = scores[known[count - 1]]
         known = np.flatnonzero(scores >= least)
     order = known[np.lexsort((vectors.ids[known], -scores[known]))][:count]
-    return vectors.ids[order].tolist(), scores[order].tolist()
+    return vectors.ids[order], scores[order]

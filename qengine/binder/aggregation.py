@@ -1,4 +1,4 @@
-"""Implicit grouping: the items without aggregates are the keys, the rest is computed for each group.
+"""Grouping: the items without aggregates are the keys, or those of GROUP BY; the rest is computed for each group.
 
 ``RETURN a.x, a.x + count(*)`` becomes ``Aggregate(keys a.x; count(*))`` and a ``Project`` of the sum. Besides
 aggregates an expression may read constants and keys that are variables or properties; anything else has no one value
@@ -24,22 +24,27 @@ from qengine.plan.traverse import bound_names, preorder, substitute
 class Grouping:
     """How the items of one projection are grouped.
 
-    ``keys`` maps a key's expression to its column, ``calls`` an aggregate to its column. ``added``: keys that only
-    subqueries need, under the outer names that their plans read.
+    ``given``: the keys of GROUP BY; without it, the items without aggregates are. ``keys`` maps a key's expression to
+    its column, ``calls`` an aggregate to its column. ``added``: keys that only subqueries need, under the outer names
+    that their plans read.
     """
 
     binding: Binding
     items: tuple[Item, ...]
+    given: tuple[Expr, ...] = ()
     keys: dict[Expr, str] = field(default_factory=dict)
     calls: dict[AggregateCall, str] = field(default_factory=dict)
     added: dict[str, Variable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for item in self.items:
-            if not item.aggregates:
+            if not item.aggregates and (not self.given or item.expr in self.given):
                 self.keys.setdefault(item.expr, item.name)
             elif isinstance(item.expr, AggregateCall):
                 self.calls.setdefault(item.expr, item.name)
+        for key in self.given:
+            if key not in self.keys:
+                self.keys[key] = key.name if isinstance(key, Variable) else self.binding.names.anonymous()
         mixed = (item.expr for item in self.items if item.aggregates and not isinstance(item.expr, AggregateCall))
         for part in (part for expr in mixed for part in preorder(expr)):
             if isinstance(part, AggregateCall) and part not in self.calls:
@@ -58,7 +63,7 @@ class Grouping:
         return Aggregate(root, tuple(keys.items()), tuple((name, call) for call, name in self.calls.items()))
 
     def _over_groups(self, item: Item) -> Expr:
-        if not item.aggregates:
+        if item.expr in self.keys:
             return Variable(self.keys[item.expr], type=item.expr.type, span=item.expr.span)
         if isinstance(item.expr, AggregateCall):
             return Variable(self.calls[item.expr], type=item.expr.type, span=item.expr.span)
@@ -67,7 +72,7 @@ class Grouping:
         def choose(part: Expr) -> Expr | None:
             if isinstance(part, AggregateCall):
                 return Variable(self.calls[part], type=part.type, span=part.span)
-            if is_plain(part) and part in self.keys:
+            if part in self.keys and (self.given or is_plain(part)):
                 return Variable(self.keys[part], type=part.type, span=part.span)
             if is_plain(part):
                 *properties, variable = _chain(part)

@@ -7,14 +7,14 @@ it for these too. One that updates, or runs in transactions of its own, becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from qengine._frozen import frozen, replace
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import join
 from qengine.binder.projection import bind_with
-from qengine.binder.scope import Outer, Scope, Symbol
+from qengine.binder.scope import Outer, Scope, Symbol, hidden_name
 from qengine.binder.set_operations import bind_set_operation
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
 from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Unwind
@@ -23,7 +23,7 @@ from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
 from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
 
-__all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept"]
+__all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept", "with_names"]
 
 BindClauses = Callable[
     [Binding, tuple[ast.Clause, ...], Operator, Scope, tuple[ast.Clause, ...]], tuple[Operator, Scope]
@@ -59,6 +59,34 @@ def kept(scope: Scope, carried: tuple[Symbol, ...]) -> dict[str, Expr]:
         if symbol.value is None or symbol.name not in columns:
             columns[symbol.name] = Variable(symbol.name, type=symbol.type if symbol.value is None else ANY)
     return columns | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
+
+
+def with_names(clause: ast.CallClause, scope: Scope) -> ast.CallClause:
+    """Return ``OPTIONAL { MATCH … }`` as a call that returns the names which its patterns add to a scope."""
+    query = clause.body.body
+    assert isinstance(query, ast.Query)
+    *matches, last = query.clauses
+    names = [name for match in matches if isinstance(match, ast.MatchClause) for name in _named(match.patterns)]
+    items = [
+        ast.ReturnItem(ast.Variable(name, span=last.span), None, name, span=last.span)
+        for name in dict.fromkeys(names)
+        if scope.find(name) is None
+    ]
+    if not items:  # as many rows as there are matches, each with something
+        items = [ast.ReturnItem(ast.Literal(True, span=last.span), hidden_name("match"), "", span=last.span)]
+    returned = ast.ReturnClause(ast.Projection(tuple(items), span=last.span), span=last.span)
+    body = ast.Query((*matches, returned), span=query.span)
+    return replace(clause, body=ast.Statement(body, span=clause.body.span), gives_names=False)
+
+
+def _named(elements: Iterable[ast.Ast]) -> Iterator[str]:
+    """Give the names of paths and of what they are made of."""
+    for element in elements:
+        if isinstance(element, ast.PathPattern | ast.QuantifiedPath | ast.NodePattern | ast.RelationshipPattern):
+            if element.name is not None:
+                yield element.name
+            if isinstance(element, ast.PathPattern | ast.QuantifiedPath):
+                yield from _named(element.elements)
 
 
 def bind_reading_call(

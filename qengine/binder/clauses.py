@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from qengine._deadline import check_planning
 from qengine._frozen import frozen
 from qengine.binder.binding import Binding
-from qengine.binder.call import bind_reading_call, kept
+from qengine.binder.call import bind_reading_call, kept, with_names
 from qengine.binder.inference import join
 from qengine.binder.items import alias_of
 from qengine.binder.patterns import bind_match
@@ -130,6 +130,8 @@ def _bind_clauses(
         check_planning()
         if isinstance(clause, ast.ProcedureCallClause) and clause.optional:
             clause = in_subquery(binding, clause)
+        elif isinstance(clause, ast.CallClause) and clause.gives_names:
+            clause = with_names(clause, scope)
         if isinstance(clause, UPDATING) or (isinstance(clause, ast.CallClause) and is_step(clause)):
             changes = changes or Updates.after(binding, scope)
             changes.add(clause, _bind_clauses)

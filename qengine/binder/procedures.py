@@ -116,9 +116,6 @@ def bind_load_csv(binding: Binding, clause: ast.LoadCsvClause, root: Operator, s
 
 def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
     found = binding.procedures.find(clause.name)
-    if found is None and clause.name.lower().startswith("db.index.fulltext.query"):
-        hint = "Write WHERE toLower(n.text) CONTAINS 'word', or n.text =~ '(?i).*word.*'; neither needs an index."
-        raise binding.unsupported("FULLTEXT indexes aren't searched: texts have no score.", clause.name_span, hint)
     if found is None:
         near = did_you_mean(binding.procedures.nearest(clause.name))
         raise binding.error(

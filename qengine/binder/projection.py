@@ -1,4 +1,4 @@
-"""Binds WITH and RETURN: items, implicit grouping, DISTINCT, ORDER BY, SKIP, LIMIT, and WITH's WHERE.
+"""Binds WITH and RETURN: items, grouping, DISTINCT, ORDER BY, SKIP, LIMIT, and WITH's WHERE.
 
 The rows pass through these, as far as each is asked for::
 
@@ -15,7 +15,7 @@ from qengine.binder.aggregation import Grouping
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import indefinite, may_be
-from qengine.binder.items import Item, bind_items, check_names
+from qengine.binder.items import Item, aggregates, bind_items, check_names
 from qengine.binder.projection_scope import ProjectionScope
 from qengine.binder.scope import Scope, Symbol
 from qengine.plan.expr import Call, Expr, Literal, Subquery, Variable
@@ -50,7 +50,7 @@ def bind_return(
         return Limit(Project(root, ()), Literal(0, type=INTEGER)), {}
     if projection.star and not projection.items and not scope.symbols and scope.outer is None:
         raise binding.error("NoVariablesInScope", "RETURN * has nothing to return.", clause.span, "Name a node: (n).")
-    items = bind_items(binding, projection, scope, unique=bool(projection.order))
+    items = bind_items(binding, projection, scope, unique=bool(projection.order or projection.groups))
     check_names(binding, projection, items, None)
     root, _ = _project(binding, projection, None, root, scope, items, ())
     if any(item.name != item.alias for item in items):
@@ -70,7 +70,8 @@ def _project(
     """Return the projected rows, and whether they are cut off from the rows round the subquery."""
     names = {item.name for item in items}
     carried = tuple(symbol for symbol in carried if symbol.name not in names)
-    grouping = Grouping(binding, items) if any(item.aggregates for item in items) else None
+    given = _given_keys(binding, projection, scope, items)
+    grouping = Grouping(binding, items, given) if given or any(item.aggregates for item in items) else None
     columns: list[tuple[str, Expr]] = grouping.columns() if grouping else [(item.name, item.expr) for item in items]
     cut = scope.cut or (grouping is not None and not grouping.keys)
     if grouping is not None:
@@ -104,6 +105,21 @@ def _project(
     if hidden:
         root = Project(root, tuple((name, Variable(name, type=expr.type)) for name, expr in columns))
     return root, cut
+
+
+def _given_keys(
+    binding: Binding, projection: ast.Projection, scope: Scope, items: tuple[Item, ...]
+) -> tuple[Expr, ...]:
+    """Return the keys of GROUP BY: expressions over the rows before, or names of items."""
+    named = {item.alias: item.expr for item in items}
+    keys = []
+    for node in projection.groups:
+        own = named.get(node.name) if isinstance(node, ast.Variable) else None
+        key = ExpressionBinder(binding, scope, "GROUP BY").value(node) if own is None else own
+        if aggregates(key):
+            raise binding.error("InvalidAggregation", "Rows aren't grouped by an aggregate.", node.span)
+        keys.append(key)
+    return tuple(keys)
 
 
 def _sort_keys(expr: Expr, item: ast.SortItem) -> tuple[SortKey, ...]:

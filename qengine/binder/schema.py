@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.scope import Scope, Symbol
 from qengine.catalog.functions import Function, functions
 from qengine.catalog.procedures import Procedure
-from qengine.catalog.rules import INDEXES, TYPE, Rule, Rules
+from qengine.catalog.rules import ANALYZERS, DEFAULT_ANALYZER, INDEXES, TYPE, Rule, Rules
 from qengine.catalog.user_functions import UserFunction
 from qengine.plan.expr import Expr, ListOf, Literal, MapOf, Parameter, Property, Variable
 from qengine.plan.logical import Operator, ProcedureCall, Project, Unwind
@@ -40,15 +41,23 @@ def bind_schema(binding: Binding, clause: ast.SchemaClause) -> Step:
     rule = None
     given = None if clause.given is None else Parameter(clause.given.name, span=clause.given.span)
     if clause.kind:
-        rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, clause.type)
+        type = clause.type if clause.analyzer is None else _with_analyzer(binding, clause, clause.analyzer)
+        rule = Rule(clause.name, clause.kind, clause.entity, clause.label, clause.keys, type)
     if not clause.drops:
         assert rule is not None
-        if rule.kind == "FULLTEXT":
-            message = "The FULLTEXT index is kept and listed, and changes nothing: no procedure searches it."
-            advice = "CONTAINS, STARTS WITH and =~ search texts without an index."
-            binding.notice("NoEffect", rule.name, message, clause.span, advice)
         return AddRule(rule.named() if given is None else rule, clause.lenient, given, clause.span)
     return DropRule(clause.name, rule, clause.constraint, clause.lenient, given, clause.span)
+
+
+def _with_analyzer(binding: Binding, clause: ast.SchemaClause, analyzer: ast.Literal) -> str:
+    """Return the ``type`` of a FULLTEXT index's rule that names an analyzer."""
+    if analyzer.value not in ANALYZERS:
+        message, hint = f"There is no analyzer {analyzer.value!r}.", f"There are {', '.join(ANALYZERS)}."
+        raise binding.error("InvalidArgumentValue", message, analyzer.span, hint)
+    if analyzer.value == DEFAULT_ANALYZER:
+        return clause.type
+    labels = json.loads(clause.type) if clause.type else [clause.label]
+    return json.dumps({"labels": labels, "analyzer": analyzer.value})
 
 
 # ---------------------------------------------------------------- SHOW

@@ -8,13 +8,32 @@ from hashlib import blake2s
 
 from qengine._frozen import frozen
 
-__all__ = ["EXISTENCE", "INDEXES", "KEY", "NO_RULES", "SEARCHED", "TYPE", "UNIQUE", "Rule", "Rules"]
+__all__ = [
+    "ANALYZERS",
+    "DEFAULT_ANALYZER",
+    "EXISTENCE",
+    "INDEXES",
+    "KEY",
+    "NO_RULES",
+    "SEARCHED",
+    "TYPE",
+    "UNIQUE",
+    "Rule",
+    "Rules",
+]
 
 INDEXES = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
 """Kinds of index that can be declared."""
 
 SEARCHED = ("FULLTEXT", "VECTOR")
-"""Those that only procedures search; of FULLTEXT there are none: they are declared and listed."""
+"""Those that only procedures search."""
+
+ANALYZERS = (
+    "english", "keyword", "simple", "standard", "standard-folding", "standard-no-stop-words", "stop", "whitespace",
+)  # fmt: skip
+"""What a FULLTEXT index can read texts with."""
+
+DEFAULT_ANALYZER = "standard-no-stop-words"
 
 UNIQUE, KEY, EXISTENCE, TYPE = "UNIQUENESS", "KEY", "PROPERTY_EXISTENCE", "PROPERTY_TYPE"
 """Kinds of constraint."""
@@ -26,8 +45,9 @@ class Rule:
 
     ``kind``: one of ``INDEXES``, or the kind of a constraint. ``entity``: "NODE" or "RELATIONSHIP". ``label``: the
     label or the relationship type whose elements it is of; empty for LOOKUP, which is of all. ``type``: of a constraint
-    of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON; of a
-    VECTOR index "EUCLIDEAN" where vectors are not alike by the cosine; else empty.
+    of kind TYPE, as ``INTEGER | STRING``; of a FULLTEXT index of several labels or types, these as a list in JSON, and
+    of one with an analyzer of its own an object in JSON with ``labels`` and ``analyzer``; of a VECTOR index "EUCLIDEAN"
+    where vectors are not alike by the cosine; else empty.
     """
 
     name: str
@@ -56,8 +76,15 @@ class Rule:
     def labels(self) -> tuple[str, ...]:
         """All labels, or relationship types, whose elements it is of."""
         if self.kind == "FULLTEXT" and self.type:
-            return tuple(json.loads(self.type))
+            said = json.loads(self.type)
+            return tuple(said if isinstance(said, list) else said["labels"])
         return (self.label,) if self.label else ()
+
+    @property
+    def analyzer(self) -> str:
+        """What a FULLTEXT index reads texts with."""
+        said = json.loads(self.type or "[]")
+        return DEFAULT_ANALYZER if isinstance(said, list) else str(said["analyzer"])
 
     @property
     def needs_values(self) -> bool:
@@ -79,9 +106,14 @@ class Rule:
         """Return the rule as strings, of which ``Rules.of`` makes it again."""
         return (self.name, self.kind, self.entity, self.label, self.type, *self.keys)
 
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What it says without its name: the kind first, then the entity."""
+        return self.row()[1:]
+
     def same_as(self, other: Rule) -> bool:
         """Tell whether another rule says the same, whatever its name."""
-        return self.row()[1:] == other.row()[1:]
+        return self.meaning == other.meaning
 
     def named(self) -> Rule:
         """Return the rule with a name made of what it says, if it has none."""

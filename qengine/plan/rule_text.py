@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qengine.catalog.rules import EXISTENCE, TYPE, UNIQUE, Rule
+from qengine.catalog.rules import DEFAULT_ANALYZER, EXISTENCE, TYPE, UNIQUE, Rule
 from qengine.plan.expr_text import name_text
 
 __all__ = ["requirement", "rule_statement"]
@@ -21,6 +21,8 @@ def rule_statement(rule: Rule) -> str:
     options = ""
     if rule.kind == "VECTOR" and rule.type:
         options = f" OPTIONS {{indexConfig: {{`vector.similarity_function`: '{rule.type.lower()}'}}}}"
+    if rule.kind == "FULLTEXT" and rule.analyzer != DEFAULT_ANALYZER:
+        options = f" OPTIONS {{indexConfig: {{`fulltext.analyzer`: '{rule.analyzer}'}}}}"
     return f"CREATE {rule.kind} INDEX{name} FOR {_pattern(rule)} ON {listed}{options}"
 
 

@@ -19,6 +19,7 @@ from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, property_maps
+from qengine.storage.kept_indexes import KeptIndexes
 from qengine.storage.nature import Nature
 from qengine.storage.numbers import Identity, Numbers
 from qengine.storage.samples import Sample
@@ -67,7 +68,8 @@ class GraphStore:
     loaded. Relationship ids are int64, dense over all types; a local id is the position in the type's OUT adjacency.
     Users see numbers instead (``storage.numbers``). A changed graph may have several groups with one label set.
     Implements ``exec.view.ExecView``, and so ``catalog.view.CatalogView``. Nothing changes after construction: threads
-    may share it. ``derived`` keeps what executions have computed of the graph alone, each with ``nbytes``.
+    may share it. ``derived`` keeps what executions have computed of the graph alone, each with ``nbytes``;
+    ``kept`` the declared indexes that were searched.
 
     Parameters
     ----------
@@ -117,6 +119,7 @@ class GraphStore:
         self.derived: LruCache[Any] = LruCache(
             max(self._own_bytes, _LEAST_DERIVED), lambda derived: int(derived.nbytes)
         )
+        self.kept = KeptIndexes()
         self.statistics_before: Callable[[Statistics], None] | None = None  # begins with those of the version before
         self.is_better_base = False  # than the version before: changes can be spliced into more of its lists
         self.drift = 0  # elements that differ from those of the first version of this nature
@@ -440,7 +443,7 @@ class GraphStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays: adjacencies and property columns, and what has been derived of them and is kept."""
-        return self._own_bytes + self.derived.held + self.statistics.nbytes
+        return self._own_bytes + self.derived.held + self.kept.nbytes + self.statistics.nbytes
 
     def check(self, advance: Callable[[float], None] = lambda steps: None) -> None:
         """Check all arrays of a graph that was opened now, instead of each when it is first read.

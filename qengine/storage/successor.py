@@ -80,6 +80,7 @@ def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = fro
         store.__dict__.update(nature=nature, drift=drift)
     store.is_better_base = any(each.lists.made_anew for each in made)
     store.take_over_indexes(base)
+    store.kept = base.kept.after(commit, rules)
     same = [each.name for each in made if each.lists.origin is None] if layout.moves is None else None
     found = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
 

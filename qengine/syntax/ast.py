@@ -396,7 +396,7 @@ class SortItem(Ast):
 
 @frozen
 class Projection(Ast):
-    """The body of WITH and RETURN. ``star``: ``*`` stands before the items."""
+    """The body of WITH and RETURN. ``star``: ``*`` stands before the items. ``groups``: the keys of GROUP BY."""
 
     items: tuple[ReturnItem, ...]
     star: bool = False
@@ -404,6 +404,7 @@ class Projection(Ast):
     order: tuple[SortItem, ...] = ()
     skip: Expression | None = None
     limit: Expression | None = None
+    groups: tuple[Expression, ...] = ()
 
 
 @frozen
@@ -513,6 +514,7 @@ class CallClause(Clause):
     """``[OPTIONAL] CALL (variables) { body } [IN TRANSACTIONS …]``.
 
     ``variables`` None: there are no parentheses, and a WITH at the start of the body imports. ``star``: ``(*)``.
+    ``gives_names``: it is ``OPTIONAL { MATCH … }``, whose RETURN without items stands for the names that are new.
     """
 
     body: Statement
@@ -520,6 +522,7 @@ class CallClause(Clause):
     star: bool = False
     optional: bool = False
     transactions: Transactions | None = None
+    gives_names: bool = False
 
 
 @frozen
@@ -581,6 +584,7 @@ class SchemaClause(Clause):
     ``name``: empty for none. ``lenient``: IF [NOT] EXISTS. ``kind``: "RANGE", "TEXT", …, or "UNIQUENESS", "KEY",
     "PROPERTY_EXISTENCE", "PROPERTY_TYPE"; empty where a name says what to drop. ``entity``: "NODE" or "RELATIONSHIP".
     ``type``: of a property, as "INTEGER | STRING". ``given``: what gives the name, where the text doesn't.
+    ``analyzer``: that a FULLTEXT index names.
     """
 
     drops: bool
@@ -593,6 +597,7 @@ class SchemaClause(Clause):
     keys: tuple[str, ...] = ()
     type: str = ""
     given: Parameter | None = None
+    analyzer: Literal | None = None
 
 
 @frozen

@@ -125,17 +125,41 @@ class AstBuilder(CommandBuilder):
     # ------------------------------------------------------------------------------------------------- clauses
 
     def match(self, c: Sequence[Any]) -> ast.MatchClause:
-        optional, start, mode, patterns, hints, search, where = c
+        optional, start, mode, patterns, keep, hints, search, where = c
         if optional is not None and search is not None:
             raise self.fail(
                 "OPTIONAL MATCH can't SEARCH.", search.span, "Write OPTIONAL CALL (*) { MATCH … RETURN … }."
             )
         for hint in hints or ():
             self.remark("planner", hint)
-        span = between(optional or start, where or search or (hints or patterns)[-1])
+        end = where or search or (hints[-1] if hints else keep[1] if keep else patterns[-1])
+        span = between(optional or start, end)
+        if keep is not None:
+            patterns = [self._kept(pattern, *keep[0]) for pattern in patterns]
         asked = None if search is None else self._searched(search, patterns)
         words = mode.value if mode else None
         return ast.MatchClause(tuple(patterns), where, optional is not None, words, asked, span=span)
+
+    def keep(self, c: Sequence[Any]) -> tuple[tuple[str | None, str | None], Token]:
+        selector, mode, start = c[1]
+        return (selector, mode), start
+
+    def _kept(self, pattern: ast.PathPattern, selector: str | None, mode: str | None) -> ast.PathPattern:
+        """Return a path with what KEEP puts in front of each."""
+        if pattern.selector is not None or pattern.path_mode is not None:
+            hint = "Leave out KEEP, or what stands in front of the path."
+            raise self.fail("KEEP is for paths that have no selector and no mode of their own.", pattern.span, hint)
+        return dataclasses.replace(pattern, selector=selector, path_mode=mode)
+
+    def optional_block(self, c: Sequence[Any]) -> ast.Clause:
+        start, brace, matches, end = c
+        span = between(start, end)
+        if len(matches) == 1 and matches[0].search is None:
+            alone: ast.MatchClause = matches[0]
+            return dataclasses.replace(alone, optional=True, span=span)
+        nothing = ast.ReturnClause(ast.Projection((), span=span), span=span)
+        query = ast.Query((*matches, nothing), span=between(brace, end))
+        return ast.CallClause(ast.Statement(query, span=query.span), None, True, True, gives_names=True, span=span)
 
     def search(self, c: Sequence[Any]) -> ast.ProcedureCallClause:
         word, name, _, _, _, index, _, vector, _, count, end, _, _, score = c
@@ -219,10 +243,10 @@ class AstBuilder(CommandBuilder):
         return clause
 
     def projection_body(self, c: Sequence[Any]) -> ast.Projection:
-        distinct, items, order, skip, limit = c
+        distinct, items, groups, order, skip, limit = c
         first = items[0]
         star = isinstance(first, Token)
-        last = limit or skip or (order[-1] if order else items[-1])
+        last = limit or skip or (order or groups or items)[-1]
         return ast.Projection(
             tuple(items[1:] if star else items),
             star,
@@ -230,8 +254,12 @@ class AstBuilder(CommandBuilder):
             tuple(order or ()),
             skip,
             limit,
+            tuple(groups or ()),
             span=between(distinct or first, last),
         )
+
+    def group_by(self, c: Sequence[Any]) -> Sequence[ast.Expression]:
+        return c[1]  # type: ignore[no-any-return]
 
     def projection_item(self, c: Sequence[Any]) -> ast.ReturnItem:
         expression, _, alias = c

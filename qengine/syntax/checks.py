@@ -56,7 +56,7 @@ def check_query(body: ast.Query | ast.UnionQuery, text: str) -> None:
         if isinstance(last, (ast.ReturnClause, ast.UnsupportedClause, ast.SchemaClause, *_UPDATING)):
             continue
         if isinstance(last, ast.CallClause):
-            if _is_unit(last.body.body) or last.transactions is not None:
+            if (_is_unit(last.body.body) and not last.gives_names) or last.transactions is not None:
                 continue
         elif isinstance(last, ast.ProcedureCallClause):
             if last.items is None or len(query.clauses) == 1:  # the binder knows what the procedure gives

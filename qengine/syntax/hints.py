@@ -77,7 +77,6 @@ _FOREIGN_WORDS = {
     "SELECT": "This is Cypher, not SQL: begin with MATCH and end with RETURN, as in MATCH (n:Person) RETURN n.name.",
     "FROM": "Name a pattern instead of a table: MATCH (n:Person) RETURN n.",
     "JOIN": "Join by a pattern: MATCH (a)-[:KNOWS]->(b).",
-    "GROUP": "There is no GROUP BY: what RETURN or WITH lists beside aggregates are the groups.",
     "HAVING": "Filter groups by WITH …, count(*) AS n WHERE n > 1.",
     "LIKE": "Write CONTAINS, STARTS WITH, ENDS WITH, or =~ with a regular expression.",
     "BETWEEN": "Write 1 <= x <= 9.",

@@ -24,6 +24,7 @@ _WORDS = {
     "LOAD_CSV": "LOAD CSV",
     "PERIODIC_COMMIT": "USING PERIODIC COMMIT",
     "PATHS": "PATHS",
+    "GROUP_BY": "GROUP BY",
     "SUBQUERY": "EXISTS",
     "SHORTEST_PATH": "shortestPath",
     "PATH_MODE": "a path mode",
@@ -88,7 +89,7 @@ _NOTIONS = (
 _HIDDEN = frozenset((
     "PATTERN_BEGIN", "PATTERN_END", "AND_COLON", "ROWS_CLAUSE", "CYPHER_OPTIONS", "PLANNER_HINT", "TRIM", "TRIM_SIDE",
     "TYPE_TEST", "NOT_TYPE_TEST", "NORMALIZED", "DYNAMIC", "CAST", "ALL_REDUCE", "NULLS_ORDER",
-    "FOR_POSITION", "EXCEPT", "INTERSECT", "OTHERWISE", "QUESTION", "SEARCH",
+    "FOR_POSITION", "EXCEPT", "INTERSECT", "OTHERWISE", "QUESTION", "SEARCH", "KEEP", "GROUP_BY",
 ))  # fmt: skip
 _ORDER = ("an expression", "a node '('", "a relationship", "a name", "a label", "an operator", "labels", "properties")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from qengine.errors import Span
 from qengine.syntax import ast
@@ -36,6 +37,14 @@ def read_schema_command(text: str, span: Span) -> ast.SchemaClause | None:
     kind = reader.take(*_INDEX_KINDS, *_UNREAD)
     if reader.take("INDEX"):
         return reader.index(drops, kind or "RANGE")
+    return None
+
+
+def _analyzer(options: Sequence[Token]) -> ast.Literal | None:
+    """Return the analyzer that the options of a FULLTEXT index name."""
+    for key, colon, value in zip(options, options[1:], options[2:], strict=False):
+        if key.value.strip("`'\"").lower() == "fulltext.analyzer" and (colon.type, value.type) == ("COLON", "STRING"):
+            return ast.Literal(value.value[1:-1], span=Span(value.start_pos, value.end_pos))
     return None
 
 
@@ -75,8 +84,11 @@ class _Reader(TokenReader):
         type = json.dumps(labels) if len(labels) > 1 else ""
         if kind == "VECTOR" and any(token.value[1:-1].upper() == "EUCLIDEAN" for token in options):
             type = "EUCLIDEAN"
+        analyzer = _analyzer(options) if kind == "FULLTEXT" else None
         return self._made(
-            ast.SchemaClause(False, False, name, lenient, kind, entity, label, keys, type, given, span=self.span)
+            ast.SchemaClause(
+                False, False, name, lenient, kind, entity, label, keys, type, given, analyzer, span=self.span
+            )
         )
 
     def constraint(self, drops: bool) -> ast.SchemaClause:
@@ -219,7 +231,7 @@ class _Reader(TokenReader):
         return ("UNIQUENESS" if self.expect_word("UNIQUE", "KEY") == "UNIQUE" else "KEY"), ""
 
     def _options(self) -> list[Token]:
-        """Read ``OPTIONS { … }``, and return the tokens inside: of these a vector index's function alone matters."""
+        """Read ``OPTIONS { … }``, and return the tokens inside: how vectors are compared, and an analyzer, matter."""
         if not self.take("OPTIONS"):
             return []
         if self.kind() == "PARAMETER":

@@ -11,6 +11,7 @@ from qengine.syntax.words import (
     MATCH_MODES,
     NORMAL_FORMS,
     OPERATOR_WORDS,
+    PATTERN_PREFIX,
     SCHEMA_WORDS,
     SET_OPERATORS,
     SHOWN,
@@ -126,6 +127,9 @@ class WordRules(ClassifierState):
 
     def _optional(self, index: int, upper: str, after_operand: bool) -> int:
         is_keyword = self.word(index + 1) in ("MATCH", "CALL") or self.begins_clause()
+        if is_keyword and self.kind(index + 1) == "LBRACE":
+            self.context = Context.EXPRESSION
+            self.query_braces.add(index + 1)
         return self.emit("OPTIONAL" if is_keyword else "NAME", index)
 
     def _order(self, index: int, upper: str, after_operand: bool) -> int:
@@ -134,6 +138,11 @@ class WordRules(ClassifierState):
             self.emit("ORDER", index)
             return self.emit("BY", index + 1)
         return self.emit("ORDER" if after_operand else "NAME", index)
+
+    def _group(self, index: int, upper: str, after_operand: bool) -> int:
+        if after_operand and self.is_query and self.word(index + 1) == "BY":
+            return self.emit_joined("GROUP_BY", "GROUP BY", index, index + 1)
+        return self.emit("NAME", index)
 
     def _row_limit(self, index: int, upper: str, after_operand: bool) -> int:
         is_keyword = after_operand or self.kind(index + 1) in ("INTEGER", "PARAMETER")
@@ -181,6 +190,12 @@ class WordRules(ClassifierState):
 
     def _finish(self, index: int, upper: str, after_operand: bool) -> int:
         return self.emit("FINISH" if self.begins_clause() else "NAME", index)
+
+    def _keep(self, index: int, upper: str, after_operand: bool) -> int:
+        """KEEP and what each path of the pattern before it has in front of it."""
+        if not (self.context is Context.PATTERN and after_operand and self.word(index + 1) in PATTERN_PREFIX):
+            return self.emit("NAME", index)
+        return self.pattern_prefix(self.emit("KEEP", index))
 
     def _search(self, index: int, upper: str, after_operand: bool) -> int:
         """SEARCH name IN (VECTOR INDEX name FOR … LIMIT …) behind a pattern."""
@@ -498,6 +513,7 @@ _WORDS = {
     **dict.fromkeys(("EXCEPT", "INTERSECT", "OTHERWISE"), WordRules._set_operator),
     "MATCH": WordRules._match,
     "OPTIONAL": WordRules._optional,
+    "GROUP": WordRules._group,
     "ORDER": WordRules._order,
     **dict.fromkeys(("SKIP", "OFFSET", "LIMIT"), WordRules._row_limit),
     **dict.fromkeys(_DIRECTIONS, WordRules._direction),
@@ -521,6 +537,7 @@ _WORDS = {
     **dict.fromkeys(("THEN", "ELSE"), WordRules._branch),
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
+    "KEEP": WordRules._keep,
     "SEARCH": WordRules._search,
     "SCORE": WordRules._score,
     "ALLREDUCE": WordRules._all_reduce,

@@ -100,10 +100,14 @@ class Version:
         store, count = chain.sealed if chain.sealed[1] <= self._count else (chain.store, 0)
         if count == self._count:
             return store
+        kept, since = store.kept, count
         if sum(size_of(each) for each in chain.commits[: self._count]) <= chain.few:
             store, count = chain.store, 0
         for each in merged(chain.commits[count : self._count]):
             store = successor(store, each)
+        for each in chain.commits[since : self._count]:
+            kept = kept.after(each, store.rules)
+        store.kept = kept
         if self._count > chain.sealed[1]:
             chain.sealed = store, self._count
         return store
@@ -339,7 +343,9 @@ class Writer:
         if not self.overlay.is_changed:
             return self._versions._tip.store if self._below is None else self.overlay.base.store
         if self._uncommitted is None or self._uncommitted[0] != self.overlay.clock:
-            store = successor(self.overlay.base.store, self.overlay.above())
+            store = successor(self.overlay.base.store, commit := self.overlay.above())
+            if self._below is None and self._versions._tip.is_sealed:  # whose indexes are later ones
+                store.kept = self._versions._tip.store.kept.after(commit, store.rules)
             self._uncommitted = self.overlay.clock, store
         return self._uncommitted[1]
 

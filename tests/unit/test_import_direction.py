@@ -158,6 +158,7 @@ def test_every_stage_is_known() -> None:
         "builtin_procedures",
         "cheapest_paths",
         "vector_search",
+        "fulltext",
         "functions",
         "procedures",
         "cardinalities",

@@ -13,6 +13,7 @@ from qengine.exec.scalar.declared import fitting, kind_told, told
 from qengine.exec.scalar.foreign import find_in_graph
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.scalar.parameters import from_python
+from qengine.exec.scalar.scored import ScoredElements
 from qengine.exec.scalar.values import Given
 from qengine.exec.view import GraphReader
 from qengine.plan.logical import ProcedureCall
@@ -53,6 +54,7 @@ class ProcedureCaller:
         places = {field.name: place for place, field in enumerate(signature.outputs)}
         self._wanted = [places[output] for output, _ in operator.outputs]
         self._reader, self._version, self._context = reader, version, context
+        self._is_sure = False  # whether what comes is known to be of the outputs' types
 
     def rows(self, args: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """Give the wanted outputs of each row for some arguments; of a VOID procedure one empty row.
@@ -72,7 +74,7 @@ class ProcedureCaller:
             yield ()
             return
         for row in found:
-            values = self._values(row)
+            values = row if self._is_sure else self._values(row)
             yield tuple([values[place] for place in self._wanted])
 
     def _argument(self, field: Field, value: Any) -> Any:
@@ -91,6 +93,10 @@ class ProcedureCaller:
         try:
             with limited_by(limits):
                 found = self._procedure.function(self._version(), context, args)
+                self._is_sure = isinstance(found, ScoredElements)
+                if self._is_sure:
+                    yield from found.rows(self._reader, context.check)
+                    return
                 rows = iter(() if found is None else self._of_table(found))
             while True:
                 context.check()

@@ -22,7 +22,7 @@ HEAVY = "MATCH (a:H), (b:H), (c:H) WHERE a.id * b.id * c.id % 7 = 3 RETURN count
 class Qengine:
     """A graph in memory."""
 
-    told: ClassVar[dict[str, str]] = {"algorithms": "no: cheapest paths alone", "search": "no: declared, not searched"}
+    told: ClassVar[dict[str, str]] = {"algorithms": "no: cheapest paths alone"}
 
     def __init__(self) -> None:
         self._graph = Graph()
@@ -131,6 +131,15 @@ class Qengine:
     def estimates(self) -> str:
         found = self._graph.estimate("MATCH (a)-[]->(b)-[]->(c)", samples=1000, method="alley", seed=1)
         return "yes" if found.low <= 1 <= found.high else "no"
+
+    def search(self) -> bool:
+        graph = Graph()
+        graph.query("CREATE (:D {id: 1, t: 'apples', v: [1, 0]}), (:D {id: 2, t: 'pears', v: [2, 0]})")
+        graph.query("CREATE FULLTEXT INDEX texts FOR (d:D) ON EACH [d.t]")
+        graph.query("CREATE VECTOR INDEX vectors FOR (d:D) ON d.v")
+        near = "CALL db.index.vector.queryNodes('vectors', 1, [2, 0]) YIELD node RETURN node.id"
+        words = "CALL db.index.fulltext.queryNodes('texts', 'pears') YIELD node RETURN node.id"
+        return ids(graph.query(words)) == [2] and len(ids(graph.query(near))) == 1
 
     def typo(self) -> str:
         return "warning, with the nearest" if self._graph.query("MATCH (n:Q) RETURN n").notices else "no"
