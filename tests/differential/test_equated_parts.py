@@ -192,6 +192,13 @@ def test_parts_that_values_join_are_searched_to_be_estimated(condition: str) -> 
     )
 
 
+def test_long_values_are_looked_up_in_parts() -> None:
+    made = Graph.from_records([{"id": k, "properties": {"s": str(k) * 40}} for k in range(3000)])
+    text = "MATCH (a), (b) WHERE b.s = a.s + '' RETURN count(*)"
+    assert "LookUp" in str(made.explain(text))
+    assert made.query(text, memory_limit=1_500_000).fetchone() == (3000,)
+
+
 @pytest.mark.parametrize("form", [0, 1, 5])
 def test_a_join_of_many_pairs_is_stopped(form: int) -> None:
     made = Graph.from_records([{"id": k, "properties": {"i": k, "s": str(k)}} for k in range(20_000)])
