@@ -45,6 +45,7 @@ from qengine.plan.physical import (
     Search,
     SearchPart,
     Shortest,
+    ThetaJoin,
     VertexLevel,
     Walk,
 )
@@ -52,7 +53,8 @@ from qengine.types import INTEGER
 
 __all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
 
-_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, Search, Shortest, Unwind, Walk)
+_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, Search, Shortest, ThetaJoin,
+           Unwind, Walk)  # fmt: skip
 """Operators of which each row of the result comes of one row of the input."""
 
 _NOTHING = Literal(0, type=INTEGER)
@@ -124,7 +126,9 @@ def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
     above, tail = split(chain[place + 1 :])
     costs = [each.cost for each in (search, *above) if isinstance(each, Search)]
     known = [each for each in costs if each is not None]
-    repeats = any(isinstance(each, HashJoin) or (isinstance(each, Search) and not each.seeds) for each in above)
+    repeats = any(
+        isinstance(each, HashJoin | ThetaJoin) or (isinstance(each, Search) and not each.seeds) for each in above
+    )
     return Cut(search, below, above, tail, sum(known) if known else None, repeats)
 
 

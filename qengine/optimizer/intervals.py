@@ -30,6 +30,7 @@ from qengine.plan.physical import (
     Search,
     SelectPaths,
     Shortest,
+    ThetaJoin,
     VertexLevel,
     Walk,
 )
@@ -120,6 +121,8 @@ class _Intervals:
                 return self(operator.input, outer)
         below = self(operator.input, outer)  # type: ignore[attr-defined]
         match operator:
+            case ThetaJoin():
+                return below + self(operator.build) + _JOIN
             case HashJoin():
                 return below + self(operator.build, _GUESS if operator.seeds else 0.0) + _JOIN
             case LookUp():

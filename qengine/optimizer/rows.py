@@ -26,6 +26,7 @@ from qengine.plan.physical import (
     Search,
     SelectPaths,
     Shortest,
+    ThetaJoin,
     Walk,
 )
 
@@ -102,6 +103,11 @@ class _Estimate:
         match operator:
             case HashJoin(by_value=True):  # the condition behind it tells which of all pairs are left
                 return rows * self(operator.build, 1.0)
+            case ThetaJoin(condition=condition):
+                joined = (
+                    rows * self(operator.build, 1.0) * filter_share(logical.Filter(operator, condition), self.catalog)
+                )
+                return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
             case HashJoin():
                 self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
                 return times * (rows if operator.rows is None else operator.rows)

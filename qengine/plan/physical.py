@@ -205,6 +205,59 @@ class HashJoin(Operator):
     by_value: bool = False
 
 
+@node("left", "right")
+class SharedKeys:
+    """A way to find partners: rows of which all of ``left``, of the input, equal those of ``right``, of the build side.
+
+    With ``left_items`` or ``right_items`` that is one list, and one of its items must be equal.
+    """
+
+    left: tuple[Expr, ...]
+    right: tuple[Expr, ...]
+    left_items: bool = False
+    right_items: bool = False
+
+
+@node("point", "base", "low", "high", "within")
+class Between:
+    """A way to find partners: rows of which a value of one side, ``point``, lies between two of the other.
+
+    ``base``: what is added to ``low`` and ``high``, numbers; None for nothing. ``strict``: whether each bound itself is
+    left out. ``of_input``: the point is the input's, bounds are the build side's; else the other way round.
+    ``prefix``: ``low`` is a text that the point begins with. ``within``: what must be equal, too.
+    """
+
+    point: Expr
+    base: Expr | None
+    low: Expr | None
+    high: Expr | None
+    strict: tuple[bool, bool] = (False, False)
+    of_input: bool = False
+    prefix: bool = False
+    within: SharedKeys | None = None
+
+
+@node("input", "build", "ways", "condition")
+class ThetaJoin(Operator):
+    """Emits each input row joined with each row of ``build`` for which ``condition`` is true.
+
+    Partners are found by any of ``ways``; the condition is asked for those alone. ``told``: the one way tells all that
+    the condition does, where values are ordered exactly. Columns: the input's, then ``emit``, columns of ``build``.
+    With ``semi`` each input row that has a partner comes once, with ``count`` once with a column of that name, how
+    many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A row of which a way's value
+    can't be computed is asked with all.
+    """
+
+    input: Operator
+    build: Operator
+    ways: tuple[SharedKeys | Between, ...]
+    condition: Expr
+    emit: tuple[str, ...]
+    told: bool = False
+    semi: bool = False
+    count: str | None = None
+
+
 @node("input")
 class Members(Operator):
     """Emits each input row with each different node of the list in its column ``items``; none for null.

@@ -30,6 +30,7 @@ from qengine.plan.pattern import (
     QueryGraph,
 )
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Source, VertexLevel
+from qengine.plan.traverse import free_variables
 from qengine.plan.update_text import step_text
 from qengine.plan.updates import CallSubquery, ForEach, Merge, Step, Update
 
@@ -247,6 +248,12 @@ class _Writer:
         text += " from {1} in {0}".format(*map(name_text, operator.seeds)) if operator.seeds else ""
         return text + (f" ({operator.reason})" if operator.reason else "")
 
+    def _theta_join(self, operator: physical.ThetaJoin) -> str:
+        text = f"{'SemiJoin' if operator.semi else 'ThetaJoin'} on {self.expr(operator.condition)}"
+        text += f" count {name_text(operator.count)}" if operator.count else ""
+        text += f" emit {_names(operator.emit)}" if operator.emit else ""
+        return f"{text} ({' and '.join(sorted(set(map(_way, operator.ways))))})"
+
     def _keys(self, operator: physical.HashJoin) -> str:
         """Return what rows are joined by: variables, or the values that their keys are made of."""
         sides = [dict(each.items) for each in (operator.input, operator.build) if isinstance(each, logical.Project)]
@@ -383,6 +390,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     Update: lambda writer, each: "Update",
     physical.Search: _Writer._search,
     physical.HashJoin: _Writer._hash_join,
+    physical.ThetaJoin: _Writer._theta_join,
     physical.Members: lambda _, each: f"Members {name_text(each.name)} in {name_text(each.items)}",
     physical.LookUp: _Writer._look_up,
     physical.Eliminate: _Writer._eliminate,
@@ -408,12 +416,18 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from (outer, inner)
         case physical.Bounded(input=below, bounded=bounded):
             yield from (bounded, below)
-        case physical.HashJoin(input=probe, build=build):
+        case physical.HashJoin(input=probe, build=build) | physical.ThetaJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():
             pass
         case _:
             yield operator.input  # type: ignore[attr-defined]
+
+
+def _way(way: physical.SharedKeys | physical.Between) -> str:
+    if isinstance(way, physical.SharedKeys):
+        return "by keys"
+    return "by order" if free_variables(way.point) else "every pair"
 
 
 def _places(operator: logical.LoadCsv) -> tuple[tuple[str, str], ...]:

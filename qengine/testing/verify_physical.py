@@ -44,7 +44,9 @@ from qengine.plan.physical import (
     Repeat,
     Search,
     SelectPaths,
+    SharedKeys,
     Shortest,
+    ThetaJoin,
     VertexLevel,
     Walk,
 )
@@ -95,6 +97,8 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             if operator.seeds is not None:
                 assert operator.seeds[0] in given, f"a join from {operator.seeds[0]}, of {given}"
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
+        case ThetaJoin(input=below, build=build):
+            return _theta_join(operator, _columns(below, outer), _columns(build, None))
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
         case Bounded(input=below, bounded=bounded):
@@ -297,6 +301,29 @@ def _join(join: HashJoin, probe: Columns, build: Columns) -> Columns:
         unknown = {name for equation in equations for name in equation} - known
         assert not unknown, f"a join compares {unknown}, which are on neither side"
     return _with(probe, join.emit)
+
+
+def _theta_join(join: ThetaJoin, given: Columns, build: Columns) -> Columns:
+    assert join.ways, "a theta join that finds nothing"
+    assert not set(given) & set(build), f"both sides of a theta join have {set(given) & set(build)}"
+    assert set(join.emit) <= set(build), f"a join emits {join.emit}, its build side has {build}"
+    assert not (join.emit and (join.semi or join.count)), "a join that only counts emits columns"
+    assert not (join.semi and join.count), "a join that counts asks whether there is one"
+    assert not join.told or len(join.ways) == 1, "several ways tell a condition"
+    _exprs((join.condition,), (*given, *build))
+    for way in join.ways:
+        keys = way if isinstance(way, SharedKeys) else way.within
+        if keys is not None:
+            assert len(keys.left) == len(keys.right) > 0, "a side without keys"
+            _exprs(keys.left, given)
+            _exprs(keys.right, build)
+        if isinstance(way, SharedKeys):
+            continue
+        assert way.low is not None or way.high is not None, "a value between no bounds"
+        point, bounds = (given, build) if way.of_input else (build, given)
+        _exprs((way.point,), point)
+        _exprs(tuple(each for each in (way.base, way.low, way.high) if each is not None), bounds)
+    return _with(given, (*join.emit, *_named(join.count)))
 
 
 def _walk(step: Walk | Shortest, given: Columns) -> Columns:

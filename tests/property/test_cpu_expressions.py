@@ -119,7 +119,12 @@ KINDS = {
     "epoch": st.fixed_dictionaries({"epochSeconds": INTEGERS}) | st.fixed_dictionaries({"epochMillis": SMALL}),
     "units": st.fixed_dictionaries({"months": SMALL, "weeks": INTEGERS}) | st.fixed_dictionaries({"hours": FLOATS}),
     "map": st.fixed_dictionaries({"a": SMALL | st.none(), "b": TEXTS}),
-    "number text": st.one_of(INTEGERS.map(str), FLOATS.map(str), TEXTS),
+    "number text": st.one_of(
+        INTEGERS.map(str), FLOATS.map(str), TEXTS, st.text("0123.+-eE naIfity,x", max_size=6),
+        st.sampled_from(["NaN", "-Infinity", " 1 ", "1e+5", "2024-01-02", "1.2.3", "12a", "+5.", ".5E-3", "\n7", "٣"]),
+    ),
+    "types": st.sampled_from(["INTEGER", "STRING NOT NULL", "NOTHING", "ANY", "NULL", "NODE | FLOAT", "PROPERTY VALUE",
+                              "LIST<INTEGER>", "LIST<INTEGER NOT NULL> NOT NULL", "LIST<ANY> | BOOLEAN", "DATE"]),
     "number texts": st.lists(st.one_of(INTEGERS.map(str), FLOATS.map(str), st.none()), max_size=3),
 }  # fmt: skip
 
@@ -137,6 +142,8 @@ SIGNATURES: dict[str, list[list[str]]] = {
     **{key: [["integer", "float"]] for key in ["neg", "pos", "abs", "ceil", "floor", "sqrt", "sign", "isnan"]},
     **dict.fromkeys(["STARTS WITH", "ENDS WITH", "CONTAINS", "split"], [["string"]] * 2),
     "=~": [["string"], ["pattern"]],
+    "IS ::": [["integer", "string", "mixed", "list", "mixed list", "nodes", "node", "date", "null"], ["types"]],
+    "valuetype": [["integer", "string", "mixed", "list", "mixed list", "nodes", "relationship", "date", "null"]],
     "IN": [["integer", "float", "string", "boolean", "node"], ["mixed list", "list", "nodes"]],
     "reverse": [["string", "list", "nodes"]],
     "NOT": [["boolean"]],

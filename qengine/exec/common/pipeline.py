@@ -36,6 +36,7 @@ from qengine.exec.common.operators.rows import argument_stage, filter_stage, pro
 from qengine.exec.common.operators.select_paths import select_paths_stage
 from qengine.exec.common.operators.sort import sort_stage
 from qengine.exec.common.operators.stage import Build, Stage
+from qengine.exec.common.operators.theta_join import theta_join_stage
 from qengine.exec.common.results import ResultRows, result_rows
 from qengine.exec.common.runtime import Matchers, Runtime
 from qengine.exec.context import ExecutionContext, OperatorStats, Status
@@ -62,6 +63,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.Search: search_stage,
     physical.SearchPart: search_stage,
     physical.HashJoin: hash_join_stage,
+    physical.ThetaJoin: theta_join_stage,
     physical.LookUp: look_up_stage,
     physical.Members: members_stage,
     physical.Eliminate: eliminate_stage,

@@ -10,7 +10,7 @@ from qengine.plan.physical import HashJoin
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 from qengine.types import INTEGER
 
-__all__ = ["Equation", "equations", "joined_by_value"]
+__all__ = ["Equation", "equations", "is_simple", "joined_by_value"]
 
 Equation = tuple[Expr, Expr]
 """What the rows give, and what the part gives."""
@@ -23,7 +23,7 @@ def equations(conditions: Sequence[Expr], rows: Collection[str], part: Collectio
     found = []
     for condition in conditions:
         match condition:
-            case Comparison(ops=("=",), args=(left, right)) if all(map(_is_simple, (left, right))):
+            case Comparison(ops=("=",), args=(left, right)) if all(map(is_simple, (left, right))):
                 for one, other in ((left, right), (right, left)):
                     reads, gives = free_variables(one), free_variables(other)
                     if reads and gives and reads <= set(rows) and gives <= set(part):
@@ -31,7 +31,8 @@ def equations(conditions: Sequence[Expr], rows: Collection[str], part: Collectio
     return found
 
 
-def _is_simple(expr: Expr) -> bool:
+def is_simple(expr: Expr) -> bool:
+    """Tell whether an expression may be evaluated apart, for each row of a side."""
     return is_repeatable(expr) and not any(isinstance(part, Subquery) for part in preorder(expr))
 
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
-from qengine.optimizer.access import looked_up_rows
-from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bound_edges import renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
-from qengine.optimizer.lower.equations import Equation, equations, joined_by_value
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
-from qengine.optimizer.lower.match_search import MatchSearches
+from qengine.optimizer.lower.match_by_value import MatchByValue
 from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import lower_part
 from qengine.optimizer.lower.walks import (
@@ -30,26 +26,19 @@ from qengine.optimizer.lower.walks import (
     single_hop,
     walk_parts,
 )
-from qengine.optimizer.pattern_edges import PatternEdge, given_name, pattern_edge
-from qengine.optimizer.search_levels import NamedCondition, as_filter
-from qengine.plan.access import equality
+from qengine.optimizer.pattern_edges import given_name, pattern_edge
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Limit, Match, Project
 from qengine.plan.pattern import Chain, MatchMode, Repetition
-from qengine.plan.physical import LookUp, PathPart, VertexLevel
-from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.plan.physical import PathPart, VertexLevel
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
 __all__ = ["MatchLowering"]
 
-_FEW_FOUND = 2.0
-_MANY_PAIRS = 1e5  # of rows and nodes: from so many on they are rather joined by values than compared
-"""Nodes that a look-up may find where the node is a neighbour of one that is there."""
-
 
 @record
-class MatchLowering(MatchSearches):
+class MatchLowering(MatchByValue):
     """Lowers one match."""
 
     def run(self) -> Lowered:
@@ -78,7 +67,7 @@ class MatchLowering(MatchSearches):
         self.difference, self.inequalities = difference, filters.inequalities
         while self._look_up(filters):
             pass
-        if not (self.walks or self._equated(filters)):
+        if not (self.walks or self._valued(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
             if not (last or self._compared_by_values(filters, difference)):
                 wanted = self._wanted(filters, difference)
@@ -134,118 +123,13 @@ class MatchLowering(MatchSearches):
                 todo.remove(walk)
                 self._walk(walk, wanted)
                 continue
-            cardinality = Cardinality(self.catalog, self.nodes)
-            start = min(
-                components,
-                key=lambda each: (
-                    not self._equations(each, filters),
-                    not self._leads(each, filters),
-                    min(map(cardinality.candidates, each)),
-                ),
-            )
+            start = self._next(components, filters)
             components.remove(start)
             edges = [edge for edge in self.fixed if set(edge.ends) <= start]
             names = sorted(start, key=list(self.nodes).index)
-            if not self._joined_by_value(names, edges, difference, filters, wanted):
+            last = not (components or todo)
+            if not self._joined_by_value(names, edges, difference, filters, wanted, last):
                 self._search(names, edges, difference, filters, wanted)
-
-    def _look_up(self, filters: PostFilters) -> bool:
-        """Find one of the nodes by the value of a property that the rows give, if any is; tell whether one is."""
-        conditions: list[Expr | NamedCondition] = [*filters.general, *filters.conditions]
-        for condition in conditions:
-            predicate = as_filter(condition) if isinstance(condition, NamedCondition) else condition
-            look_up = self._looked_up(predicate)
-            if look_up is None:
-                continue
-            if isinstance(condition, NamedCondition):
-                filters.conditions.remove(condition)
-            elif not condition_can_fail(condition):
-                filters.general.remove(condition)
-            self.root = look_up
-            self.columns.append(look_up.name)
-            self.bound.add(look_up.name)
-            self._filter(self.nodes[look_up.name].predicates)
-            return True
-        return False
-
-    def _looked_up(self, predicate: Expr) -> LookUp | None:
-        """Return what finds an unbound node by an equation with what the rows give; None where that doesn't pay."""
-        for node in self.nodes.values():
-            found = None if node.name in self.bound else equality(predicate, node.name)
-            if found is None or not (free_variables(found[1]) <= set(self.columns) and is_repeatable(found[1])):
-                continue
-            near = any(node.name in edge.ends and not self.bound.isdisjoint(edge.ends) for edge in self.fixed)
-            rows = looked_up_rows(node, found[0], self.catalog)
-            if rows is not None and (not near or rows < _FEW_FOUND):
-                unique = self.catalog.is_key(found[0])
-                return LookUp(self.root, node.name, node.labels, *found, rows, unique)
-        return None
-
-    def _leads(self, start: set[str], filters: PostFilters) -> bool:
-        """Tell whether a component's match gives values of which another component has an index."""
-        given = start.union(self.columns)
-        return any(
-            (found := equality(predicate, node.name)) is not None
-            and free_variables(found[1]) <= given
-            and looked_up_rows(node, found[0], self.catalog) is not None
-            for predicate in (*filters.general, *map(as_filter, filters.conditions))
-            for node in self.nodes.values()
-            if node.name not in start | self.bound
-        )
-
-    def _equated(self, filters: PostFilters) -> bool:
-        """Tell whether equations of values, and nothing else, join components, or one to the rows."""
-        conditions = [*filters.general, *map(as_filter, filters.conditions)]
-        if not any(isinstance(each, Comparison) and each.ops == ("=",) for each in conditions):
-            return False
-        components = self._components()
-        if len(components) > 1 and any(self._leads(each, filters) for each in components):
-            return True
-        cardinality = Cardinality(self.catalog, self.nodes)
-        for place, part in enumerate(components):
-            if part & self.bound:
-                continue
-            most = max(map(cardinality.candidates, part))
-            given = expected_rows(self.root, self.catalog).high * self.demand.times
-            if given * most > _MANY_PAIRS and equations(conditions, self.columns, self._variables(part)):
-                return True
-            for other in components[:place]:
-                many = max(map(cardinality.candidates, other)) * most > _MANY_PAIRS
-                if many and equations(conditions, self._variables(other), self._variables(part)):
-                    return True
-        return False
-
-    def _variables(self, part: set[str]) -> set[str]:
-        return part.union(edge.name for edge in self.fixed if set(edge.ends) <= part)
-
-    def _equations(self, part: set[str], filters: PostFilters) -> list[Equation]:
-        """Return what joins a component to the rows: values, where there are many pairs of both."""
-        cardinality = Cardinality(self.catalog, self.nodes)
-        given = expected_rows(self.root, self.catalog).high * self.demand.times
-        if not self.columns or given * max(map(cardinality.candidates, part)) <= _MANY_PAIRS:
-            return []
-        return equations(filters.general, self.columns, self._variables(part))
-
-    def _joined_by_value(
-        self,
-        names: list[str],
-        edges: list[PatternEdge],
-        difference: Differences,
-        filters: PostFilters,
-        wanted: set[str],
-    ) -> bool:
-        """Search a component apart and join it with the rows, if equations of values do that; tell whether."""
-        by = self._equations(set(names), filters)
-        if not by:
-            return False
-        other = self._apart()
-        other._search(names, edges, difference, filters, wanted)
-        self.root = joined_by_value(self.root, self.columns, other.root, other.columns, by)
-        self.columns += other.columns
-        self.bound |= other.bound
-        self._compare_walks(edges)
-        self.searched += edges
-        return True
 
     def _walk(self, walk: WalkPart, wanted: set[str]) -> None:
         compare = self._compares_relationships()

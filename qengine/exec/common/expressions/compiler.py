@@ -43,6 +43,7 @@ from qengine.exec.common.expressions.over_items import Items, listed, quantified
 from qengine.exec.common.expressions.paths import PATHS, paths
 from qengine.exec.common.expressions.row_wise import ByRow
 from qengine.exec.common.expressions.strings import STRINGS
+from qengine.exec.common.expressions.type_tests import TYPES
 from qengine.exec.common.expressions.user_functions import user_call
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
@@ -67,6 +68,7 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **MOMENTS,
     **PATHS,
     **STRINGS,
+    **TYPES,
 }
 """The columnar function of each operator or function that has one; it takes the runtime, then the arguments."""
 

@@ -34,6 +34,9 @@ __all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 _LARGEST = 2.0**63
 _FAR = 1 << 40  # no list is as long
 _DIGITS = r"\A-?[0-9]{1,18}\z"
+_NO_NUMBER = r"[A-DF-HJ-MO-Zb-dghj-mo-su-xz_/:,]|[0-9.][+-]|\..*\."
+"""What a text that is no number may have: letters of no number's word, a sign within, two points."""
+
 _DECIMALS = r"\A-?[0-9]{1,15}(\.[0-9]{1,15})?\z"
 
 
@@ -70,7 +73,9 @@ def _read(a: Operand, form: str, type: Any, one: Callable[[str], Any]) -> Column
     if pc.all(plain).as_py() is not False:  # None where there are only nulls
         return ArrowColumn(a.datum.cast(type))
     numbers = pc.if_else(plain, a.datum, None).cast(type)
-    others = ~plain.fill_null(True).to_numpy(zero_copy_only=False)
+    others = ~pc.or_(plain, pc.match_substring_regex(a.datum, _NO_NUMBER)).fill_null(True).to_numpy(
+        zero_copy_only=False
+    )
     return ArrowColumn(mended(numbers, others, a.datum, one))
 
 

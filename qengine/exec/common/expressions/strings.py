@@ -9,36 +9,59 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, from_arrow, null_column
-from qengine.exec.common.expressions.operand import Operand, operand
+from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, boolean_column, from_arrow, null_column
+from qengine.exec.common.expressions.operand import Operand, null_rows, operand
 from qengine.exec.common.expressions.texts import mended
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.regular import linear
 
 __all__ = ["STRINGS"]
 
+_TEXT_BYTES = 128  # of a string and its pattern as Python objects
+
 _SCALARS = frozenset({"boolean", "integer", "float", "string", "node", "relationship"})
 
 
-def _search(find: Callable[[Any, str], Any]) -> Callable[[Runtime, Column, Column], Column | None]:
-    """Return a predicate of a string column and a constant; null where either is no string."""
+def _search(
+    find: Callable[[Any, str], Any], holds: Callable[[str, str], bool]
+) -> Callable[[Runtime, Column, Column], Column | None]:
+    """Return a predicate of strings, null where either is none; ``find`` is for one pattern, ``holds`` for any two."""
 
-    def function(_: Runtime, column: Column, pattern: Column) -> Column | None:
+    def function(runtime: Runtime, column: Column, pattern: Column) -> Column | None:
         a, b = operand(column), operand(pattern)
         if a.kind == "null" or b.kind == "null":
             return null_column(len(column))
         if a.kind == "string" and not a.constant and b.kind == "string" and b.constant:
             return ArrowColumn(find(a.datum, b.datum.as_py()))
+        if a.kind == b.kind == "string" and not b.constant:
+            return _found_in(runtime, a, b, holds)
         if a.kind in _SCALARS and b.kind in _SCALARS and not a.kind == b.kind == "string":
             return null_column(len(column))
         return None
 
     return function
+
+
+def _found_in(runtime: Runtime, a: Operand, b: Operand, holds: Callable[[str, str], bool]) -> Column:
+    """Return for each row whether a predicate holds for two strings, of which one may be the same in all."""
+    count = len(b.column)
+    runtime.memory.room(count, 2 * (a.column.nbytes + b.column.nbytes) + _TEXT_BYTES * count)
+    null = null_rows(a.column, b.column)
+    texts = repeat(a.datum.as_py()) if a.constant else _strings(a.datum)
+    found = np.fromiter(map(holds, texts, _strings(b.datum)), np.bool_, count)
+    return boolean_column(found, null)
+
+
+def _strings(array: Any) -> Any:
+    """Return strings as Python's, null as an empty one."""
+    return (array.fill_null("") if array.null_count else array).to_numpy(zero_copy_only=False)
 
 
 def _matches(_: Runtime, column: Column, expression: Column) -> Column | None:
@@ -139,9 +162,9 @@ def _split(_: Runtime, column: Column, separator: Column) -> Column | None:
 
 
 STRINGS: dict[str, Callable[..., Column | None]] = {
-    "STARTS WITH": _search(lambda strings, text: pc.starts_with(strings, pattern=text)),
-    "ENDS WITH": _search(lambda strings, text: pc.ends_with(strings, pattern=text)),
-    "CONTAINS": _search(lambda strings, text: pc.match_substring(strings, pattern=text)),
+    "STARTS WITH": _search(lambda strings, text: pc.starts_with(strings, pattern=text), str.startswith),
+    "ENDS WITH": _search(lambda strings, text: pc.ends_with(strings, pattern=text), str.endswith),
+    "CONTAINS": _search(lambda strings, text: pc.match_substring(strings, pattern=text), str.__contains__),
     "=~": _matches,
     "tolower": _of_string(pc.ascii_lower, str.lower),
     "toupper": _of_string(pc.ascii_upper, str.upper),

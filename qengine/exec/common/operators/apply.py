@@ -29,7 +29,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["attach_stage", "optional_stage"]
+__all__ = ["attach_stage", "is_exact", "optional_stage"]
 
 
 def optional_stage(operator: physical.Optional, build: Build, first: int) -> Stage:
@@ -88,7 +88,7 @@ def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
             yield batch.with_columns({operator.name: column})
 
     def _attached(rows: Batch) -> Column:
-        if not all(map(_exact, rows.columns.values())):
+        if not all(map(is_exact, rows.columns.values())):
             return gather(rows)
         groups = group_rows(list(rows.columns.values()), rows.length)
         if groups.count == rows.length:
@@ -98,7 +98,7 @@ def attach_stage(operator: physical.Attach, build: Build, first: int) -> Stage:
     return run
 
 
-def _exact(column: Column) -> bool:
+def is_exact(column: Column) -> bool:
     """Return whether values of the column that are grouped as equal are the same value (1 and 1.0 aren't)."""
     if isinstance(column, ArrowColumn):
         return not pa.types.is_floating(column.type)

@@ -10,7 +10,7 @@ import numpy as np
 from qengine.errors import ExecutionError
 from qengine.exec.common.access import hash_index, note_scan
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.batch_parts import pieces, repeated_pieces
+from qengine.exec.common.batch_parts import by_parts, pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.stage import Build, Stage
@@ -30,12 +30,13 @@ _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
 def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
     """Emit each input row with each node that it finds."""
     runtime = build.runtime
+    memory = runtime.memory
     upstream = build(operator.input, first)
     finder = _Finder(operator, build)
 
     def run(outer: Batch) -> Iterator[Batch]:
-        for batch in upstream(outer):
-            rows, ids = finder.found(batch)
+        found = (part for batch in upstream(outer) for part in by_parts(batch, finder.found, memory))
+        for batch, (rows, ids) in found:
             for offset, length in pieces(len(rows), first):
                 for begin, count in repeated_pieces(batch, rows[offset : offset + length], runtime.memory):
                     part = slice(offset + begin, offset + begin + count)
