@@ -13,6 +13,7 @@ from qengine.optimizer.joins import Join, JoinSide
 from qengine.optimizer.lower.conditions import PostFilters, joined
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
+from qengine.optimizer.lower.links import absent_links
 from qengine.optimizer.lower.match_strategy import MatchRequest, MatchStrategies, MatchStrategy
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import as_filter
@@ -51,6 +52,27 @@ class MatchSearches(MatchStrategies):
         self._emit(request, strategy)
         self._compare_walks(edges)
         self.searched += edges
+
+    def _counted_without_links(self, filters: PostFilters, difference: Differences) -> bool:
+        """Count all by an elimination that knows which relationships must not be there, if one pays; tell whether."""
+        if self.demand.duplicates is not Duplicates.COUNT or self.bound or filters.values:
+            return False
+        links = absent_links(filters.general, self.graph, self.catalog)
+        if not links:
+            return False
+        conditions = [each.condition for each in links]
+        rest = replace(filters, general=[each for each in filters.general if each not in conditions])
+        names = list(self.nodes)
+        wanted = self._wanted(rest, difference)
+        request = self._request(names, self.fixed, difference, rest, wanted, True)
+        request = replace(request, absent=tuple(each.edge for each in links))
+        strategy = self._strategy(request)
+        if strategy.elimination is None or strategy.join is not None:
+            return False
+        filters.general[:] = rest.general
+        self._emit(request, strategy)
+        self.searched += self.fixed
+        return True
 
     def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
         """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
@@ -105,7 +127,8 @@ class MatchSearches(MatchStrategies):
             on_gpu=order.on_gpu,
         )
         if strategy.elimination is not None:
-            self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
+            searched = request.searched(order)
+            self.root = self._eliminate(search, searched, strategy, self._outputs(matching, request.emitted))
         elif self.graph.hints.eliminates:
             raise self.graph.hints.unfollowed(
                 "eliminate",
@@ -121,11 +144,12 @@ class MatchSearches(MatchStrategies):
         if name is not None:
             self._weigh(name)
 
-    def _eliminate(self, search: Search, strategy: MatchStrategy, outputs: tuple[str, ...]) -> Operator:
+    def _eliminate(
+        self, search: Search, searched: float, strategy: MatchStrategy, outputs: tuple[str, ...]
+    ) -> Operator:
         found = strategy.elimination
         assert found is not None
         first = found.schedules[0]
-        searched = search.cost or 0.0
         if self.graph.hints.eliminates:
             if self.purpose is None:
                 check_kernels(self.graph.hints, found.schedules)
