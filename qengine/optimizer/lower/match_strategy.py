@@ -116,7 +116,7 @@ class MatchStrategies(MatchState):
         place.
         """
         matching = request.matching
-        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.catalog)
+        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.root, self.catalog)
         cardinality = Cardinality(self.catalog, nodes)
         order = matching_order(matching, cardinality)
         if request.existence:
