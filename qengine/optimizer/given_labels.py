@@ -17,7 +17,7 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, PatternNode
-from qengine.plan.physical import HashJoin, LookUp, Reach, Search, VertexLevel, Walk
+from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, VertexLevel, Walk
 
 __all__ = ["with_likely_labels"]
 
@@ -73,6 +73,8 @@ def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
             case HashJoin(build=build, emit=emit) if name in emit:
                 rows = build
                 continue
+            case FewOrMany(many=many) if (found := _asked(many, name)) is not None:
+                return found
         rows = getattr(rows, "input", None)
     return None
 

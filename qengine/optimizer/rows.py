@@ -1,7 +1,8 @@
 """How many rows each operator of a physical plan is expected to emit: what EXPLAIN shows beside what PROFILE counts.
 
 Searches bring the estimate of their order along; filters keep what ``filters`` says; the rest is the usual guesswork on
-top of it: grouping and DISTINCT leave a root of the rows that aren't different as they come. Nothing is decided by these numbers.
+top of it: grouping and DISTINCT leave a root of the rows that aren't different as they come. They decide only between
+ways that give the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from qengine.plan.physical import (
     Attach,
     Bounded,
     Eliminate,
+    FewOrMany,
     HashJoin,
     LookUp,
     Members,
@@ -96,6 +98,12 @@ class _Estimate:
                 inner = self(operator.inner, outer)
                 self.outer = around
                 return max(outer, inner) if isinstance(operator, Optional) else outer
+            case FewOrMany():
+                given = self(operator.input, times)
+                around, self.outer = self.outer, operator.input
+                few, many = (self(each, given) for each in (operator.few, operator.many))
+                self.outer = around
+                return few if given <= operator.most else many
             case Bounded():
                 self(operator.bounded, times)
                 return self(operator.input, times)

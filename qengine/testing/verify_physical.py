@@ -33,6 +33,7 @@ from qengine.plan.physical import (
     Bounded,
     EdgeLevel,
     Eliminate,
+    FewOrMany,
     HashJoin,
     Level,
     LookUp,
@@ -95,6 +96,11 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             if operator.seeds is not None:
                 assert operator.seeds[0] in given, f"a join from {operator.seeds[0]}, of {given}"
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
+        case FewOrMany(input=below, few=few, many=many):
+            given = _columns(below, outer)
+            found = [_columns(each, given) for each in (few, many)]
+            assert set(found[0]) == set(found[1]), f"few rows give {found[0]}, many {found[1]}"
+            return found[0]
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
         case Bounded(input=below, bounded=bounded):

@@ -34,7 +34,7 @@ RETURNED = ["count(*)", "a.x, count(*)", "a.x, c.x, count(*)", "a.x, min(c.x), c
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """Return a graph whose S join two nodes at most once, T several times, U without a direction; R may go both ways."""
+    """Return a graph whose S join two nodes at most once, T more often, U without a direction; R may go both ways."""
     nodes = [{"id": row, "labels": "AB"[row % 2], "properties": {"x": row % 4}} for row in range(9)]
     ends = {
         "R": [(row, (4 * row + k) % 9) for row in range(9) for k in (0, 1, 2)],

@@ -59,8 +59,8 @@ def signed_quotients(
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
     ``kinds``: for each vertex the label sets that it can have, as a bit mask. ``acyclic`` tells whether no path of a
     type leads back to where it began; it is asked where that matters. ``fits`` is asked of the pattern in which nothing
-    coincides before others are made, and lets them be left: None, too. ``absent``: relationships that must not be there,
-    of which a pair of vertices has one at most; their places come after those of ``edges``.
+    coincides before others are made, and lets them be left: None, too. ``absent``: relationships that must not be
+    there, of which a pair of vertices has one at most; their places come after those of ``edges``.
     """
     if difference.contradiction:
         return {}

@@ -19,10 +19,11 @@ from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import as_filter
 from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.device_cost import device_search_cost
-from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator, Unit
-from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
+from qengine.plan.expr import Expr, Literal, Variable
+from qengine.plan.logical import Argument, Operator, Project, Unit
+from qengine.plan.physical import Eliminate, FewOrMany, HashJoin, Level, Search, check_levels
 from qengine.plan.traverse import free_variables
+from qengine.types import INTEGER
 
 __all__ = ["MatchSearches"]
 
@@ -46,8 +47,11 @@ class MatchSearches(MatchStrategies):
         self._check_size(names, edges)
         check_planning()
         strategy = self._strategy(request)
-        if strategy.join is not None:
+        if strategy.join is not None and not strategy.join.most:
             self._join(strategy.join, filters, wanted, final)
+            return
+        if strategy.join is not None:
+            self._by_rows(strategy.join, request, strategy, filters, wanted, final)
             return
         self._emit(request, strategy)
         self._compare_walks(edges)
@@ -198,6 +202,50 @@ class MatchSearches(MatchStrategies):
         if other.weight is not None:
             self._weigh(other.weight)
         self._compare_walks(list(join.build.edges))
+
+    def _by_rows(
+        self,
+        join: Join,
+        request: MatchRequest,
+        strategy: MatchStrategy,
+        filters: PostFilters,
+        wanted: set[str],
+        final: bool,
+    ) -> None:
+        """Search from the rows where they are few, and join them with what is searched once where they are many."""
+        few, many = self._from_rows(), self._from_rows()
+        few._emit(request, strategy)
+        few._compare_walks(list(request.matching.edges))
+        after = replace(filters, general=[])
+        many._join(join, after, wanted, final)
+        many._filter(after.general)
+        weights = [each.weight or each.input_weight for each in (few, many)]
+        names = [name for name in few.columns if name != weights[0]]
+        weight = None if weights == [None, None] else self._unused("@weight")
+        self.root = FewOrMany(self.root, few._selected(names, weight), many._selected(names, weight), join.most)
+        self.columns = names if weight is None else [*names, weight]
+        self.bound |= few.bound
+        self.weight = weight
+        self.searched += request.matching.edges
+
+    def _from_rows(self) -> Self:
+        """Return the state of lowering what begins with the rows that are given."""
+        return replace(
+            self,
+            root=Argument(tuple(self.columns)),
+            columns=list(self.columns),
+            bound=set(self.bound),
+            searched=list(self.searched),
+            walked=list(self.walked),
+        )
+
+    def _selected(self, names: Sequence[str], weight: str | None) -> Operator:
+        """Return the plan with these columns, and the weight of its rows under this name, if there is to be one."""
+        own = self.weight or self.input_weight
+        items: list[tuple[str, Expr]] = [(name, Variable(name)) for name in names]
+        if weight is not None:
+            items.append((weight, Literal(1, type=INTEGER) if own is None else Variable(own)))
+        return self.root if [name for name, _ in items] == self.columns else Project(self.root, tuple(items))
 
     def _apart(self) -> Self:
         """Return the state of lowering what reads none of the rows, and will be joined with them."""

@@ -36,7 +36,7 @@ _TRIANGLE = 5.0
 14, social, uniform) it was expected to take 0.2 to 0.3 times as long, and took 1.0 to 4.1 times as long."""
 
 _ASKED = 200.0
-"""Nanoseconds of making a row and looking whether a relationship is there: l8 and l9 of tests/bench/network took 250."""
+"""Nanoseconds of making a row and looking whether a relationship is there: 250 in l8 and l9 of tests/bench/network."""
 
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
