@@ -33,6 +33,7 @@ _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
 _MOST_HELD = 5e7  # rows
 _CUT = 3  # vertices that two sides share, at most
 _TIMES = 8.0  # as many rows as are expected may well come: then what is done with them is told when they are there
+_MOST_TOLD = 16_384.0  # rows that are held until it is known whether there are more
 _SURPRISE = 1.5  # so much cheaper a join must be that is chosen when the rows are there
 _LOOKED_AT = 3  # cuts whose sides are ordered
 _ROWS_AT_ONCE = 65_536  # rows that ask together whether something exists for them, each different one once
@@ -166,7 +167,11 @@ def _with_given_rows(
     reason = f"{_milliseconds(expected)} for all rows, {_milliseconds(given.high * order.cost)} one by one"
     sure = expected < given.low * order.cost / _MARGIN
     most = 0.0 if sure else _SURPRISE * once_more / max(order.cost - _SURPRISE * each, 1e-3)
-    return replace(best, rows=order.rows, cost=expected, reason=reason, most=int(most)) if most < times else None
+    return (
+        replace(best, rows=order.rows, cost=expected, reason=reason, most=int(most))
+        if most < min(times, _MOST_TOLD)
+        else None
+    )
 
 
 def joining_cost(probed: float, held: float, pairs: float) -> float:
