@@ -73,8 +73,8 @@ def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
             case HashJoin(build=build, emit=emit) if name in emit:
                 rows = build
                 continue
-            case FewOrMany(many=many) if (found := _asked(many, name)) is not None:
-                return found
+            case FewOrMany(many=many) if (below := _asked(many, name)) is not None:
+                return below
         rows = getattr(rows, "input", None)
     return None
 
