@@ -12,7 +12,7 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Search, ThetaJoin, VertexLevel
+from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
 from qengine.plan.traverse import conjuncts, free_variables
 
 __all__ = ["filter_share"]
@@ -49,9 +49,11 @@ class _Below:
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
         below = operator
-        while isinstance(below, Filter | Project | Search | LookUp | HashJoin | ThetaJoin):
+        while isinstance(below, Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
             if isinstance(below, Search):
                 self.read(below)
+            elif isinstance(below, Reach | Walk):
+                self.nodes.setdefault(below.end.name, Element(below.end.labels, below.end.predicates, 1.0))
             elif isinstance(below, LookUp):
                 self.nodes[below.name] = Element(below.labels, (), 1.0)
             elif isinstance(below, HashJoin | ThetaJoin):

@@ -1,7 +1,8 @@
-"""Which labels the nodes that earlier clauses give are likely to have: those that ends of their relationships have.
+"""Which labels the nodes that earlier clauses give have, or are likely to: those that ends of their relationships have.
 
 ``UNWIND nodes AS f MATCH (f)-[:hasMember]->(p)`` says no label of ``f``; where all relationships of that type begin at
 a ``Forum``, a given node that matters is one, and has as many members as a forum has, not as any node of the graph.
+What an earlier clause has asked of it holds: ``MATCH (f:Person) … WITH f`` gives persons.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.plan.expr import Variable
+from qengine.plan.logical import Aggregate, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, PatternNode
+from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, VertexLevel, Walk
 
 __all__ = ["with_likely_labels"]
 
@@ -24,18 +28,55 @@ _ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] 
 
 
 def with_likely_labels(
-    nodes: Mapping[str, PatternNode], edges: Sequence[PatternEdge], given: Collection[str], catalog: CatalogView
+    nodes: Mapping[str, PatternNode],
+    edges: Sequence[PatternEdge],
+    given: Collection[str],
+    rows: Operator,
+    catalog: CatalogView,
 ) -> dict[str, PatternNode]:
-    """Return nodes by name, for estimates: given ones without labels have those that their relationships imply."""
+    """Return nodes by name, for estimates: given ones without labels have those that rows or relationships imply.
+
+    ``rows``: the plan that gives them.
+    """
     found = dict(nodes)
     for name in given:
         if nodes[name].labels is not None:
             continue
         implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
+        if (asked := _asked(rows, name)) is not None:
+            implied.append(asked)
         if implied:
             fewest = min(implied, key=lambda labels: vertex_count(catalog, labels))
             found[name] = replace(nodes[name], labels=fewest)
     return found
+
+
+def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
+    """Return the labels that a plan asks of a node in one of its columns; None where that can't be told."""
+    while rows is not None:
+        match rows:
+            case Project(items=items) | Aggregate(keys=items):
+                found = dict(items).get(name)
+                if not isinstance(found, Variable):
+                    return None
+                name = found.name
+            case Search(levels=levels, seeds=seeds):
+                for level in levels[seeds:]:
+                    if level.name == name and isinstance(level, VertexLevel):
+                        return level.labels
+            case Reach(end=end) if end.name == name:
+                return end.labels
+            case Walk(end=end, end_bound=False) if end.name == name:
+                return end.labels
+            case LookUp(name=given, labels=labels) if given == name:
+                return labels
+            case HashJoin(build=build, emit=emit) if name in emit:
+                rows = build
+                continue
+            case FewOrMany(many=many) if (below := _asked(many, name)) is not None:
+                return below
+        rows = getattr(rows, "input", None)
+    return None
 
 
 def _implied(edge: PatternEdge, name: str, catalog: CatalogView) -> LabelExpr | None:

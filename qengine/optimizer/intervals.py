@@ -21,6 +21,7 @@ from qengine.plan.physical import (
     Attach,
     Bounded,
     EdgeLevel,
+    FewOrMany,
     HashJoin,
     LookUp,
     Members,
@@ -116,6 +117,9 @@ class _Intervals:
                 rows = self(operator.input, outer)
                 inner = self(operator.inner, rows)
                 return inner if isinstance(operator, Optional) else rows
+            case FewOrMany():
+                rows = self(operator.input, outer)
+                return max(self(operator.few, rows), self(operator.many, rows))
             case Bounded():
                 self(operator.bounded, outer)
                 return self(operator.input, outer)

@@ -32,6 +32,9 @@ _MOST_NAMES = 10  # of a pattern whose cuts into two parts are looked at
 _WORTH = 5e6  # nanoseconds of a search that is worth looking for a join
 _MOST_HELD = 5e7  # rows
 _CUT = 3  # vertices that two sides share, at most
+_TIMES = 3.0  # as many rows as are expected may well come: then what is done with them is told when they are there
+_MOST_TOLD = 16_384.0  # rows that are held until it is known whether there are more
+_SURPRISE = 1.5  # so much cheaper a join must be that is chosen when the rows are there
 _LOOKED_AT = 3  # cuts whose sides are ordered
 _ROWS_AT_ONCE = 65_536  # rows that ask together whether something exists for them, each different one once
 _COMPONENTS = 4  # what a cut leaves may fall into so many parts
@@ -61,7 +64,8 @@ class Join:
 
     ``keys``: the vertices of both. ``apart``: equations that must not all hold, between variables of either side.
     ``conditions``: numeric columns compared across. ``rows``: the expected result. ``cost``: nanoseconds that are
-    expected, 0 where it isn't compared.
+    expected, 0 where it isn't compared. ``most``: rows up to which searches from them cost less, where it isn't known
+    whether there are more; else 0.
     """
 
     probe: JoinSide
@@ -72,6 +76,7 @@ class Join:
     rows: float
     reason: str
     cost: float = 0.0
+    most: int = 0
 
     def compared(self) -> frozenset[str]:
         """Return the variables that the two sides are compared by."""
@@ -120,9 +125,10 @@ def _with_given_rows(
 ) -> Join | None:
     """Return a join of the rows that give the bound vertices, and what is searched from them, with the rest.
 
-    The rest is matched without the rows, once: that must pay where they are as few as they may well be.
+    The rest is matched without the rows, once: that must pay where they are as few as they may well be. Where it pays
+    only if they are about as many as is expected, or some times more, it is told from how many on it does.
     """
-    times, cost = given.high, given.high * order.cost
+    times, cost = _TIMES * given.high, _TIMES * given.high * order.cost
     size = len(matching.names) + len(matching.bound)
     if cost < _WORTH or not _is_free(matching) or not matching.names or size > _MOST_NAMES:
         return None
@@ -134,7 +140,7 @@ def _with_given_rows(
         model.adjacent[vertex] |= bound & ~(1 << vertex)
     for keys, left, right in _cuts(model):
         sides += [(keys, one, other) for one, other in ((left, right), (right, left)) if bound & ~one == 0]
-    best, limit = None, given.low * order.cost / _MARGIN
+    best, limit, once_more = None, cost / _SURPRISE, 0.0
     for keys, left, right in sides:
         found = model.rows(right)
         join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
@@ -149,13 +155,23 @@ def _with_given_rows(
             probed, searched = times * first.rows, times * first.cost
         took = searched + joining_cost(probed, held, times * order.rows)
         if took < limit:
-            took += matching_order(once, cardinality).cost
+            before = matching_order(once, cardinality).cost
+            took += before
         if took < limit:
             best, limit = join, took
+            once_more = before + joining_cost(0.0, held, 0.0)  # however many rows there are
     if best is None:
         return None
-    reason = f"{_milliseconds(limit)} for all rows, {_milliseconds(cost)} one by one"
-    return replace(best, rows=order.rows, cost=limit, reason=reason)
+    each = (limit - once_more) / times  # of a row that is joined
+    expected = once_more + each * given.high
+    reason = f"{_milliseconds(expected)} for all rows, {_milliseconds(given.high * order.cost)} one by one"
+    sure = expected < given.low * order.cost / _MARGIN
+    most = 0.0 if sure else _SURPRISE * once_more / max(order.cost - _SURPRISE * each, 1e-3)
+    return (
+        replace(best, rows=order.rows, cost=expected, reason=reason, most=int(most))
+        if most < min(times, _MOST_TOLD)
+        else None
+    )
 
 
 def joining_cost(probed: float, held: float, pairs: float) -> float:

@@ -1,7 +1,8 @@
 """How many rows each operator of a physical plan is expected to emit: what EXPLAIN shows beside what PROFILE counts.
 
 Searches bring the estimate of their order along; filters keep what ``filters`` says; the rest is the usual guesswork on
-top of it: grouping and DISTINCT leave a root of the rows. Nothing is decided by these numbers.
+top of it: grouping and DISTINCT leave a root of the rows that aren't different as they come. They decide only between
+ways that give the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from qengine.plan.physical import (
     Attach,
     Bounded,
     Eliminate,
+    FewOrMany,
     HashJoin,
     LookUp,
     Members,
@@ -33,6 +35,7 @@ from qengine.plan.physical import (
 __all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
+_ONE = 1.5  # rows: so few are taken for one
 _ITEMS = 10.0  # of a list of unknown length
 _HOPS = 8  # of a walk without upper bound
 _MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
@@ -96,6 +99,12 @@ class _Estimate:
                 inner = self(operator.inner, outer)
                 self.outer = around
                 return max(outer, inner) if isinstance(operator, Optional) else outer
+            case FewOrMany():
+                given = self(operator.input, times)
+                around, self.outer = self.outer, operator.input
+                few, many = (self(each, given) for each in (operator.few, operator.many))
+                self.outer = around
+                return few if given <= operator.most else many
             case Bounded():
                 self(operator.bounded, times)
                 return self(operator.input, times)
@@ -131,7 +140,7 @@ class _Estimate:
             case logical.Aggregate(keys=keys):
                 return min(rows, float(rows**_GROUPS)) if keys else times
             case logical.Distinct():
-                return min(rows, float(rows**_GROUPS))
+                return rows if self._differ(operator.input) else min(rows, float(rows**_GROUPS))
             case logical.Limit(count=count):
                 return min(rows, times * _number(count, rows))
             case logical.Skip(count=count):
@@ -145,6 +154,19 @@ class _Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _differ(self, operator: Operator) -> bool:
+        """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""
+        names: dict[str, str] | None = None  # of the columns, what they are called below
+        while isinstance(operator, logical.Filter | logical.Project):
+            if isinstance(operator, logical.Project):
+                below = {name: expr.name for name, expr in operator.items if isinstance(expr, Variable)}
+                names = below if names is None else {name: below[old] for name, old in names.items() if old in below}
+            operator = operator.input
+        if not isinstance(operator, Reach) or operator.count is not None:
+            return False
+        by = operator.by if self.found[id(operator.input)] > _ONE else ()
+        return names is None or {operator.end.name, *by} <= set(names.values())
 
     def items(self, operator: Operator, name: str) -> float:
         """Return the expected length of the list in a column of an operator whose rows are estimated."""

@@ -258,6 +258,19 @@ class ThetaJoin(Operator):
     count: str | None = None
 
 
+@node("input", "few", "many")
+class FewOrMany(Operator):
+    """Emits what ``few`` does of the input's rows where there are at most ``most``, else what ``many`` does.
+
+    Both start at an ``Argument`` of the input's columns, and have the same columns. Holds ``most`` rows.
+    """
+
+    input: Operator
+    few: Operator
+    many: Operator
+    most: int
+
+
 @node("input")
 class Members(Operator):
     """Emits each input row with each different node of the list in its column ``items``; none for null.

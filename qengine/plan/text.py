@@ -403,6 +403,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Reach: _Writer._reach,
     physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
+    physical.FewOrMany: lambda _, each: f"FewOrMany: the first for up to {each.most:,} rows, the second for more",
     physical.Bounded: lambda writer, each: f"Bounded, where {writer.expr(each.count)} rows are within",
 }
 
@@ -416,6 +417,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from (outer, inner)
         case physical.Bounded(input=below, bounded=bounded):
             yield from (bounded, below)
+        case physical.FewOrMany(input=below, few=few, many=many):
+            yield from (below, few, many)
         case physical.HashJoin(input=probe, build=build) | physical.ThetaJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():

@@ -33,6 +33,7 @@ from qengine.plan.physical import (
     Bounded,
     EdgeLevel,
     Eliminate,
+    FewOrMany,
     HashJoin,
     Level,
     LookUp,
@@ -99,6 +100,11 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
         case ThetaJoin(input=below, build=build):
             return _theta_join(operator, _columns(below, outer), _columns(build, None))
+        case FewOrMany(input=below, few=few, many=many):
+            given = _columns(below, outer)
+            found = [_columns(each, given) for each in (few, many)]
+            assert set(found[0]) == set(found[1]), f"few rows give {found[0]}, many {found[1]}"
+            return found[0]
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
         case Bounded(input=below, bounded=bounded):

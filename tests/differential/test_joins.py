@@ -7,9 +7,11 @@ from importlib import import_module
 import pytest
 
 from qengine import Graph
+from qengine._frozen import replace
 from qengine.errors import OutOfMemory, QueryTimeout, SemanticError, Unsupported
 from qengine.optimizer import joins
 from qengine.optimizer.joins import Join
+from qengine.optimizer.matching import Matching
 from qengine.testing.compare import difference
 from tests.differential.test_cpu_against_reference import compare
 
@@ -35,6 +37,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> list[Join | None]:
 
     monkeypatch.setattr(joins, "_WORTH", -1.0)
     monkeypatch.setattr(joins, "_MARGIN", 1e-30)
+    monkeypatch.setattr(joins, "_SURPRISE", 1e-30)
     monkeypatch.setattr(import_module("qengine.optimizer.lower.match_strategy"), "better_join", noted)
     return taken
 
@@ -105,6 +108,36 @@ def test_rows_of_earlier_clauses_are_a_side(graph: Graph, pattern: str, kind: st
     assert any(always)
 
 
+@pytest.mark.parametrize("most", [3, 9, 1_000_000])
+def test_what_is_done_with_rows_is_told_by_how_many_there_are(
+    graph: Graph, most: int, always: list[Join | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategy = import_module("qengine.optimizer.lower.match_strategy")
+    better = strategy.better_join
+
+    def told(matching: Matching, *rest: object) -> Join | None:
+        join = better(matching, *rest)
+        return replace(join, most=most) if join is not None and matching.bound else join
+
+    monkeypatch.setattr(strategy, "better_join", told)
+    plans = 0
+    for number, pattern in enumerate(AFTER):
+        for given in GIVEN[number % 2 :: 2]:
+            for returned in ("a.x, count(d), sum(b.x)", "count(*)", "DISTINCT a.x, d.x", "a, b, c, d, r"):
+                kind = "OPTIONAL MATCH" if number % 3 == 2 else "MATCH"
+                where = " WHERE c.x < d.x AND a <> d AND a.x + d.x = 3" if "," in returned else ""
+                text = f"{given} WITH a, b {kind} {pattern}{where} RETURN {returned}"
+                found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
+                assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+                plans += "FewOrMany" in str(graph.explain(text))
+    assert plans >= 8
+    inside = "MATCH (x:A) WHERE COUNT { MATCH (x)-[:R]-(a) WITH a MATCH (a)-[:R]->(b)-[:S]->(c) RETURN c } > 3 RETURN x"
+    found, expected = graph.query(inside).fetchall(), graph.query(inside, device="reference").fetchall()
+    assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None
+    profiled = "PROFILE MATCH (a:A)-[:R]-(b) WITH a, b MATCH (a)-[:R]-(c)-[:S]-(d:A) RETURN a, b, c, d"
+    assert graph.query(profiled).fetchall()
+
+
 def test_given_rows_are_joined_where_they_are_many() -> None:
     edges = [{"type": "R", "start": row % 3000, "end": (7 * row + row // 3000) % 3000} for row in range(60_000)]
     nodes = [{"id": row, "labels": "P", "properties": {"x": row}} for row in range(3000)]
@@ -114,9 +147,12 @@ def test_given_rows_are_joined_where_they_are_many() -> None:
     plan = str(graph.explain(many))
     assert "HashJoin on" in plan and "for all rows" in plan
     assert "Join" not in str(graph.explain(many.replace("2500", "2")))
-    assert "Join" not in str(graph.explain(f"/*+ order(b, c) */ {many}"))
     found, expected = graph.query(many).fetchall(), graph.query(f"/*+ order(b, c) */ {many}").fetchall()
     assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None
+    reached = "MATCH (q:P {x: 7})-[:R*1..2]-(a:P) WITH DISTINCT a"  # how many there are depends on the node
+    after = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d:P) WHERE d.x < 20"
+    assert "FewOrMany: the first for up to" in str(graph.explain(f"{reached} {after} RETURN a.x, count(*)"))
+    assert "Join" not in str(graph.explain(f"/*+ order(b, c) */ {many}"))
 
 
 PATH = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d) "

@@ -88,6 +88,7 @@ void Worker::count_marked(const View& view, Set staying, Set set, uint32_t* coun
   size_t n = 0, cost = 0;
   for (size_t i = 0; i < set.n; ++i) {
     const uint32_t x = set.data[i];
+    prefetch(view, set, i);
     size_t passed = 0;
     if (const Head* at = heads.find(x)) {
       const size_t words = std::min<size_t>(at->words, end);
@@ -118,6 +119,7 @@ void Worker::count_each(const View& view, Set staying, Set set, uint32_t* counts
   ViewState& state = views_[static_cast<size_t>(&view - plan_.views.data())];
   for (size_t i = 0; i < set.n; ++i) {
     const uint32_t x = set.data[i];
+    prefetch(view, set, i);
     Set rest = staying;
     size_t found = 0, passed = 0;
     const Head* at = heads.find(x);

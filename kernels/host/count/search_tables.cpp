@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kLookUpCost = 2;                     // in ids read
 constexpr size_t kMostEntries = size_t{1} << 20;      // of a table: 16 MiB
 constexpr size_t kShare = 16;                         // a table is made for so many times fewer look-ups than it has entries
+constexpr size_t kPending = 64;                       // sums that are fetched together before they grow
+constexpr size_t kAhead = 8;                          // entries of tables that are fetched before they are read
 
 }  // namespace
 
@@ -119,6 +121,10 @@ uint64_t Worker::push_on(const Node& node, const Column* columns, size_t n) {
   uint64_t sum = 0;
   size_t kept = 0;
   for (size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) {
+      for (size_t k = 0; k < node.children.size(); ++k)
+        if (columns[k].counts != nullptr) __builtin_prefetch(columns[k].counts + (ids[i + kAhead] - info(level).lo));
+    }
     const uint64_t weight = times(weights[i], product_at(node, columns, ids[i], node.through));
     ids[kept] = ids[i];
     weights[kept] = weight;
@@ -169,20 +175,33 @@ uint64_t Worker::push(const Node& node, int from, size_t n) {
   const bool every = !of.filtered && of.avoided.empty();
   Pushed& to = pushed(level, true);
   uint64_t* sums = to.sums.data();
-  size_t met = 0;
+  size_t met = 0, pending = 0;
+  uint32_t ys[kPending];
+  uint64_t more[kPending];
+  const auto settle = [&] {
+    for (size_t k = 0; k < pending; ++k) {
+      uint64_t& sum = sums[ys[k] - of.lo];
+      if (sum == 0) to.ids.data()[met++] = ys[k];
+      add_to(sum, more[k]);
+    }
+    pending = 0;
+  };
   const View* view = every ? plain_view(level, from) : nullptr;
   for (size_t i = 0; i < n; ++i) {
     if (view == nullptr) bind(from, xs[i]);
+    else prefetch(*view, {xs, n}, i);
     const Set set = view == nullptr ? candidates(level) : list_at(*view, xs[i]);
     for (size_t k = 0; k < set.n; ++k) {
       const uint32_t y = set.data[k];
       if (!every && !passes(level, y)) continue;
-      uint64_t& sum = sums[y - of.lo];
-      if (sum == 0) to.ids.data()[met++] = y;
-      add_to(sum, weights[i]);
+      __builtin_prefetch(sums + (y - of.lo), 1);
+      ys[pending] = y;
+      more[pending] = weights[i];
+      if (++pending == kPending) settle();
     }
     spend(kLookUpCost + set.n);
   }
+  settle();
   for (size_t i = 0; i < met; ++i) {
     uint64_t& sum = sums[to.ids.data()[i] - of.lo];
     to.weights.data()[i] = sum;

@@ -288,14 +288,20 @@ class Worker {
 
   // Asks for the lists of the set's vertices after the i-th, which the next iterations read.
   void prefetch(const LevelInfo& level, const Set& set, size_t i) const {
-    for (int index : level.feeds) {
-      const Pcsr& list = match_.lists[index];
-      if (list.form != kDense) continue;
-      if (i + kFar < set.n) __builtin_prefetch(list.offsets + (set.data[i + kFar] - list.lo));
-      if (i + kNear >= set.n) continue;
-      const uint32_t v = set.data[i + kNear];
-      if (v >= list.lo && v < list.hi) __builtin_prefetch(list.neighbours + list.offsets[v - list.lo]);
-    }
+    for (int index : level.feeds) prefetch_list(match_.lists[index], set, i);
+  }
+
+  // The same for the lists of one view alone.
+  void prefetch(const View& view, const Set& set, size_t i) const {
+    for (int k = 0; k < view.lists.count; ++k) prefetch_list(match_.lists[match_.list_ids[view.lists.first + k]], set, i);
+  }
+
+  void prefetch_list(const Pcsr& list, const Set& set, size_t i) const {
+    if (list.form != kDense) return;
+    if (i + kFar < set.n) __builtin_prefetch(list.offsets + (set.data[i + kFar] - list.lo));
+    if (i + kNear >= set.n) return;
+    const uint32_t v = set.data[i + kNear];
+    if (v >= list.lo && v < list.hi) __builtin_prefetch(list.neighbours + list.offsets[v - list.lo]);
   }
 
   // Sets (search_sets.cpp)

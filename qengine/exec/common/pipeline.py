@@ -18,6 +18,7 @@ from qengine.exec.common.operators.aggregate_entries import aggregate_entries_st
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.bounded import bounded_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
+from qengine.exec.common.operators.few_or_many import few_or_many_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
 from qengine.exec.common.operators.load_csv import load_csv_stage
@@ -65,6 +66,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.HashJoin: hash_join_stage,
     physical.ThetaJoin: theta_join_stage,
     physical.LookUp: look_up_stage,
+    physical.FewOrMany: few_or_many_stage,
     physical.Members: members_stage,
     physical.Eliminate: eliminate_stage,
     physical.AggregateByNode: aggregate_by_node_stage,

@@ -77,12 +77,14 @@ class Wanted:
     """What is counted: embeddings in all, or ``by`` one or two nodes.
 
     ``valued``: a node whose vertex's number (``NodeValues``) each embedding counts for, instead of 1.
-    ``compared``: what is asked of values of two nodes' property; of each that both are there.
+    ``compared``: what is asked of values of two nodes' property; of each that both are there. ``absent``: relationships
+    that must not be there, of which two nodes have one at most.
     """
 
     by: tuple[str, ...] = ()
     valued: str | None = None
     compared: tuple[Compared, ...] = ()
+    absent: tuple[PatternEdge, ...] = ()
 
 
 def eliminated(
@@ -103,11 +105,11 @@ def eliminated(
     """
     outputs, limit = wanted.by, limits[_first(limits)]
     large = len(names) > _MOST_APART
-    if len(names) > _MOST_VERTICES or not edges or limit < _LEAST or (large and difference.vertices):
+    if len(names) > _MOST_VERTICES or not (edges or wanted.absent) or limit < _LEAST or (large and difference.vertices):
         return None
     kinds = [satisfying_sets(catalog, nodes[name].labels) for name in names]
     most = int(min(limit / _A_QUOTIENT, _MOST_OF_LARGE if large else _MOST_QUOTIENTS))
-    pattern = Pattern(names, nodes, edges)
+    pattern = Pattern(names, nodes, (*edges, *wanted.absent))
     retained = tuple(list(names).index(output) for output in outputs)
     valued = None if wanted.valued is None else list(names).index(wanted.valued)
     told_apart = any(kind != -1 for kind in kinds)
@@ -118,9 +120,10 @@ def eliminated(
         searches = TermSearches(pattern, catalog, _first(limits), limit, told_apart) if searched else None
         return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
-    quotients = signed_quotients(
-        names, edges, difference, kinds, catalog.acyclic, most, lambda whole: _added(sums(), {whole: 1}, ways)
-    )
+    def fits(whole: Quotient) -> bool:
+        return _added(sums(), {whole: 1}, ways)
+
+    quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits, wanted.absent)
     if quotients is None:
         return None
     found = sums()

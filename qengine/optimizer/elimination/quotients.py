@@ -52,19 +52,21 @@ def signed_quotients(
     acyclic: Callable[[str], bool],
     most: int,
     fits: Callable[[Quotient], bool] = lambda whole: True,
+    absent: Sequence[PatternEdge] = (),
 ) -> dict[Quotient, int] | None:
     """Return by quotient how often its homomorphisms count; None if there are over ``most``, or one has no relation.
 
     The embeddings in which everything differs that must are the sum, over the quotients, of factor times homomorphisms.
     ``kinds``: for each vertex the label sets that it can have, as a bit mask. ``acyclic`` tells whether no path of a
     type leads back to where it began; it is asked where that matters. ``fits`` is asked of the pattern in which nothing
-    coincides before others are made, and lets them be left: None, too.
+    coincides before others are made, and lets them be left: None, too. ``absent``: relationships that must not be
+    there, of which a pair of vertices has one at most; their places come after those of ``edges``.
     """
     if difference.contradiction:
         return {}
-    if any(edge.swappable and not edge.symmetric for edge in edges):
+    if any(edge.swappable and not edge.symmetric for edge in (*edges, *absent)):
         return None
-    quotients = _Quotients(names, edges, kinds, acyclic)
+    quotients = _Quotients(names, edges, kinds, acyclic, absent)
     whole = quotients.whole()
     if whole is None:
         return {}
@@ -78,23 +80,25 @@ class _Quotients:
         edges: Sequence[PatternEdge],
         kinds: Sequence[int],
         acyclic: Callable[[str], bool],
+        absent: Sequence[PatternEdge],
     ) -> None:
         self.kinds = kinds
         self.acyclic = acyclic
         self.vertices = {name: place for place, name in enumerate(names)}
         self.edges = edges
+        self.absent = absent
         self.places = {edge.name: place for place, edge in enumerate(edges)}
-        self.loops = {info.name for edge in edges for info in edge.types if info.loops}
+        self.loops = {info.name for edge in (*edges, *absent) for info in edge.types if info.loops}
         self.labelled = any(kind != -1 for kind in kinds)
 
     def whole(self) -> Quotient | None:
         """Return the pattern in which nothing coincides, None where nothing can match it."""
-        number = self.vertices
-        bundles = [
-            Bundle((place,), number[edge.ends[0]], number[edge.ends[1]], edge.symmetric, edge.type_names())
-            for place, edge in enumerate(self.edges)
-        ]
-        return self._merged(Quotient(tuple(range(len(self.vertices))), tuple(bundles)), ())
+        bundles = tuple(self._bundle(place, edge) for place, edge in enumerate(self.edges))
+        return self._merged(Quotient(tuple(range(len(self.vertices))), bundles), ())
+
+    def _bundle(self, place: int, edge: PatternEdge) -> Bundle:
+        start, end = (self.vertices[name] for name in edge.ends)
+        return Bundle((place,), start, end, edge.symmetric, edge.type_names())
 
     def signed(self, whole: Quotient, difference: Differences, most: int) -> dict[Quotient, int] | None:
         found = {whole: 1}
@@ -114,6 +118,10 @@ class _Quotients:
                 return None
         for one, other in sorted(tuple(sorted(self.places[name] for name in pair)) for pair in difference.edges):
             found = _without(found, partial(self._same, one, other))
+            if len(found) > most:
+                return None
+        for place, edge in enumerate(self.absent, len(self.edges)):
+            found = _without(found, partial(self._linked, self._bundle(place, edge)))
             if len(found) > most:
                 return None
         return found
@@ -231,6 +239,20 @@ class _Quotients:
             merged = self._merged(Quotient(quotient.classes, (*rest, joined)), equalities)
             if merged is not None:
                 yield sign, merged
+
+    def _linked(self, link: Bundle, quotient: Quotient) -> Iterator[tuple[int, Quotient]]:
+        """Yield the quotient with one relationship more, which it may say already."""
+        merged = self._merged(Quotient(quotient.classes, (*quotient.bundles, link)), ())
+        if merged is not None:
+            (here,) = (each for each in merged.bundles if each.members == link.members)
+            known = any(self._implies(each, here) for each in merged.bundles if each is not here)
+            yield 1, quotient if known else merged
+
+    def _implies(self, bundle: Bundle, link: Bundle) -> bool:
+        """Tell whether whatever is a bundle is such a link, too, between the same vertices."""
+        edges = (*self.edges, *self.absent)
+        free = not edges[link.members[0]].relationship.predicates
+        return free and bundle[1:] == link[1:]
 
     def _merged(self, quotient: Quotient, equalities: Iterable[tuple[int, int]]) -> Quotient | None:
         """Return the quotient with more vertices made one; None if then nothing can match some vertex or edge."""

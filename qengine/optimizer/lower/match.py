@@ -14,6 +14,7 @@ from qengine.optimizer.lower.bound_edges import renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
+from qengine.optimizer.lower.links import with_links
 from qengine.optimizer.lower.match_by_value import MatchByValue
 from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import lower_part
@@ -46,7 +47,7 @@ class MatchLowering(MatchByValue):
         check_planning()
         if Literal(False, type=BOOLEAN) in self.graph.predicates:
             return self._nothing()
-        graph = self.graph = renamed(self.graph)
+        graph = self.graph = with_links(renamed(self.graph), self.catalog)
         self.nodes = {node.name: node for node in graph.nodes}
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
@@ -69,7 +70,8 @@ class MatchLowering(MatchByValue):
             pass
         if not (self.walks or self._valued(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
-            if not (last or self._compared_by_values(filters, difference)):
+            apart = last or self._counted_without_links(filters, difference)
+            if not (apart or self._compared_by_values(filters, difference)):
                 wanted = self._wanted(filters, difference)
                 self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)
         else:

@@ -13,15 +13,17 @@ from qengine.optimizer.joins import Join, JoinSide
 from qengine.optimizer.lower.conditions import PostFilters, joined
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
+from qengine.optimizer.lower.links import absent_links
 from qengine.optimizer.lower.match_strategy import MatchRequest, MatchStrategies, MatchStrategy
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import as_filter
 from qengine.optimizer.symmetry import Symmetry
 from qengine.plan.device_cost import device_search_cost
-from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator, Unit
-from qengine.plan.physical import Eliminate, HashJoin, Level, Search, check_levels
+from qengine.plan.expr import Expr, Literal, Variable
+from qengine.plan.logical import Argument, Operator, Project, Unit
+from qengine.plan.physical import Eliminate, FewOrMany, HashJoin, Level, Search, check_levels
 from qengine.plan.traverse import free_variables
+from qengine.types import INTEGER
 
 __all__ = ["MatchSearches"]
 
@@ -45,12 +47,36 @@ class MatchSearches(MatchStrategies):
         self._check_size(names, edges)
         check_planning()
         strategy = self._strategy(request)
-        if strategy.join is not None:
+        if strategy.join is not None and not strategy.join.most:
             self._join(strategy.join, filters, wanted, final)
+            return
+        if strategy.join is not None:
+            self._by_rows(strategy.join, request, strategy, filters, wanted, final)
             return
         self._emit(request, strategy)
         self._compare_walks(edges)
         self.searched += edges
+
+    def _counted_without_links(self, filters: PostFilters, difference: Differences) -> bool:
+        """Count all by an elimination that knows which relationships must not be there, if one pays; tell whether."""
+        if self.demand.duplicates is not Duplicates.COUNT or self.bound or filters.values:
+            return False
+        links = absent_links(filters.general, self.graph, self.catalog)
+        if not links:
+            return False
+        conditions = [each.condition for each in links]
+        rest = replace(filters, general=[each for each in filters.general if each not in conditions])
+        names = list(self.nodes)
+        wanted = self._wanted(rest, difference)
+        request = self._request(names, self.fixed, difference, rest, wanted, True)
+        request = replace(request, absent=tuple(each.edge for each in links))
+        strategy = self._strategy(request)
+        if strategy.elimination is None or strategy.join is not None:
+            return False
+        filters.general[:] = rest.general
+        self._emit(request, strategy)
+        self.searched += self.fixed
+        return True
 
     def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
         """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
@@ -105,7 +131,8 @@ class MatchSearches(MatchStrategies):
             on_gpu=order.on_gpu,
         )
         if strategy.elimination is not None:
-            self.root = self._eliminate(search, strategy, self._outputs(matching, request.emitted))
+            searched = request.searched(order)
+            self.root = self._eliminate(search, searched, strategy, self._outputs(matching, request.emitted))
         elif self.graph.hints.eliminates:
             raise self.graph.hints.unfollowed(
                 "eliminate",
@@ -121,11 +148,12 @@ class MatchSearches(MatchStrategies):
         if name is not None:
             self._weigh(name)
 
-    def _eliminate(self, search: Search, strategy: MatchStrategy, outputs: tuple[str, ...]) -> Operator:
+    def _eliminate(
+        self, search: Search, searched: float, strategy: MatchStrategy, outputs: tuple[str, ...]
+    ) -> Operator:
         found = strategy.elimination
         assert found is not None
         first = found.schedules[0]
-        searched = search.cost or 0.0
         if self.graph.hints.eliminates:
             if self.purpose is None:
                 check_kernels(self.graph.hints, found.schedules)
@@ -174,6 +202,50 @@ class MatchSearches(MatchStrategies):
         if other.weight is not None:
             self._weigh(other.weight)
         self._compare_walks(list(join.build.edges))
+
+    def _by_rows(
+        self,
+        join: Join,
+        request: MatchRequest,
+        strategy: MatchStrategy,
+        filters: PostFilters,
+        wanted: set[str],
+        final: bool,
+    ) -> None:
+        """Search from the rows where they are few, and join them with what is searched once where they are many."""
+        few, many = self._from_rows(), self._from_rows()
+        few._emit(request, strategy)
+        few._compare_walks(list(request.matching.edges))
+        after = replace(filters, general=[])
+        many._join(join, after, wanted, final)
+        many._filter(after.general)
+        weights = [each.weight or each.input_weight for each in (few, many)]
+        names = [name for name in few.columns if name != weights[0]]
+        weight = None if weights == [None, None] else self._unused("@weight")
+        self.root = FewOrMany(self.root, few._selected(names, weight), many._selected(names, weight), join.most)
+        self.columns = names if weight is None else [*names, weight]
+        self.bound |= few.bound
+        self.weight = weight
+        self.searched += request.matching.edges
+
+    def _from_rows(self) -> Self:
+        """Return the state of lowering what begins with the rows that are given."""
+        return replace(
+            self,
+            root=Argument(tuple(self.columns)),
+            columns=list(self.columns),
+            bound=set(self.bound),
+            searched=list(self.searched),
+            walked=list(self.walked),
+        )
+
+    def _selected(self, names: Sequence[str], weight: str | None) -> Operator:
+        """Return the plan with these columns, and the weight of its rows under this name, if there is to be one."""
+        own = self.weight or self.input_weight
+        items: list[tuple[str, Expr]] = [(name, Variable(name)) for name in names]
+        if weight is not None:
+            items.append((weight, Literal(1, type=INTEGER) if own is None else Variable(own)))
+        return self.root if [name for name, _ in items] == self.columns else Project(self.root, tuple(items))
 
     def _apart(self) -> Self:
         """Return the state of lowering what reads none of the rows, and will be joined with them."""

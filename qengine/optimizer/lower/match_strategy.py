@@ -35,17 +35,28 @@ _TRIANGLE = 5.0
 """How many times less eliminating a triangle must be expected to take than searching it: on eight graphs (R-MAT 10 to
 14, social, uniform) it was expected to take 0.2 to 0.3 times as long, and took 1.0 to 4.1 times as long."""
 
+_ASKED = 200.0
+"""Nanoseconds of making a row and looking whether a relationship is there: 250 in l8 and l9 of tests/bench/network."""
+
 _WIDE_COST = 1e9
 """Nanoseconds that elimination may then take, however little a search would."""
 
 
 @frozen
 class MatchRequest:
-    """What a search is asked for. ``emitted``: variables; ``existence``: one match is as good as all."""
+    """What a search is asked for. ``emitted``: variables; ``existence``: one match is as good as all.
+
+    ``absent``: relationships that must not be there, which an elimination alone can tell.
+    """
 
     matching: Matching
     emitted: set[str]
     existence: bool
+    absent: tuple[PatternEdge, ...] = ()
+
+    def searched(self, order: MatchingOrder) -> float:
+        """Return the nanoseconds of a search in an order, and of asking its rows one by one what must not be there."""
+        return order.cost + (_ASKED * order.rows if self.absent else 0.0)
 
 
 @frozen
@@ -105,7 +116,7 @@ class MatchStrategies(MatchState):
         place.
         """
         matching = request.matching
-        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.catalog)
+        nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.root, self.catalog)
         cardinality = Cardinality(self.catalog, nodes)
         order = matching_order(matching, cardinality)
         if request.existence:
@@ -122,7 +133,9 @@ class MatchStrategies(MatchState):
             limits["cpu"] /= _TRIANGLE
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
-        elimination = self._elimination(matching, request.emitted, limits, bool(shapes))
+        asking = request.searched(order) - order.cost
+        limits = {device: limit + asking for device, limit in limits.items()}
+        elimination = self._elimination(request, limits, bool(shapes))
         if elimination is not None and elimination.searches:
             join = _worth_it(self._better_join(request, matching, order, cardinality), matching, searched)
             if join is not None and join.cost < elimination.schedules[0].cost and not _is_better(elimination, join):
@@ -181,13 +194,12 @@ class MatchStrategies(MatchState):
             or any(name in (each.left, each.right) for each in filters.conditions)
         )
 
-    def _elimination(
-        self, matching: Matching, emitted: set[str], limits: Mapping[str, float], shaped: bool
-    ) -> Eliminated | None:
+    def _elimination(self, request: MatchRequest, limits: Mapping[str, float], shaped: bool) -> Eliminated | None:
         """Return how to eliminate what is counted, where that costs less than ``limits`` or the hints ask for it.
 
         ``shaped``: a GPU's search has a kernel for the pattern.
         """
+        matching, emitted = request.matching, request.emitted
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
@@ -206,7 +218,7 @@ class MatchStrategies(MatchState):
         if compared:
             limits = {"cpu": limits["cpu"]}
         valued = None if purpose is None else purpose.valued
-        wanted = Wanted(self._outputs(matching, emitted), valued, compared or ())
+        wanted = Wanted(self._outputs(matching, emitted), valued, compared or (), request.absent)
         edges, difference = self._for_elimination(matching)
         if asked:
             limits = dict.fromkeys(limits, inf)
