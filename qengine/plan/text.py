@@ -15,7 +15,7 @@ from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
-from qengine.plan.expr import Expr, KeyOf, Subquery
+from qengine.plan.expr import Expr, KeyOf, OfNode, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.pattern import (
@@ -436,7 +436,10 @@ def _parts(graph: QueryGraph) -> str:
     return f" different only within {', '.join(shown)}" if shown else " none different"
 
 
-def _given(subquery: Subquery) -> str:
+def _given(subquery: Subquery | OfNode) -> str:
+    if isinstance(subquery, OfNode):
+        weight = "" if subquery.weight is None else f" × {name_text(subquery.weight)}"
+        return f" of every {name_text(subquery.name)}{weight}, once"
     return f" of {_names(subquery.outer)}" if subquery.outer else ""
 
 

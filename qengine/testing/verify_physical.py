@@ -7,7 +7,7 @@ from typing import Any
 
 from qengine.plan.columns import columns_of
 from qengine.plan.elimination import NodeValues
-from qengine.plan.expr import AggregateCall, Expr, ListOf, Subquery
+from qengine.plan.expr import AggregateCall, Expr, ListOf, OfNode, Subquery
 from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.logical import (
     Aggregate,
@@ -418,4 +418,7 @@ def _exprs(exprs: Iterable[Expr], columns: Collection[str]) -> None:
         assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
         for part in preorder(expr):
             assert not isinstance(part, Subquery), f"a subquery that is not lowered: {part.kind}"
+            if isinstance(part, OfNode):
+                found = _columns(part.plan, None)
+                assert {part.name, *_named(part.weight)} <= set(found), f"{part.kind} of {part.name}, of {found}"
             assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"

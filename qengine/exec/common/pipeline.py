@@ -43,7 +43,7 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["batches", "continuing", "run"]
+__all__ = ["batches", "continuing", "run", "runtime_of"]
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -127,13 +127,24 @@ def batches(
     plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
 ) -> Iterator[Batch]:
     """Run a plan by a pipeline of stages; yield batches of its columns."""
-    runtime = Runtime(store, context, matchers)
+    runtime = runtime_of(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
     for batch in _pulled(build(root), Batch(1, {}), context):
         yield batch.select(plan.columns)
+
+
+def runtime_of(store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> Runtime:
+    """Return the runtime of an execution, whose expressions may have plans."""
+
+    def rows_of(root: logical.Operator, runtime: Runtime) -> Iterator[Batch]:
+        for batch in _Builder(runtime)(root)(Batch(1, {})):
+            context.check()
+            yield batch
+
+    return Runtime(store, context, matchers, rows_of)
 
 
 def _pulled(stage: Stage, rows: Batch, context: ExecutionContext) -> Iterator[Batch]:
@@ -156,7 +167,7 @@ def continuing(
     Its leaf is an ``Argument`` of their columns, or ``Unit`` for one row without columns. It yields rows of the
     operator's columns.
     """
-    stage = _Builder(Runtime(store, context))(operator)
+    stage = _Builder(runtime_of(store, context))(operator)
     return lambda rows: _pulled(stage, rows, context)
 
 
