@@ -20,6 +20,7 @@ from qengine.plan.pattern import LabelIs
 from qengine.plan.physical import (
     Attach,
     Bounded,
+    Completed,
     EdgeLevel,
     HashJoin,
     LookUp,
@@ -115,6 +116,10 @@ class _Intervals:
                 rows = self(operator.input, outer)
                 inner = self(operator.inner, rows)
                 return inner if isinstance(operator, Optional) else rows
+            case Completed():
+                self(operator.matched, outer)
+                self(operator.groups, outer)
+                return self(operator.input, outer)
             case Bounded():
                 self(operator.bounded, outer)
                 return self(operator.input, outer)

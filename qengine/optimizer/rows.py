@@ -16,6 +16,7 @@ from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import (
     Attach,
     Bounded,
+    Completed,
     Eliminate,
     HashJoin,
     LookUp,
@@ -95,6 +96,10 @@ class _Estimate:
                 inner = self(operator.inner, outer)
                 self.outer = around
                 return max(outer, inner) if isinstance(operator, Optional) else outer
+            case Completed():
+                self(operator.matched, times)
+                self(operator.groups, times)
+                return self(operator.input, times)
             case Bounded():
                 self(operator.bounded, times)
                 return self(operator.input, times)

@@ -396,6 +396,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Optional: _Writer._optional,
     physical.Attach: _Writer._attach,
     physical.Bounded: lambda writer, each: f"Bounded, where {writer.expr(each.count)} rows are within",
+    physical.Completed: lambda _, each: f"Completed by groups of {_names(each.keys)} without a match",
 }
 
 
@@ -408,6 +409,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from (outer, inner)
         case physical.Bounded(input=below, bounded=bounded):
             yield from (bounded, below)
+        case physical.Completed(input=below, matched=matched, groups=groups):
+            yield from (matched, groups, below)
         case physical.HashJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():

@@ -31,6 +31,7 @@ from qengine.plan.physical import (
     AggregateEntries,
     Attach,
     Bounded,
+    Completed,
     EdgeLevel,
     Eliminate,
     HashJoin,
@@ -97,6 +98,13 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
+        case Completed(input=below, matched=matched, groups=groups):
+            given = _columns(below, outer)
+            assert set(_columns(matched, outer)) == set(given), f"matches have other columns than {given}"
+            keys = set(_columns(groups, outer))
+            assert keys == set(operator.keys), f"groups of {operator.keys} have {keys}"
+            assert keys | {name for name, _ in operator.empty} == set(given), f"groups have other columns than {given}"
+            return given
         case Bounded(input=below, bounded=bounded):
             given = _columns(below, outer)
             assert set(_columns(bounded, outer)) == set(given), f"a bound changes the columns {given}"

@@ -17,6 +17,7 @@ from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_st
 from qengine.exec.common.operators.aggregate_entries import aggregate_entries_stage
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.bounded import bounded_stage
+from qengine.exec.common.operators.completed import completed_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
@@ -75,6 +76,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.Optional: optional_stage,
     physical.Attach: attach_stage,
     physical.Bounded: bounded_stage,
+    physical.Completed: completed_stage,
 }
 
 
