@@ -104,7 +104,7 @@ def learned_parts(seen: list[Seen], store: ExecView, context: ExecutionContext) 
 
 
 def _searches(root: Operator) -> Iterator[Search]:
-    """Yield the searches of a plan, not those of a way that is taken where a better one can't be: it is ordered last."""
+    """Yield the searches of a plan, not those of a way that is taken where a better one can't be."""
     every = list(operators(root))
     without = {id(below) for each in every if isinstance(each, Bounded | Completed) for below in operators(each.input)}
     for each in every:
