@@ -142,7 +142,7 @@ def _shape(root: Operator, store: ExecView) -> _Shape | None:
         return None
     ranges: list[list[list[int]]] = []
     for level in root.levels:
-        if not all(map(_is_plain, level.predicates)) or level.conditions:
+        if not all(map(_has_no_plan, level.predicates)) or level.conditions:
             return None
         if isinstance(level, EdgeLevel) and (level.predicates or level.different or level.name in root.emit):
             return None
@@ -152,7 +152,7 @@ def _shape(root: Operator, store: ExecView) -> _Shape | None:
     return _Shape(root, tuple(ranges), tuple(reversed(tail)))
 
 
-def _is_plain(predicate: Expr) -> bool:
+def _has_no_plan(predicate: Expr) -> bool:
     """Tell whether a level's predicate may be evaluated row by row: it has no plan of its own, and can't fail."""
     if condition_can_fail(predicate) or not is_repeatable(predicate):
         return False

@@ -149,7 +149,9 @@ class PropertyTexts(ArrowColumn):
 
     __slots__ = ("_array", "_ids", "bounds", "of")
 
-    def __init__(self, of: TextProperty | OrderedTexts, ids: IntArray | None, bounds: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, of: TextProperty | OrderedTexts, ids: IntArray | None, bounds: tuple[int, int] | None = None
+    ) -> None:
         self.of = of
         self._ids = ids
         self.bounds = bounds
