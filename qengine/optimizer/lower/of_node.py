@@ -7,6 +7,8 @@ folded or eliminated as with other conditions.
 
 from __future__ import annotations
 
+from functools import partial
+
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
@@ -48,7 +50,7 @@ def each_node_once(graph: QueryGraph, catalog: CatalogView) -> QueryGraph:
         if node is None:
             continue
         try:
-            condition = substitute(predicate, lambda part, node=node: _of_node(part, node, catalog))
+            condition = substitute(predicate, partial(_of_node, node=node, catalog=catalog))
         except _NotAlone:
             continue
         if is_repeatable(condition):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qengine.exec.common.aggregates import weights_of
 from qengine.exec.common.columns import (
-    BoolArray,
     Column,
-    IntArray,
     boolean_column,
     integer_column,
     vertex_ids,
@@ -20,8 +19,11 @@ from qengine.plan.expr import OfNode
 
 __all__ = ["of_nodes", "values_of_nodes"]
 
+Values = NDArray[Any]
+"""bool or int64, by vertex."""
 
-def values_of_nodes(expr: OfNode, runtime: Runtime) -> BoolArray | IntArray:
+
+def values_of_nodes(expr: OfNode, runtime: Runtime) -> Values:
     """Return whether a subquery has rows, or how many, for each vertex of the graph; found once an execution.
 
     Raises
@@ -32,12 +34,13 @@ def values_of_nodes(expr: OfNode, runtime: Runtime) -> BoolArray | IntArray:
     known = runtime.of_nodes.get(id(expr.plan))
     if known is None:
         known = runtime.of_nodes[id(expr.plan)] = expr, _found(expr, runtime)
-    return known[1]
+    values: Values = known[1]
+    return values
 
 
-def _found(expr: OfNode, runtime: Runtime) -> BoolArray | IntArray:
+def _found(expr: OfNode, runtime: Runtime) -> Values:
     exists = expr.kind == "exists"
-    values: Any = np.zeros(runtime.store.vertex_count, np.bool_ if exists else np.int64)
+    values: Values = np.zeros(runtime.store.vertex_count, np.bool_ if exists else np.int64)
     runtime.memory.holding("Subquery").set(values.nbytes)
     for batch in runtime.rows_of(expr.plan):
         ids = vertex_ids(batch.columns[expr.name])
@@ -48,7 +51,7 @@ def _found(expr: OfNode, runtime: Runtime) -> BoolArray | IntArray:
     return values
 
 
-def of_nodes(values: BoolArray | IntArray, nodes: Column) -> Column:
+def of_nodes(values: Values, nodes: Column) -> Column:
     """Return the values of a column of nodes; null has no rows."""
     ids = vertex_ids(nodes)
     found = values[ids]
