@@ -36,6 +36,7 @@ from qengine.plan.physical import (
     AggregateEntries,
     Attach,
     Bounded,
+    Completed,
     Eliminate,
     HashJoin,
     LookUp,
@@ -159,7 +160,7 @@ def chain_of(root: Operator) -> tuple[Operator, ...] | None:
     """Return a plan's operators from the leaf upward, without the leaf; None where they are no chain over ``Unit``."""
     found: list[Operator] = []
     while not isinstance(root, Unit):
-        if isinstance(root, AggregateByNode | AggregateEntries | Bounded):
+        if isinstance(root, AggregateByNode | AggregateEntries | Bounded | Completed):
             root = root.input
         if not hasattr(root, "input"):
             return None

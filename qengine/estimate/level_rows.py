@@ -10,8 +10,8 @@ from qengine.errors import ExecutionError, OutOfMemory, QueryTimeout
 from qengine.estimate.kernel import SampleRange, count_slices, draw
 from qengine.estimate.table import beginnings
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.common.resolve import resolve
-from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.levels import reordered, without_order
@@ -59,7 +59,7 @@ def level_rows(search: Search, store: ExecView, context: ExecutionContext) -> li
 
 
 def _counted(search: Search, store: ExecView, context: ExecutionContext) -> Iterator[LevelRows]:
-    masks = Masks(Runtime(store, context))
+    masks = Masks(runtime_of(store, context))
     order = [level.name for level in search.levels if isinstance(level, VertexLevel)]
     plain = reordered(without_order(search), order)  # with each relationship as soon as its ends are bound
     for name, (names, last) in zip(order, beginnings(plain), strict=True):

@@ -40,8 +40,8 @@ from qengine.estimate.vectorised import BatchEstimator, BatchSampler
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.common.resolve import differs
-from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
 from qengine.exec.gpu import run as run_on_gpu
@@ -185,7 +185,7 @@ def _target(store: ExecView, plan: PhysicalPlan) -> Target:
 def _estimation(plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> _Estimation:
     """Return the estimate that is to be made, of the plan whose conditions fail nowhere."""
     request = known.request
-    masks = Masks(Runtime(store, context))
+    masks = Masks(runtime_of(store, context))
     plan = PhysicalPlan(sound_root(plan, store, masks), plan.columns)
     target = known.target = _target(store, plan)
     own = isinstance(request.method, Estimator | BatchEstimator | DeviceEstimator)
@@ -534,7 +534,7 @@ class _Sampling:
                 "Estimators written in Python sample a pattern alone: this query has more after it.",
                 hint='Use method="alley".',
             )
-        masks = Masks(Runtime(self.of.store, context))
+        masks = Masks(runtime_of(self.of.store, context))
         if isinstance(estimator, BatchEstimator):
             return BatchSampler(self.of.store, target.search, masks, estimator, self.seed, context.check)
         return ReferenceSampler(self.of.store, target.search, masks, estimator, self.seed, context.check, deadline)

@@ -16,8 +16,8 @@ from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.match_plan import LEVEL, PLAN, records
 from qengine.exec.common.operator_cache import PerOperatorCache
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.common.resolve import ResolvedSearch, differs, resolve
-from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import Search
@@ -165,7 +165,7 @@ def prepared(
     Both are kept for later estimates of the same plan, unless that would take much memory.
     """
     search = target.search
-    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(Runtime(store, context))))
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(runtime_of(store, context))))
     if whole is None:
         return None
     return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))

@@ -16,8 +16,8 @@ from qengine.estimate.norms import relations
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import sound_root, target_of
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.common.resolve import ResolvedSearch, resolve
-from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.levels import links, reordered, without_order
@@ -128,7 +128,7 @@ def estimate_all(
         By the context's limits.
     """
     begin = time.perf_counter() if begin is None else begin
-    masks = Masks(Runtime(store, context))
+    masks = Masks(runtime_of(store, context))
     target = target_of(sound_root(plan, store, masks))
     if target.tail is not None:
         raise Unsupported(

@@ -11,7 +11,7 @@ from qengine.estimate.sampler import MOST_WORK, TrawlingSampler
 from qengine.estimate.space import Space, make_space
 from qengine.estimate.target import Target
 from qengine.exec.common.masks import Masks
-from qengine.exec.common.runtime import Runtime
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 
@@ -56,7 +56,7 @@ def other_spaces(target: Target, store: ExecView, context: ExecutionContext) -> 
     QueryTimeout, QueryInterrupted, OutOfMemory
         By the context's limits.
     """
-    masks = Masks(Runtime(store, context))
+    masks = Masks(runtime_of(store, context))
     for search in other_orders(store, target.search, masks, context, _SAMPLES)[:_ORDERS]:
         other = replace(target, search=search)
         space = make_space(other, store, context, None, None)

@@ -13,6 +13,7 @@ from qengine.plan.physical import (
     AggregateByNode,
     AggregateEntries,
     Bounded,
+    Completed,
     Eliminate,
     PhysicalPlan,
     Search,
@@ -144,7 +145,7 @@ def largest_search(plan: PhysicalPlan) -> LargestSearch | None:
             parts |= {id(below) for below in operators(each)}
             first = next(below for below in operators(each.input) if isinstance(below, Search | Eliminate))
             found.append((first, len(each.search.levels) == 1))
-        elif isinstance(each, AggregateByNode | Bounded):
+        elif isinstance(each, AggregateByNode | Bounded | Completed):
             parts |= {id(below) for below in operators(each.input)}
         elif isinstance(each, Search | Eliminate):
             found.append((each, False))

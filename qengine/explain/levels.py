@@ -14,7 +14,7 @@ from qengine.optimizer.learned_rows import LearnedPart
 from qengine.optimizer.noted_orders import NotedOrder, noted_orders
 from qengine.plan.levels import links
 from qengine.plan.logical import LogicalPlan, Operator
-from qengine.plan.physical import Bounded, Eliminate, Search
+from qengine.plan.physical import Bounded, Completed, Eliminate, Search
 from qengine.plan.traverse import operators, parameters
 from qengine.sampled import SampledRows
 
@@ -104,9 +104,9 @@ def learned_parts(seen: list[Seen], store: ExecView, context: ExecutionContext) 
 
 
 def _searches(root: Operator) -> Iterator[Search]:
-    """Yield the searches of a plan, of two ways with and without a bound those with it, which are ordered last."""
+    """Yield the searches of a plan, not those of a way that is taken where a better one can't be."""
     every = list(operators(root))
-    without = {id(below) for each in every if isinstance(each, Bounded) for below in operators(each.input)}
+    without = {id(below) for each in every if isinstance(each, Bounded | Completed) for below in operators(each.input)}
     for each in every:
         if id(each) in without:
             continue

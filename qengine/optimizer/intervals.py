@@ -20,6 +20,7 @@ from qengine.plan.pattern import LabelIs
 from qengine.plan.physical import (
     Attach,
     Bounded,
+    Completed,
     EdgeLevel,
     FewOrMany,
     HashJoin,
@@ -120,6 +121,10 @@ class _Intervals:
             case FewOrMany():
                 rows = self(operator.input, outer)
                 return max(self(operator.few, rows), self(operator.many, rows))
+            case Completed():
+                self(operator.matched, outer)
+                self(operator.groups, outer)
+                return self(operator.input, outer)
             case Bounded():
                 self(operator.bounded, outer)
                 return self(operator.input, outer)

@@ -17,6 +17,7 @@ from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import (
     Attach,
     Bounded,
+    Completed,
     Eliminate,
     FewOrMany,
     HashJoin,
@@ -105,6 +106,10 @@ class _Estimate:
                 few, many = (self(each, given) for each in (operator.few, operator.many))
                 self.outer = around
                 return few if given <= operator.most else many
+            case Completed():
+                self(operator.matched, times)
+                self(operator.groups, times)
+                return self(operator.input, times)
             case Bounded():
                 self(operator.bounded, times)
                 return self(operator.input, times)

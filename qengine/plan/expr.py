@@ -235,6 +235,23 @@ class Subquery(Expr):
     outer: tuple[str, ...]
 
 
+@node("subject", "plan")
+class OfNode(Expr):
+    """What a subquery gives for a node, found for all nodes at once: whether it has rows (exists), or how many (count).
+
+    ``plan`` is lowered and reads no outer row: each of its rows is one for the node that its column ``name`` has, or as
+    many as its column ``weight`` says. ``subject`` is evaluated to the node; null has no rows. ``cost``: nanoseconds
+    that the plan is expected to take.
+    """
+
+    kind: OneOf["exists", "count"]
+    subject: Expr
+    plan: Operator
+    name: str
+    weight: str | None = None
+    cost: float = field(default=0.0, compare=False)
+
+
 @node("args")
 class AggregateCall(Expr):
     """An aggregate of ``Aggregate``: ``count`` with no argument is ``count(*)``; percentiles have two."""

@@ -22,6 +22,7 @@ from qengine.plan.expr import (
     Logical,
     MapOf,
     MapProjection,
+    OfNode,
     Parameter,
     PathOf,
     Property,
@@ -84,7 +85,7 @@ class ExprText:
     """Writes expressions. Subqueries are only named: ``subqueries`` collects them, the first is number 1."""
 
     def __init__(self) -> None:
-        self.subqueries: list[Subquery] = []
+        self.subqueries: list[Subquery | OfNode] = []
 
     def __call__(self, expr: Expr) -> str:
         """Return an expression as text."""
@@ -213,7 +214,7 @@ class ExprText:
     def _user_call(self, expr: UserCall) -> tuple[str, int]:
         return f"{expr.function.name}({self.joined(expr.args)})", _ATOM
 
-    def _subquery(self, expr: Subquery) -> tuple[str, int]:
+    def _subquery(self, expr: Subquery | OfNode) -> tuple[str, int]:
         self.subqueries.append(expr)
         return f"{expr.kind.upper()} {{#{len(self.subqueries)}}}", _ATOM
 
@@ -239,5 +240,6 @@ _RULES: dict[type[Expr], Callable[[ExprText, Any], tuple[str, int]]] = {
     KeyOf: ExprText._key,
     AggregateCall: ExprText._aggregate,
     Subquery: ExprText._subquery,
+    OfNode: ExprText._subquery,
     UserCall: ExprText._user_call,
 }

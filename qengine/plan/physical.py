@@ -608,6 +608,21 @@ class Bounded(Operator):
     count: Expr
 
 
+@node("input", "matched", "groups")
+class Completed(Operator):
+    """Emits what ``input`` does, an ``Aggregate`` over an ``Optional``, without rows that have no match.
+
+    ``matched`` emits the groups of rows that have one, ``groups`` the ``keys`` of the groups of all rows; those that
+    the former lacks have the values ``empty``, by column.
+    """
+
+    input: Operator
+    matched: Operator
+    groups: Operator
+    keys: tuple[str, ...]
+    empty: tuple[tuple[str, int | None], ...]
+
+
 @node("root", "careful")
 class PhysicalPlan:
     """A lowered statement: operators that an executor runs, and the result's columns.

@@ -15,7 +15,7 @@ from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
-from qengine.plan.expr import Expr, KeyOf, Subquery
+from qengine.plan.expr import Expr, KeyOf, OfNode, Subquery
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.pattern import (
@@ -405,6 +405,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.Attach: _Writer._attach,
     physical.FewOrMany: lambda _, each: f"FewOrMany: the first for up to {each.most:,} rows, the second for more",
     physical.Bounded: lambda writer, each: f"Bounded, where {writer.expr(each.count)} rows are within",
+    physical.Completed: lambda _, each: f"Completed by groups of {_names(each.keys)} without a match",
 }
 
 
@@ -419,6 +420,8 @@ def inputs(operator: Operator) -> Iterator[Operator]:
             yield from (bounded, below)
         case physical.FewOrMany(input=below, few=few, many=many):
             yield from (below, few, many)
+        case physical.Completed(input=below, matched=matched, groups=groups):
+            yield from (matched, groups, below)
         case physical.HashJoin(input=probe, build=build) | physical.ThetaJoin(input=probe, build=build):
             yield from (probe, build)
         case logical.Unit() | logical.Argument():
@@ -453,7 +456,10 @@ def _parts(graph: QueryGraph) -> str:
     return f" different only within {', '.join(shown)}" if shown else " none different"
 
 
-def _given(subquery: Subquery) -> str:
+def _given(subquery: Subquery | OfNode) -> str:
+    if isinstance(subquery, OfNode):
+        weight = "" if subquery.weight is None else f" × {name_text(subquery.weight)}"
+        return f" of every {name_text(subquery.name)}{weight}, once"
     return f" of {_names(subquery.outer)}" if subquery.outer else ""
 
 

@@ -15,6 +15,7 @@ from qengine.plan.expr import (
     ListComprehension,
     Literal,
     Logical,
+    OfNode,
     Parameter,
     PathOf,
     Quantifier,
@@ -213,7 +214,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
     """Return a plan with ``change`` applied to every operator, inputs first, in the plans of subqueries too."""
 
     def inside(expr: Expr) -> Expr:
-        if not isinstance(expr, Subquery):
+        if not isinstance(expr, Subquery | OfNode):
             return expr
         inner = rewrite_plan(expr.plan, change)
         return expr if inner is expr.plan else replace(expr, plan=inner)
@@ -222,7 +223,8 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, Operator):
             return rewrite_plan(value, change)
         if isinstance(value, Expr):
-            return rewrite(value, inside) if any(isinstance(part, Subquery) for part in preorder(value)) else value
+            nested = any(isinstance(part, Subquery | OfNode) for part in preorder(value))
+            return rewrite(value, inside) if nested else value
         if isinstance(value, tuple):
             new = tuple(map(changed, value))
             return value if all(a is b for a, b in zip(value, new, strict=True)) else new

@@ -7,7 +7,7 @@ from typing import Any
 
 from qengine.plan.columns import columns_of
 from qengine.plan.elimination import NodeValues
-from qengine.plan.expr import AggregateCall, Expr, ListOf, Subquery
+from qengine.plan.expr import AggregateCall, Expr, ListOf, OfNode, Subquery
 from qengine.plan.folding import entry_levels, folded_variables
 from qengine.plan.logical import (
     Aggregate,
@@ -31,6 +31,7 @@ from qengine.plan.physical import (
     AggregateEntries,
     Attach,
     Bounded,
+    Completed,
     EdgeLevel,
     Eliminate,
     FewOrMany,
@@ -107,6 +108,13 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return found[0]
         case Optional(input=below) | Attach(input=below):
             return _applied(operator, _columns(below, outer))
+        case Completed(input=below, matched=matched, groups=groups):
+            given = _columns(below, outer)
+            assert set(_columns(matched, outer)) == set(given), f"matches have other columns than {given}"
+            keys = set(_columns(groups, outer))
+            assert keys == set(operator.keys), f"groups of {operator.keys} have {keys}"
+            assert keys | {name for name, _ in operator.empty} == set(given), f"groups have other columns than {given}"
+            return given
         case Bounded(input=below, bounded=bounded):
             given = _columns(below, outer)
             assert set(_columns(bounded, outer)) == set(given), f"a bound changes the columns {given}"
@@ -451,4 +459,7 @@ def _exprs(exprs: Iterable[Expr], columns: Collection[str]) -> None:
         assert not unknown, f"{unknown} are no columns of {columns}: {expr}"
         for part in preorder(expr):
             assert not isinstance(part, Subquery), f"a subquery that is not lowered: {part.kind}"
+            if isinstance(part, OfNode):
+                found = _columns(part.plan, None)
+                assert {part.name, *_named(part.weight)} <= set(found), f"{part.kind} of {part.name}, of {found}"
             assert not isinstance(part, AggregateCall), f"an aggregate outside Aggregate: {part}"

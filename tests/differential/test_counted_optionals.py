@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from qengine import Graph
+from qengine import ExecutionError, Graph
+from qengine.optimizer.lower import completed
 from qengine.testing.compare import difference
 from qengine.testing.oracle import true_rows
 from qengine.testing.random_graph import random_graph
@@ -51,3 +54,80 @@ def test_an_optional_walk_is_reachability_where_rows_count_once() -> None:
     graph = Graph(random_graph("optionals").store())
     assert "Reach (a)" in str(graph.explain("MATCH (a) OPTIONAL MATCH (a)-[*]->(b) RETURN DISTINCT a, b"))
     assert "Reach" not in str(graph.explain("MATCH (a) OPTIONAL MATCH (a)-[*]->(b) RETURN a, count(b)"))
+
+
+GROUPED = [
+    "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b)",
+    "MATCH (a)-[s:S]-(z) OPTIONAL MATCH (a)-[r:R]->(b)-[:S]-(c) WHERE b.k >= z.k OR c.k IS NULL",
+    "MATCH (a)-[s:S]->(z) OPTIONAL MATCH (b)-[r]-(z) WHERE b.k > 1",
+    "MATCH (a) OPTIONAL MATCH (b:None)-[r:R]->(a)",
+    "MATCH (a) WHERE a.k > 0 OPTIONAL MATCH (a)-[:S*1..2]-(b) OPTIONAL MATCH (b)-[r:R]-()",
+    "MATCH (a) OPTIONAL MATCH (a)-[:R*0..2]->(b)-[r]-(c)",
+]
+GROUPS = [
+    "a.k AS x, count(b) AS n, max(b.k) AS m",
+    "a AS x, a.k = 1 AS y, min(b.k) AS m, count(DISTINCT r) AS d",
+    "labels(a) AS x, max(b) AS m, count(b.k > a.k) AS n ORDER BY n DESC, x LIMIT 2",
+    "count(b) AS n, min(b.k) AS m, count(DISTINCT b.k) AS d",
+]
+
+
+@pytest.mark.parametrize("pattern", GROUPED)
+def test_groups_without_a_match_are_added(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completed, "_LEAST_ROWS", 0.0)
+    for seed in range(3):
+        store = random_graph(f"groups {seed}").store()
+        for columns in GROUPS:
+            query = f"{pattern} RETURN {columns}"
+            plan = str(Graph(store).explain(query))
+            one = pattern.count("OPTIONAL") == 1
+            assert ("Completed" in plan) == (one and not columns.startswith("count")), (query, plan)
+            assert "Optional" in plan or (one and columns.startswith("count")), (query, plan)
+            found = Graph(store).query(query, threads=1).fetchall()
+            assert difference(true_rows(store, query), found, ordered="ORDER" in query) is None, (seed, query)
+
+
+@pytest.mark.parametrize(
+    "columns", ["a.k, count(*)", "a.k, count(b), sum(a.k)", "a.k, b.k, count(b)", "a.k, collect(b)"]
+)
+def test_what_rows_without_a_match_add_to_is_grouped_by_rows(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completed, "_LEAST_ROWS", 0.0)
+    graph = Graph(random_graph("groups").store())
+    assert "Completed" not in str(graph.explain(f"MATCH (a) OPTIONAL MATCH (a)-[:R]->(b) RETURN {columns}"))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "a.k % 2 AS x, sum(b.k - a.k) AS s, avg(b.f) AS v, min(-b.k) AS m",
+        "a.k AS x, a.f AS y, sum(r.k) AS s, sum(DISTINCT b.k) AS d, sum(b.f) AS f",
+        "sum(b.k) AS s, avg(b.k * 2 + 1) AS v",
+        "9223372036854775807 - a.id AS x, max(b.k + 9223372036854775807) AS m",
+    ],
+)
+def test_numbers_of_groups_without_a_match(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completed, "_LEAST_ROWS", 0.0)
+    graph = Graph()
+    graph.query("UNWIND range(0, 11) AS i CREATE (:A {id: i, k: i % 5})")
+    graph.query("MATCH (a:A) WHERE a.id % 4 > 0 SET a.f = a.id / 8.0")
+    graph.query("MATCH (a:A), (b:A) WHERE a.id % 3 = 0 AND b.id % 5 = a.id % 4 CREATE (a)-[:R {k: a.id + b.id}]->(b)")
+    query = f"MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:A) WHERE b.k < 4 RETURN {columns}"
+    assert not columns.count(" x,") or "Completed" in str(graph.explain(query))
+    told = []
+    for device in ("cpu", "reference"):
+        try:
+            told.append(graph.query(query, device=device).fetchall())
+        except ExecutionError as error:
+            told.append([(error.code,)])
+    assert difference(told[1], told[0]) is None
+
+
+def test_rows_are_grouped_where_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completed, "_LEAST_ROWS", 0.0)
+    store = random_graph("groups 1").store()
+    query = "MATCH (a) OPTIONAL MATCH (a)-->(b) WHERE b.k > 0 RETURN a.k AS x, count(b) AS n"
+    found = Graph(store).query(query, memory_limit=1 << 24).fetchall()
+    assert difference(true_rows(store, query), found) is None
+    profiled = Graph(store).query(f"PROFILE {query}", memory_limit=1 << 24)
+    profiled.fetchall()
+    assert re.search(r"Optional .*\[rows=", str(profiled.plan))

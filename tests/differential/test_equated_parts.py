@@ -12,6 +12,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import ExecutionError, QueryTimeout
 from qengine.exec.common.operators import theta_join
+from qengine.exec.common.operators.folded_rows import FoldedRows
 from qengine.optimizer import access
 from qengine.optimizer.lower import match_by_value
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime
@@ -221,3 +222,20 @@ def test_a_value_that_cannot_be_computed_is_told_where_its_row_has_a_partner() -
     with pytest.raises(ExecutionError, match="division by zero"):
         made.query(text.format("")).fetchall()
     assert made.query(text.format(" AND a.i <> 3")).fetchall() == []
+
+
+def test_groups_of_looked_up_nodes_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[int] = []
+    run = FoldedRows.run
+    monkeypatch.setattr(FoldedRows, "run", lambda self, *given: folded.append(1) or run(self, *given))
+    nodes = [
+        {"id": k, "labels": ["LM"[k % 3 == 0]], "properties": {"p": k % 101, "q": f"q{k % 11}", "f": k / 8}}
+        for k in range(400)
+    ]
+    wide = Graph.from_records(nodes, [])
+    for ending in ("a.q, count(*), min(b.f)", "b.q, sum(a.p), max(a.q)", "a.p % 2, b.p % 3, count(DISTINCT b.q)"):
+        query = f"MATCH (a:L), (b:M) WHERE b.p = a.p AND b.q <> 'q3' RETURN {ending}"
+        assert "LookUp" in str(wide.explain(query))
+        expected, found = (wide.query(query, device=device).fetchall() for device in ("reference", "cpu"))
+        assert Counter(expected) == Counter(found), query
+    assert len(folded) == 3

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, ObjectColumn
-from qengine.exec.common.grouping import group_rows
+from qengine.exec.common.grouping import by_code, group_rows
 from qengine.exec.scalar.compare import group_key
 
 INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 2**32, 2**62, -(2**63)]))
@@ -69,3 +69,13 @@ def test_many_rows(different: int, stride: int) -> None:
     assert groups.count == len(kinds)
     assert sorted(groups.first) == sorted(first)
     assert (values[groups.first][groups.codes] == values).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 1 << 16, (1 << 16) + 1, 1 << 33])
+def test_rows_are_sorted_by_their_codes(count: int) -> None:
+    codes = np.random.default_rng(count).integers(0, count, 500)
+    codes[::7] = codes[3]
+    codes[5] = count - 1
+    expected = sorted(range(len(codes)), key=codes.tolist().__getitem__)
+    assert by_code(codes, count).tolist() == expected
+    assert by_code(codes[:0], count).tolist() == []

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine import Graph
-from qengine.exec.common import property_texts
-from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, concatenate
+from qengine.exec.common import ordering, property_texts
+from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, concatenate, null_column
 from qengine.exec.common.expressions.comparison import COMPARISON
 from qengine.exec.common.expressions.entities import property_of
 from qengine.exec.common.grouping import group_rows
-from qengine.exec.common.ordering import sort_keys, sorted_rows
-from qengine.exec.common.property_texts import PropertyTexts
+from qengine.exec.common.ordering import ranks, sort_keys, sorted_rows
+from qengine.exec.common.property_texts import Codes, PropertyTexts
 
 TEXTS = ["", "a", "aa", "b", "ä", "€", "\U0001f600", "z\uffff"]
 """UTF-8 and UTF-16 order the last ones differently."""
@@ -49,6 +49,44 @@ def both(graph: Graph, ids: Any) -> tuple[Column, Column]:
 
 
 rows = st.lists(st.integers(-1, 15), max_size=20)
+
+
+def decoded(ids: Sequence[int], nulls: int) -> tuple[Column, Column]:
+    """Return strings of which codes are known, read late and as they are, behind them some nulls."""
+    ordered = pa.array(sorted(TEXTS, key=str.encode))
+    codes = np.array([each if each < len(TEXTS) else -1 for each in ids], np.int64)
+    late = concatenate([Codes(np.zeros(0, np.int32), ordered).decoded(codes), null_column(nulls)])
+    assert isinstance(late, PropertyTexts) or not len(codes)
+    values = [None if code < 0 else ordered[code].as_py() for code in codes.tolist()]
+    return late, ArrowColumn(pa.array(values + [None] * nulls, pa.string()))
+
+
+@given(st.lists(st.integers(-1, 15), min_size=1, max_size=20), st.integers(0, 3), st.booleans())
+def test_strings_of_known_codes_are_grouped_and_ordered_as_others(ids: list[int], nulls: int, ascending: bool) -> None:
+    late, plain = decoded(ids, nulls)
+    assert late.values() == plain.values()
+    assert late.is_null().tolist() == plain.is_null().tolist()
+    codes = zip(
+        group_rows([late], len(late)).codes.tolist(), group_rows([plain], len(plain)).codes.tolist(), strict=True
+    )
+    assert len(set(codes)) == group_rows([plain], len(plain)).count
+    found, expected = (sorted_rows(sort_keys([(each, ascending)]), len(each)) for each in (late, plain))
+    assert found.tolist() == expected.tolist()
+
+
+def test_keys_and_extremes_of_strings_keep_their_codes(coded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    def noted(column: Column) -> object:
+        seen.append(isinstance(column, PropertyTexts) and column.codes() is not None)
+        return ranks(column)
+
+    monkeypatch.setattr(ordering, "ranks", noted)
+    graph = graph_of([f"t{k % 9}" if k % 5 else None for k in range(60)])
+    query = "MATCH (b:B) RETURN b.id % 30 AS i, max(b.t) AS t ORDER BY t DESC, i LIMIT 3"
+    found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
+    assert found == expected
+    assert any(seen) == coded
 
 
 @given(texts, rows)

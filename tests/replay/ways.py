@@ -15,8 +15,8 @@ from unittest.mock import patch
 from qengine import Graph, _native
 from qengine.exec.choice import choose, largest_search
 from qengine.exec.common.masks import Masks
+from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.common.resolve import ResolvedSearch, resolve
-from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import device
 from qengine.exec.gpu.bfs_plan import bfs_plan
@@ -85,7 +85,7 @@ def ways(graph: Graph, plan: PhysicalPlan, parameters: dict[str, Any]) -> Iterat
     with patch.object(device, "missing", lambda: None), patch.object(device, "usable", lambda: (0,)):
         yield f"auto {choose('auto', largest_search(plan))[0]}"
     store = graph._store
-    masks = Masks(Runtime(store, ExecutionContext(parameters)))
+    masks = Masks(runtime_of(store, ExecutionContext(parameters)))
     stand_ins = {id(each.search) for each in operators(plan.root) if isinstance(each, Eliminate)}
     for operator in operators(plan.root):
         if isinstance(operator, Search):

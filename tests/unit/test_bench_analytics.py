@@ -58,6 +58,16 @@ def test_sql_and_cypher_mean_the_same(graph: Graph, tmp_path: Path) -> None:
         assert agree(found, digest(connection.sql(query.sql).to_arrow_table(), query.exact)), query.cypher
 
 
+def test_a_sum_of_no_floats_is_a_number_like_others() -> None:
+    mixed = pa.UnionArray.from_dense(
+        pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1.5]), pa.array([0])]
+    )
+    tables = [pa.table({"key": [1, 2], "value": values}) for values in (mixed, [1.5, 0.0], [1.5, 1.0])]
+    found = [digest(table, 1) for table in tables]
+    assert agree(found[0], found[1])
+    assert not agree(found[0], found[2])
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -201,7 +201,7 @@ RECURSIVE = [
         f"optimizer.lower.{name}"
         for name in ("by_node", "match", "match_by_value", "match_search", "match_state", "match_strategy")
     }
-    | {"optimizer.lower.members", "optimizer.lower.subquery", "optimizer.lower.tail"},  # as plans do
+    | {f"optimizer.lower.{name}" for name in ("members", "of_node", "subquery", "tail")},  # as plans do
     {
         "storage.joint_degrees",
         "storage.mixed_triangles",

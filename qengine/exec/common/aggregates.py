@@ -28,7 +28,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
-from qengine.exec.common.grouping import Groups, group_rows
+from qengine.exec.common.grouping import Groups, by_code, group_rows
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.percentiles import PERCENTILES, percentiles
 from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
@@ -334,11 +334,14 @@ class _Extreme(Aggregator):
         return state[0]
 
 
-def _gathered(groups: Groups, column: Column) -> ListColumn:
-    """Return the values of each group as a list, in the order of the rows."""
+def _gathered(groups: Groups, column: Column, *, runs: bool = False) -> ListColumn:
+    """Return the values of each group as a list, in the order of the rows; ``runs``: most codes come in ascending runs,
+    which are sorted by merging them.
+    """
     offsets = np.zeros(groups.count + 1, dtype=np.int64)
     np.cumsum(np.bincount(groups.codes, minlength=groups.count), out=offsets[1:])
-    return ListColumn(offsets, column.take(np.argsort(groups.codes, kind="stable")))
+    order = np.argsort(groups.codes, kind="stable") if runs else by_code(groups.codes, groups.count)
+    return ListColumn(offsets, column.take(order))
 
 
 def _scattered(groups: Groups, lists: ListColumn) -> tuple[Groups, Column]:
@@ -368,7 +371,7 @@ class _Collected(Aggregator):
     def merge(self, groups: Groups, state: State) -> State:
         lists, *others = state
         assert isinstance(lists, ListColumn)
-        return [_gathered(*_scattered(groups, lists)), *(_first_of(groups, other) for other in others)]
+        return [_gathered(*_scattered(groups, lists), runs=True), *(_first_of(groups, other) for other in others)]
 
     def final_bytes(self, state: State) -> int:
         lists = state[0]

@@ -33,7 +33,7 @@ from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.ordering import ranks
-from qengine.exec.common.property_texts import PropertyTexts
+from qengine.exec.common.property_texts import Codes, PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, Property, Variable
@@ -174,8 +174,8 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     if column is None:
         return None
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
-        numbers, texts = coded
-        return Keyed(numbers, 0, len(texts) + 1, lambda codes: _taken(ArrowColumn(texts), codes - 1, runtime))
+        numbers, known = coded
+        return Keyed(numbers, 0, len(known.texts) + 1, lambda codes: known.decoded(codes - 1))
     if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
     made = _coded("groups", expr, column, elements, runtime)
@@ -267,8 +267,8 @@ def _taken(values: Column, places: IntArray, runtime: Runtime) -> Column:
     return taken(concatenate([values, null_column(1)]), given, runtime.context)
 
 
-def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any] | None:
-    """Return the codes of strings that are stored, and the strings in their order."""
+def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Codes] | None:
+    """Return the codes of strings that are stored, and what they stand for."""
     found = column.of.codes(len(column))
     if found is None or column.bounds is None:
         return None
@@ -277,7 +277,7 @@ def _text_codes(column: PropertyTexts, elements: Elements) -> tuple[Numbers, Any
     inside = source.begin <= begin and end <= source.end
     base = elements.begin - begin + source.begin
     nullable = not inside or source.array.null_count > 0
-    return Numbers(CODES, found.codes[:-1], base, inside, nullable, keep=found, stored=True), found.texts
+    return Numbers(CODES, found.codes[:-1], base, inside, nullable, keep=found, stored=True), found
 
 
 def numbers_of(expr: Expr, column: Column, elements: Elements, runtime: Runtime) -> Numbers | None:
@@ -366,8 +366,8 @@ def ranked(
 ) -> tuple[Numbers, int, Callable[[IntArray], Column]]:
     """Return codes of values in their order, equal for those that tie, how many, and what gives the values of codes."""
     if isinstance(column, PropertyTexts) and (coded := _text_codes(column, elements)) is not None:
-        numbers, texts = coded
-        return numbers, len(texts), lambda codes: taken(ArrowColumn(texts), codes, runtime.context)
+        numbers, known = coded
+        return numbers, len(known.texts), known.decoded
     made = _coded("ranks", expr, column, elements, runtime)
     return made.numbers(elements), len(made.values), made.values.take
 
@@ -434,6 +434,9 @@ def _coded(form: str, expr: Expr, column: Column, elements: Elements, runtime: R
 
 
 def _code(form: str, column: Column) -> _Coded:
+    if isinstance(column, PropertyTexts) and (known := column.places()) is not None:
+        found, of = known
+        return _Coded(found, of.decoded(np.arange(len(of.texts))), nullable=bool((found < 0).any()))
     null = column.is_null()
     kept = np.flatnonzero(~null)
     codes = np.full(len(column), -1, np.int32)

@@ -24,12 +24,12 @@ from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.materialize import materialize
 from qengine.exec.scalar.values import NodeHandle
 from qengine.exec.view import ExecView
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Expr, OfNode
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Search, Source, VertexLevel
-from qengine.plan.traverse import is_repeatable
+from qengine.plan.traverse import is_repeatable, preorder
 
 __all__ = ["few_rows"]
 
@@ -142,7 +142,7 @@ def _shape(root: Operator, store: ExecView) -> _Shape | None:
         return None
     ranges: list[list[list[int]]] = []
     for level in root.levels:
-        if any(condition_can_fail(each) or not is_repeatable(each) for each in level.predicates) or level.conditions:
+        if not all(map(_has_no_plan, level.predicates)) or level.conditions:
             return None
         if isinstance(level, EdgeLevel) and (level.predicates or level.different or level.name in root.emit):
             return None
@@ -150,6 +150,13 @@ def _shape(root: Operator, store: ExecView) -> _Shape | None:
             return None
         ranges.append(store.label_ranges(level.labels).tolist() if isinstance(level, VertexLevel) else [])
     return _Shape(root, tuple(ranges), tuple(reversed(tail)))
+
+
+def _has_no_plan(predicate: Expr) -> bool:
+    """Tell whether a level's predicate may be evaluated row by row: it has no plan of its own, and can't fail."""
+    if condition_can_fail(predicate) or not is_repeatable(predicate):
+        return False
+    return not any(isinstance(part, OfNode) for part in preorder(predicate))
 
 
 def _exprs(operator: Filter | Project | Limit) -> Sequence[Expr]:

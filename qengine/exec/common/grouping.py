@@ -31,7 +31,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import group_key
 
-__all__ = ["Groups", "ascends", "group_rows", "known_apart", "rows_alone"]
+__all__ = ["Groups", "ascends", "by_code", "group_rows", "known_apart", "rows_alone"]
 
 _CODE_LIMIT = 2**62
 _ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
@@ -59,6 +59,19 @@ class Groups:
     def firsts(self, column: Column) -> Column:
         """Return the values of each group's first row."""
         return column if self.alone else column.take(self.first)
+
+
+def by_code(codes: IntArray, count: int) -> IntArray:
+    """Return the rows by their codes, those of one code in their order; codes are from 0 to ``count``, without it.
+
+    Rows are sorted by digits of 16 bits, the lowest first, for which NumPy counts instead of comparing.
+    """
+    order: IntArray | None = None
+    for shift in range(0, max(1, (count - 1).bit_length()), 16):
+        digits = (codes >> shift if shift else codes).astype(np.uint16)
+        order = np.argsort(digits, kind="stable") if order is None else order[np.argsort(digits[order], kind="stable")]
+    assert order is not None
+    return order
 
 
 def group_rows(columns: Sequence[Column], length: int) -> Groups:

@@ -9,13 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine.exec.common.columns import ArrowColumn, Column, ListColumn
+from qengine.exec.common.grouping import by_code
 from qengine.exec.scalar.values import NUMBERS
 
 __all__ = ["PERCENTILES", "percentiles"]
 
 PERCENTILES = frozenset({"percentilecont", "percentiledisc"})
-
-_FEW = 32  # numbers of a group: groups of fewer are sorted together
 
 Numbers = npt.NDArray[Any]
 
@@ -36,7 +35,8 @@ def percentiles(name: str, lists: Column, shares: Column) -> Column | None:
     """
     if not isinstance(lists, ListColumn) or not len(lists):
         return None
-    given, items = shares.values(), lists.flat()
+    given = shares.array.unique().to_pylist() if isinstance(shares, ArrowColumn) else shares.values()
+    items = lists.flat()
     share: Any = given[0]
     if type(share) not in NUMBERS or not 0 <= share <= 1 or any(each != share for each in given):
         return None
@@ -61,22 +61,20 @@ def percentiles(name: str, lists: Column, shares: Column) -> Column | None:
 
 
 def _ordered(numbers: Numbers, lengths: Numbers, first: Numbers, second: Numbers) -> tuple[Numbers, Numbers]:
-    """Return of each group's numbers those at two places of their order, NaN last; any number where it has none."""
-    ends = np.cumsum(lengths)
-    begins = ends - lengths
-    some = np.flatnonzero(lengths)
-    if len(numbers) < _FEW * len(lengths):
-        ordered = numbers[np.lexsort((numbers, np.repeat(np.arange(len(lengths)), lengths)))]
-    else:
-        ordered = numbers.copy()
-        bounds = (each[some].tolist() for each in (begins, ends, first, second))
-        for begin, end, *both in zip(*bounds, strict=True):
-            ordered[begin:end].partition(sorted(set(both)))
-    found = []
-    for places in (first, second):
-        result = np.zeros(len(lengths), numbers.dtype)
-        result[some] = ordered[begins[some] + places[some]]
-        found.append(result)
+    """Return of each group's numbers those at two places of their order, NaN last; any number where it has none.
+
+    Groups of one length have the same places, and are partitioned together, as rows of a matrix.
+    """
+    begins = np.cumsum(lengths) - lengths
+    found = np.zeros((2, len(lengths)), numbers.dtype)
+    groups = by_code(lengths, int(lengths.max()) + 1)
+    for same in np.split(groups, np.flatnonzero(np.diff(lengths[groups])) + 1):
+        length = int(lengths[same[0]])
+        if length:
+            both = int(first[same[0]]), int(second[same[0]])
+            rows = numbers[begins[same][:, None] + np.arange(length)]
+            rows.partition(sorted(set(both)), axis=1)
+            found[:, same] = rows[:, both].T
     return found[0], found[1]
 
 

@@ -17,6 +17,7 @@ from qengine.exec.common.operators.aggregate_by_node import aggregate_by_node_st
 from qengine.exec.common.operators.aggregate_entries import aggregate_entries_stage
 from qengine.exec.common.operators.apply import attach_stage, optional_stage
 from qengine.exec.common.operators.bounded import bounded_stage
+from qengine.exec.common.operators.completed import completed_stage
 from qengine.exec.common.operators.distinct import distinct_stage, union_stage
 from qengine.exec.common.operators.few_or_many import few_or_many_stage
 from qengine.exec.common.operators.join import hash_join_stage
@@ -45,7 +46,7 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["batches", "continuing", "run"]
+__all__ = ["batches", "continuing", "run", "runtime_of"]
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -79,6 +80,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.Optional: optional_stage,
     physical.Attach: attach_stage,
     physical.Bounded: bounded_stage,
+    physical.Completed: completed_stage,
 }
 
 
@@ -131,13 +133,24 @@ def batches(
     plan: physical.PhysicalPlan, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None
 ) -> Iterator[Batch]:
     """Run a plan by a pipeline of stages; yield batches of its columns."""
-    runtime = Runtime(store, context, matchers)
+    runtime = runtime_of(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
     for batch in _pulled(build(root), Batch(1, {}), context):
         yield batch.select(plan.columns)
+
+
+def runtime_of(store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> Runtime:
+    """Return the runtime of an execution, whose expressions may have plans."""
+
+    def rows_of(root: logical.Operator, runtime: Runtime) -> Iterator[Batch]:
+        for batch in _Builder(runtime)(root)(Batch(1, {})):
+            context.check()
+            yield batch
+
+    return Runtime(store, context, matchers, rows_of)
 
 
 def _pulled(stage: Stage, rows: Batch, context: ExecutionContext) -> Iterator[Batch]:
@@ -160,7 +173,7 @@ def continuing(
     Its leaf is an ``Argument`` of their columns, or ``Unit`` for one row without columns. It yields rows of the
     operator's columns.
     """
-    stage = _Builder(Runtime(store, context))(operator)
+    stage = _Builder(runtime_of(store, context))(operator)
     return lambda rows: _pulled(stage, rows, context)
 
 

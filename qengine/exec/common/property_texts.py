@@ -19,13 +19,14 @@ from qengine.exec.common.columns import (
     ArrowColumn,
     BoolArray,
     Column,
+    ConstantColumn,
     IntArray,
     text_offsets,
 )
 from qengine.exec.view import ExecView
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["Codes", "PropertyTexts", "TextProperty"]
+__all__ = ["Codes", "OrderedTexts", "PropertyTexts", "TextProperty"]
 
 _LEAST = 1_024
 """Rows that are worth making codes for."""
@@ -38,11 +39,18 @@ before all are looked at. A small sample has few strings twice even where all ar
 class Codes:
     """The codes of a property: int32, -1 for null, the last -1 for ids that the property lacks. ``texts``: by code."""
 
-    __slots__ = ("codes", "texts")
+    __slots__ = ("_ordered", "codes", "texts")
 
     def __init__(self, codes: NDArray[np.int32], texts: Any) -> None:
         self.codes = codes
         self.texts = texts
+        self._ordered: OrderedTexts | None = None
+
+    def decoded(self, codes: IntArray) -> PropertyTexts:
+        """Return the strings of codes, null for -1, as a column that knows their codes."""
+        if self._ordered is None:
+            self._ordered = OrderedTexts(self.texts)
+        return PropertyTexts(self._ordered, codes.astype(np.int64, copy=False))
 
     @property
     def nbytes(self) -> int:
@@ -102,6 +110,20 @@ class TextProperty:
         return _NONE if len(found.texts) > _MOST_DIFFERENT * len(array) else found
 
 
+class OrderedTexts:
+    """Different strings in their order, like a property of which each is the value of its code."""
+
+    __slots__ = ("_codes", "column")
+
+    def __init__(self, texts: Any) -> None:
+        self.column = PropertyColumn(0, texts)
+        self._codes = Codes(np.append(np.arange(len(texts), dtype=np.int32), np.int32(-1)), texts)
+
+    def codes(self, rows: int) -> Codes:
+        """Return the codes, however few ``rows`` ask."""
+        return self._codes
+
+
 def _coded(array: Any) -> Codes:
     encoded = array.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
@@ -127,7 +149,9 @@ class PropertyTexts(ArrowColumn):
 
     __slots__ = ("_array", "_ids", "bounds", "of")
 
-    def __init__(self, of: TextProperty, ids: IntArray | None, bounds: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, of: TextProperty | OrderedTexts, ids: IntArray | None, bounds: tuple[int, int] | None = None
+    ) -> None:
         self.of = of
         self._ids = ids
         self.bounds = bounds
@@ -194,9 +218,15 @@ class PropertyTexts(ArrowColumn):
         return np.where(outside, 0, offsets[places + 1] - offsets[places]).astype(np.int64)
 
     def joined(self, columns: Sequence[Column]) -> Column | None:
-        if all(isinstance(each, PropertyTexts) and each.of.column is self.of.column for each in columns):
-            return PropertyTexts(self.of, np.concatenate([each.ids for each in columns]))  # type: ignore[attr-defined]
-        return None
+        ids: list[IntArray] = []
+        for each in columns:
+            if isinstance(each, PropertyTexts) and each.of.column is self.of.column:
+                ids.append(each.ids)
+            elif isinstance(each, ConstantColumn) and each.value is None:
+                ids.append(np.full(len(each), -1, np.int64))
+            else:
+                return None
+        return PropertyTexts(self.of, np.concatenate(ids))
 
     def codes(self) -> tuple[IntArray, Codes] | None:
         """Return the code of each row, -1 for null, and what codes stand for; None where the property has none."""

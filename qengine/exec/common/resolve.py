@@ -31,7 +31,7 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
-from qengine.plan.expr import Call, Expr, Literal, Parameter, Subquery, UserCall
+from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.traverse import preorder
@@ -110,7 +110,7 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider, *, merged: boo
 def differs(search: Search) -> bool:
     """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
     parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
-    return any(isinstance(part, Parameter | Subquery | UserCall) or _is_function(part) for part in parts)
+    return any(isinstance(part, Parameter | OfNode | UserCall) or _is_function(part) for part in parts)
 
 
 def _is_function(part: Expr) -> bool:

@@ -7,14 +7,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.view import ExecView, MaskProvider
 
 if TYPE_CHECKING:
+    from qengine.exec.common.batch import Batch
     from qengine.exec.common.columns import Column
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
+    from qengine.plan.expr import OfNode
+    from qengine.plan.logical import Operator
     from qengine.plan.physical import Eliminate, Search
 
 __all__ = ["Matchers", "Runtime"]
@@ -55,23 +59,41 @@ class Runtime:
         Parameters and limits.
     matchers
         What matches patterns; None for the CPU.
+    run
+        Runs a plan that reads no outer row, as a part of the execution; None where no expression has one.
 
     Attributes
     ----------
+    of_nodes
+        By identity of the plan of an ``OfNode``: the expression, and what it gives for each vertex.
     last_read
         By names of properties the nodes or relationships that were last asked for theirs, and what they have, for
         several expressions read the same; empty where memory is limited.
     """
 
-    __slots__ = ("context", "environment", "last_read", "matchers", "memory", "store")
+    __slots__ = ("context", "environment", "last_read", "matchers", "memory", "of_nodes", "run", "store")
 
-    def __init__(self, store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> None:
+    def __init__(
+        self,
+        store: ExecView,
+        context: ExecutionContext,
+        matchers: Matchers | None = None,
+        run: Callable[[Operator, Runtime], Iterator[Batch]] | None = None,
+    ) -> None:
         self.matchers = matchers
+        self.run = run
         self.store = store
         self.context = context
         self.memory = context.memory
         self.last_read: dict[str, tuple[Column, Column | None]] = {}
+        self.of_nodes: dict[int, tuple[OfNode, Any]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)
+
+    def rows_of(self, root: Operator) -> Iterator[Batch]:
+        """Run a plan that reads no outer row; yield batches of its columns."""
+        if self.run is None:
+            raise InternalError("A plan in an expression is run where none was expected.")
+        return self.run(root, self)
 
     def eliminates(self, operator: Eliminate) -> bool:
         """Tell whether the executor runs the steps of an ``Eliminate``, rather than its search."""

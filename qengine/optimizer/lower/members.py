@@ -13,16 +13,16 @@ from dataclasses import field
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.joins import joining_cost
 from qengine.optimizer.lower.demand import Demand, Lowered
 from qengine.optimizer.lower.match import MatchLowering
-from qengine.optimizer.rows import estimated_rows, list_length
+from qengine.optimizer.lower.matching_cost import matching_cost
+from qengine.optimizer.lower.of_node import each_node_once, has_subqueries
+from qengine.optimizer.rows import list_length
 from qengine.plan.expr import Call, Expr, Subquery, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Filter, Operator, Project
 from qengine.plan.pattern import NO_HINTS, QueryGraph
-from qengine.plan.physical import Eliminate, HashJoin, Members, Reach, Search, Walk
-from qengine.plan.text import inputs
+from qengine.plan.physical import HashJoin, Members
 from qengine.plan.traverse import free_variables, preorder
 from qengine.types import Kind
 
@@ -30,7 +30,7 @@ __all__ = ["GivenRows", "lower_match"]
 
 _MARGIN = 2.0  # so much cheaper it must be to begin at the list
 _WORTH = 2e6  # nanoseconds of a match for which another way is looked for
-_WALKED, _ROW = 400.0, 30.0  # nanoseconds for each row of a walk, and of other operators
+_WORTH_ONCE = 3e5  # the same where subqueries may be found for all nodes at once
 
 
 @frozen
@@ -59,23 +59,32 @@ class _Membership:
 def lower_match(graph: QueryGraph, catalog: CatalogView, demand: Demand, given: GivenRows) -> Lowered:
     """Return a match over the rows, lowered."""
     plain = _lowered(graph, catalog, demand, given)
+    if has_subqueries(graph) and (cost := _cost(plain, given, catalog, demand)) > _WORTH_ONCE:
+        once = each_node_once(graph, catalog)
+        other = plain if once is graph else _lowered(once, catalog, demand, given)
+        if _cost(other, given, catalog, demand) < cost:
+            return other
     found = _membership(graph, given)
     if found is None:
         return plain
-    cost = _cost(plain.root, given, catalog, demand.times)
+    cost = _cost(plain, given, catalog, demand)
     if cost < _WORTH:
         return plain
     rest = replace(graph, predicates=tuple(each for each in graph.predicates if each is not found.predicate))
     length = list_length(given.outer or given.root, found.items, catalog)
     if any(node.bound for node in graph.nodes):
-        other = _joined(rest, found, catalog, replace(demand, times=length), given)
+        joined = _joined(rest, found, catalog, replace(demand, times=length), given)
     else:
         members = Members(given.root, found.items, found.name, length)
         seeded = replace(given, root=members, columns=(*given.columns, found.name))
-        other = _lowered(_given(rest, found.name), catalog, demand, seeded)
-    if other is None or _cost(other.root, given, catalog, demand.times) * _MARGIN > cost:
+        joined = _lowered(_given(rest, found.name), catalog, demand, seeded)
+    if joined is None or _cost(joined, given, catalog, demand) * _MARGIN > cost:
         return plain
-    return other
+    return joined
+
+
+def _cost(lowered: Lowered, given: GivenRows, catalog: CatalogView, demand: Demand) -> float:
+    return matching_cost(lowered.root, catalog, demand.times, given.root, given.outer)
 
 
 def _lowered(graph: QueryGraph, catalog: CatalogView, demand: Demand, given: GivenRows) -> Lowered:
@@ -135,27 +144,3 @@ def _joined(
     product = Call("*", (Variable(given.weight), Variable(side.weight)))
     items = (*((name, Variable(name)) for name in kept), (side.weight, product))
     return Lowered(Project(root, items), (*kept, side.weight), side.weight)
-
-
-def _cost(root: Operator, given: GivenRows, catalog: CatalogView, times: float) -> float:
-    """Return about how many nanoseconds a match takes for all of its rows, these not counted."""
-    rows = estimated_rows(root, catalog, times, given.outer)
-
-    def cost(operator: Operator) -> float:
-        if operator is given.root:
-            return 0.0
-        below = list(inputs(operator))
-        total = sum(map(cost, below))
-        applied = rows[id(below[0])] if below else 0.0
-        match operator:
-            case Search():
-                return total + applied * (operator.cost or 0.0) + _ROW * rows[id(operator)]
-            case Eliminate():
-                return total + applied * operator.schedules[0].cost + _ROW * rows[id(operator)]
-            case HashJoin():
-                return total + joining_cost(applied, rows[id(operator.build)], rows[id(operator)])
-            case Walk() | Reach():
-                return total + _WALKED * rows[id(operator)]
-        return total + _ROW * rows[id(operator)]
-
-    return cost(root)

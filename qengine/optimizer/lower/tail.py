@@ -10,6 +10,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bounded import bounded_sort
 from qengine.optimizer.lower.by_node import by_node
+from qengine.optimizer.lower.completed import completed, matched_alone
 from qengine.optimizer.lower.counted_values import counted_values, over_counts
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
@@ -126,8 +127,13 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 
 @lower.register
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
+    alone = matched_alone(operator)
+    if alone is not None and not operator.keys:
+        operator, alone = alone, None
     calls = [_without_bound_variable(call, operator.input) for _, call in operator.aggregates]
     root = by_node(operator, calls, lambda each, its: _with_rows(each, its, demand, catalog), catalog)
+    if alone is not None:
+        root = completed(operator, root, alone, lambda each: lower(each, demand, catalog).root, catalog)
     if (counted := counted_values(operator, root, catalog)) is not None:
         root = over_counts(operator, lower(counted, demand, catalog).root)
     return Lowered(root, columns_of(operator))

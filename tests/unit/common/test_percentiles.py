@@ -19,7 +19,7 @@ from qengine.testing.compare import difference
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("name", ["percentilecont", "percentiledisc"])
-@pytest.mark.parametrize("groups", [3, 400])
+@pytest.mark.parametrize("groups", [3, 400, 3000])
 @pytest.mark.parametrize("kind", ["int", "float"])
 def test_each_group_has_its_percentile(name: str, share: float, groups: int, kind: str) -> None:
     dice = np.random.default_rng(groups)

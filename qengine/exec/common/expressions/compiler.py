@@ -38,6 +38,7 @@ from qengine.exec.common.expressions.lists import LISTS
 from qengine.exec.common.expressions.maps import MAPS, projected
 from qengine.exec.common.expressions.mathematics import MATHEMATICS
 from qengine.exec.common.expressions.moments import MOMENTS
+from qengine.exec.common.expressions.of_node import of_nodes, values_of_nodes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
@@ -221,6 +222,11 @@ def _has_labels(expr: x.HasLabels, runtime: Runtime) -> Evaluate:
     labels = expr.labels
     return _strict(expr, (expr.subject,), lambda args: replace(expr, subject=args[0]), runtime,
                    lambda _, subject: has_labels(runtime, subject, labels))  # fmt: skip
+
+
+def _of_node(expr: x.OfNode, runtime: Runtime) -> Evaluate:
+    subject, values = compile_expression(expr.subject, runtime), values_of_nodes(expr, runtime)
+    return lambda batch: of_nodes(values, subject(batch))
 
 
 def _call(expr: x.Call, runtime: Runtime) -> Evaluate:
@@ -470,6 +476,7 @@ _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Logical: _logical,
     x.Comparison: _comparison,
     x.HasLabels: _has_labels,
+    x.OfNode: _of_node,
     x.Case: _case,
     x.ListOf: _list_of,
     x.ConstantList: _literal,
