@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
-from math import prod
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
@@ -351,7 +350,7 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
         return found
     for pair, conditions in _across(matching).items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
-            share = prod(cardinality.apart(each, matching.edges) for each in conditions)
+            share = cardinality.apart(conditions, matching.edges)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
 
