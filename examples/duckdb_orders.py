@@ -454,9 +454,16 @@ def main() -> None:
     print(summary(found))
 
 
+def totals(found: Sequence[tuple[Ordered, Ordered]]) -> tuple[float, float]:
+    """Return the seconds that queries took in all: in DuckDB's own orders, and in ours."""
+    return sum(own.seconds for own, _ in found), sum(each.seconds for _, each in found)
+
+
 def summary(found: Sequence[tuple[Ordered, Ordered]]) -> str:
     """Return what queries took: DuckDB's own orders, and ours."""
-    theirs, ours = (sum(each.seconds for each in column) for column in zip(*found, strict=True))
+    theirs, ours = totals(found)
+    ended = [pair for pair in found if any(each.count is not None for each in pair)]
+    own, given = totals(ended)
     ratios = sorted(each.seconds / own.seconds for own, each in found)
     turned = [each for _, each in found if each.turned]
     asked = [each.estimating for _, each in found if each.estimating]
@@ -465,6 +472,7 @@ def summary(found: Sequence[tuple[Ordered, Ordered]]) -> str:
             f"{len(found)} queries: {theirs:.2f} s in DuckDB's own orders, {ours:.2f} s in ours",
             f"{ours / theirs:.2f} times in all, the median {ratios[len(ratios) // 2]:.2f}, the worst {ratios[-1]:.2f}, "
             f"{sum(each > 1.2 for each in ratios)} over 1.2",
+            f"{given / own:.2f} times, {own:.2f} and {given:.2f} s, without {len(found) - len(ended)} stopped in both",
             f"{len(asked)} were estimated, in {sum(asked):.2f} s, and {len(turned)} turned to another order",
         ]
     )

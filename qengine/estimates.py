@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -26,7 +26,7 @@ from qengine.plan.logical import LogicalPlan, Match
 from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
 from qengine.planned import PLANS
-from qengine.planning import planning
+from qengine.planning import check_text, planning
 from qengine.statements import Statements, check_parameters
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Estimates:
     def estimate(self, text: str, params: Mapping[str, Any] | None, options: EstimateOptions) -> Estimate:
         """Estimate the rows of a statement; see ``Graph.estimate``."""
         begin = time.perf_counter()
-        request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
+        request = _request(options)
         request.check()
         context = self._accept(options)
         with self._started(text, params, context, options.budget_ms) as counted:
@@ -96,6 +96,14 @@ class Estimates:
     ) -> tuple[Estimate, ...]:
         """Estimate several statements under one budget; see ``Graph.estimate_many``."""
         budget, begin = options.budget_ms, time.perf_counter()
+        _request(options).check()
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            raise SemanticError(
+                f"Statements are a list of texts, not a value of Python's {type(texts).__name__}.",
+                hint='Give them like ["MATCH (a)-->(b)", "MATCH (a)-->(b)-->(c)"].',
+            )
+        for text in (texts := list(texts)):
+            check_text(text)
         context = self._accept(options)
         expected: dict[str, float] = {}
         for text in texts:
@@ -146,6 +154,7 @@ class Estimates:
         self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext, budget_ms: float | None
     ) -> Iterator[Counted]:
         """Plan a statement that was accepted; errors get their place in the text."""
+        check_text(text)
         store, procedures = self._statements.store, self._statements.procedures
         counted = self._plans.get(text, lambda: plan_counted(store, text, _check(context, budget_ms), procedures))
         check_parameters(counted.text, counted.parameters, params)
@@ -160,6 +169,10 @@ class Estimates:
         except KeyboardInterrupt:
             context.interrupt()
             raise QueryInterrupted("The estimate was interrupted.", code="Interrupted") from None
+
+
+def _request(options: EstimateOptions) -> Request:
+    return Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
 
 
 def _cut(found: Estimate, ending: Ending) -> Estimate:

@@ -41,6 +41,18 @@ def _has_updating_word(text: str) -> bool:
 _known_to_update = lru_cache(maxsize=1024)(_has_updating_word)
 
 
+def check_text(text: object) -> None:
+    """Refuse what is no statement's text.
+
+    Raises
+    ------
+    SemanticError
+        With the type that it is of.
+    """
+    if not isinstance(text, str):
+        raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
+
+
 def one_statement(text: str, tokens: list[Token] | None = None) -> ast.Statement:
     """Return the one statement of a text; ``tokens``: those of ``scan``, where they are known.
 
@@ -51,8 +63,7 @@ def one_statement(text: str, tokens: list[Token] | None = None) -> ast.Statement
     """
     from qengine.syntax import parse
 
-    if not isinstance(text, str):
-        raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
+    check_text(text)
     statements = parse(text, tokens)
     if len(statements) != 1:
         found = "none" if not statements else f"{len(statements)} statements"

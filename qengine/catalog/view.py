@@ -72,10 +72,11 @@ TriangleSide = tuple[Incidence, Incidence]
 class SampledColumn(Protocol):
     """A property of a sample's rows; each answer is an array of truth values, one a row.
 
-    ``codes``: int32, the place of a row's value among all of the sample, ascending, -1 for null. ``numbers``: float64
-    where values are numbers (NaN: null), else None.
+    ``values``: the different ones, ascending. ``codes``: int32, the place of a row's value among them, -1 for null.
+    ``numbers``: float64 where values are numbers (NaN: null), else None.
     """
 
+    values: Any
     codes: Any
     numbers: Any
 
@@ -88,6 +89,9 @@ class SampledColumn(Protocol):
 
     def against(self, op: str, other: Any) -> Any:
         """Return for which rows ``row OP row of another column`` is true; None where values can't be compared."""
+
+    def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:
+        """Return the column of what a function gives for each value; null for null. All are texts, or all integers."""
 
     def where(self, holds: Callable[[Any], bool]) -> Any:
         """Return for which rows a test of the value, which isn't null, is true."""
@@ -103,6 +107,16 @@ class Sample(Protocol):
 
     def shuffled(self, rows: int, turn: int) -> Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
+
+    def matched(
+        self, element: str, key: str, other: Any, other_key: str, rows: int
+    ) -> tuple[Sample, Sample, Any] | None:
+        """Return pairs of elements of two samples whose properties are equal: some rows of both, beside each other.
+
+        ``element``: of both samples. ``rows``: at most so many, evenly spread over all such pairs. With them
+        float64[pairs], what each counts for: an element beside itself less than one, as often as it would be beside
+        itself if all elements were sampled. None where values can't be compared.
+        """
 
 
 class CatalogView(Protocol):
@@ -169,8 +183,8 @@ class CatalogView(Protocol):
 
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
-    ) -> float:
-        """Return by how much the odds of a relationship grow where it closes a triangle of relationships of any kinds.
+    ) -> tuple[float, float, float]:
+        """Return by how much the odds of each side of a triangle grow where the other two are, of any kinds.
 
         ``labels``: of the three vertices, None for all. ``sides``: of the first and second vertex, of the second and
         third, of the first and third. 1 where nothing is known.

@@ -13,7 +13,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
+__all__ = ["bound_of_seeds", "candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
 
 _MOST = 1 << 16  # vertices or relationships that are looked up
 _MOST_VERTICES = 7  # of a pattern whose sets are all bounded
@@ -44,6 +44,13 @@ def upper_bound(store: ExecView, search: Search, plan: ResolvedSearch | None = N
         every = (1 << len(vertices)) - 1
         found = _of_sets(sizes, joined, range(1, every + 1))[every]
     return multiplicity(store, search) * found
+
+
+def bound_of_seeds(store: ExecView, search: Search) -> float:
+    """Return what the embeddings of a search don't exceed for any one row that gives its seeds."""
+    sizes, joined = relations(store, search, None, _MOST)
+    sizes |= {vertex: 1.0 for vertex in sizes if vertex < search.seeds}
+    return multiplicity(store, search) * max(search.orbits, 1) * max(len(search.images), 1) * _in_order(sizes, joined)
 
 
 def upper_bounds(store: ExecView, search: Search, parts: Collection[frozenset[str]]) -> dict[frozenset[str], float]:

@@ -9,9 +9,12 @@ from qengine.estimate.device import DeviceEstimator
 from qengine.estimate.kernel import HAUL_WALKS
 from qengine.estimate.reference import Estimator
 from qengine.estimate.vectorised import BatchEstimator
+from qengine.exec.limits import check_positive, check_whole
 
 __all__ = ["METHODS", "Request"]
 
+_NUMBERS = {"rel_error": "a number", "budget_ms": "a number of milliseconds", "samples": "a number of samples"}
+_EXAMPLES = {"rel_error": 0.05, "budget_ms": 20, "samples": "10_000"}
 METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")
 
 
@@ -53,9 +56,13 @@ class Request:
             raise SemanticError(
                 f"There is no estimator {self.method!r}.", hint="Use one of: " + ", ".join(map(repr, METHODS)) + "."
             )
-        if not 0 < self.confidence < 1:
-            raise SemanticError("The confidence must lie between 0 and 1.", hint="0.95 is usual")
-        for name in ("rel_error", "budget_ms", "samples"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise SemanticError(f"{name} must be greater than 0.")
+        check_positive("confidence", self.confidence, "a number between 0 and 1", "0.95 is usual.")
+        if not self.confidence < 1:
+            raise SemanticError("The confidence must lie between 0 and 1.", hint="0.95 is usual.")
+        for name, what in _NUMBERS.items():
+            if (value := getattr(self, name)) is not None:
+                check_positive(name, value, what, f"Give it like {name}={_EXAMPLES[name]}, or leave it out.")
+        if self.samples is not None and self.samples != int(self.samples):
+            check_whole("samples", self.samples, "Give it like samples=10_000, or leave it out.")
+        if self.seed is not None:
+            check_whole("seed", self.seed, "Give it like seed=1, or None for another one each time.")

@@ -34,6 +34,7 @@ from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.slices import SliceCount
 from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
+from qengine.estimate.tail_bound import times_at_most
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.estimate.vectorised import BatchEstimator, BatchSampler
@@ -172,9 +173,10 @@ def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: Executi
                 tried[0] = budget
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
-    if known.target is not None and known.target.narrows and math.isinf(known.bound):
+    if known.target is not None and math.isinf(known.bound):
         search = known.target.search
-        known.bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
+        bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
+        known.bound = bound * times_at_most(known.target, store) if bound else 0.0
     return known.so_far()
 
 
@@ -333,8 +335,8 @@ class _Estimation:
         """Resolve what is sampled, and bound its count, so that the next estimate of the plan finds that."""
         if self.request.method != "exact":
             found = prepared(self.target, self.store, self.context, self.request.budget_ms, self.masks)
-            if found is not None and self.target.narrows:
-                self.known.bound = found[1]
+            if found is not None:
+                self.known.bound = found[1] * times_at_most(self.target, self.store) if found[1] else 0.0
         self.known.prepared = True
 
     def run(self) -> Estimate:

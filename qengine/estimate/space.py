@@ -11,6 +11,7 @@ from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
 from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.narrowed import narrowed
+from qengine.estimate.tail_bound import times_at_most
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
@@ -139,7 +140,7 @@ def make_space(
         return None
     resolved, bound = known
     if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
-        return Space(resolved, None, bound if target.narrows else float("inf"))
+        return Space(resolved, None, bound * times_at_most(target, store) if bound else 0.0)
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -152,9 +153,7 @@ def make_space(
         bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
             return None
-    if not target.narrows:
-        bound = float("inf")
-    return Space(resolved, candidates, bound)
+    return Space(resolved, candidates, bound * times_at_most(target, store) if bound else 0.0)
 
 
 def prepared(

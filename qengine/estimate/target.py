@@ -68,16 +68,6 @@ class Target:
     weight: str | None
     few: Mapping[str, Few] = field(default_factory=dict)
 
-    @property
-    def narrows(self) -> bool:
-        """Whether a sampled embedding counts once at most: what bounds their number bounds the count."""
-        operator = self.tail
-        while isinstance(operator, Filter | Project):
-            operator = operator.input
-        return (operator is None or isinstance(operator, Argument)) and (
-            self.weight is None or self.weight in self.ones
-        )
-
 
 def known_to_be_empty(root: Operator) -> bool:
     """Tell whether the plan of a count counts nothing: its pattern contradicts itself, and is planned as no rows."""

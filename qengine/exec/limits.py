@@ -9,7 +9,10 @@ from typing import Any
 
 from qengine.errors import SemanticError
 
-__all__ = ["MOST_THREADS", "directory_of", "number_of_bytes", "number_of_seconds", "number_of_threads", "size"]
+__all__ = [
+    "MOST_THREADS", "check_positive", "check_whole", "directory_of", "number_of_bytes", "number_of_seconds",
+    "number_of_threads", "size",
+]  # fmt: skip
 
 MOST_THREADS = 1024
 
@@ -91,11 +94,38 @@ def number_of_threads(name: str, value: Any) -> int:
     if type(value) is int and 0 <= value <= MOST_THREADS:
         return value
     hint = f"Give it like {name}=4, or 0 for one a CPU."
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, bool | type) or not hasattr(value, "__index__"):
         raise _wrong(name, value, "a number of threads", hint)
     if not 0 <= (number := int(value)) <= MOST_THREADS:
         raise _out_of_range(name, value, f"a number of threads from 0 to {MOST_THREADS:,}", hint)
     return number
+
+
+def check_positive(name: str, value: Any, what: str, hint: str) -> None:
+    """Refuse what is no finite number greater than 0.
+
+    Raises
+    ------
+    SemanticError
+        With ``what`` it is, and a hint.
+    """
+    number = _number(value)
+    if math.isnan(number):
+        raise _wrong(name, value, what, hint)
+    if not 0 < number < math.inf:
+        raise _out_of_range(name, value, f"{what} greater than 0", hint)
+
+
+def check_whole(name: str, value: Any, hint: str) -> None:
+    """Refuse what is no integer, or what stands for one, as NumPy's do.
+
+    Raises
+    ------
+    SemanticError
+        With a hint.
+    """
+    if isinstance(value, bool | type) or not hasattr(value, "__index__"):
+        raise _wrong(name, value, "an integer", hint)
 
 
 def directory_of(given: Any) -> str | None:

@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, field
 from itertools import combinations, product
+from math import sqrt
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
-from qengine.optimizer.correlation import Element, Joint, apart
+from qengine.optimizer.correlation import Joint
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
+from qengine.optimizer.unjoined import Element, equation, share_of_all, share_of_one
 from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
+_LEAST = 1e-6
 
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
@@ -59,7 +62,7 @@ class Cardinality:
             count = self.labelled(name)
             if predicates := self.nodes[name].predicates:
                 count *= selectivity(predicates, self.catalog, "node", self.nodes[name].labels)
-            self._candidates[name] = max(count, min(1.0, self.labelled(name)), 1e-3)  # what is asked for is there
+            self._candidates[name] = max(perhaps(count), _LEAST)
         return self._candidates[name]
 
     def probability(self, edge: PatternEdge) -> float:
@@ -119,9 +122,9 @@ class Cardinality:
             return 1.0
         joint = self._joint(edge, tuple(across))
         ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
-        least = min(1.0, 1.0 / max(self._linked(edge) * ends, 1e-9))  # what is asked for is there
         found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
-        return max(found, least)
+        pairs = max(self._linked(edge) * ends, 1e-9)
+        return max(found, min(1.0, perhaps(found * pairs) / pairs))
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
@@ -138,19 +141,21 @@ class Cardinality:
             self._shares[edge.name] = found
         return self._shares[edge.name]
 
-    def apart(self, predicate: Expr, edges: Sequence[PatternEdge]) -> float:
-        """Return how likely two nodes that no edge joins satisfy a condition on both.
+    def apart(self, predicates: Sequence[Expr], edges: Sequence[PatternEdge]) -> float:
+        """Return how likely two nodes that no edge joins satisfy conditions on both.
 
         Where a third node is joined with both, and one property is compared, its values are alike along two edges.
         """
-        nodes = {name: self.element(name) for name in free_variables(predicate) if name in self.nodes}
-        alone = apart(predicate, nodes, self.catalog)
-        match predicate:
-            case Comparison(ops=("=",), args=(Property(key=one), Property(key=other))) if (
-                one == other and len(nodes) == 2
-            ):
-                return self._over_two(tuple(nodes), one, alone, edges)
-        return alone
+        names = frozenset[str]().union(*map(free_variables, predicates))
+        nodes = {name: self.element(name) for name in sorted(names) if name in self.nodes}
+        share = share_of_all(predicates, nodes, self.catalog)
+        alike = {each: sides for each in predicates if (sides := equation(each)) is not None}
+        alone = {each: share_of_one(each, nodes, self.catalog) for each in alike}
+        for each in sorted(alike, key=lambda each: alone[each]):
+            (one, key), (other, key2) = alike[each]
+            if key == key2 and len(nodes) == 2 and alone[each]:  # the others are as likely given that one
+                return min(1.0, share * self._over_two((one, other), key, alone[each], edges) / alone[each])
+        return share
 
     def _over_two(self, pair: tuple[str, ...], key: str, alone: float, edges: Sequence[PatternEdge]) -> float:
         """Return how likely a property is equal at both ends of two edges, if each hands it on or draws it anew."""
@@ -162,9 +167,8 @@ class Cardinality:
             kept = 1.0
             for edge in (one, other):
                 left, right = (Property(Variable(name), key) for name in edge.ends)
-                equal = self._joint(edge).conditional(
-                    Comparison(("=",), (left, right)), {name: self.element(name) for name in edge.ends}, self.catalog
-                )
+                ends = {name: self.element(name) for name in edge.ends}
+                equal = self._joint(edge).conditional((Comparison(("=",), (left, right)),), ends, self.catalog)
                 kept *= max(0.0, (equal - alone) / max(1.0 - alone, 1e-9))
             return alone + kept * (1.0 - alone)
         return alone
@@ -222,6 +226,14 @@ class Cardinality:
         if key not in self._found:
             self._found[key] = self.catalog.edge_statistics(*key)
         return self._found[key]
+
+
+def perhaps(expected: float) -> float:
+    """Return how many there are, of what is asked for and therefore perhaps there, however few are expected.
+
+    Less than one is either none or one at least: the root of what is expected is as far from both.
+    """
+    return max(expected, sqrt(max(0.0, min(expected, 1.0))))
 
 
 def _turned(found: EdgeStatistics) -> EdgeStatistics:

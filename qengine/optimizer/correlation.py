@@ -7,30 +7,17 @@ of its rows satisfy all, against how many would if they were independent (``samp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, Sample
-from qengine.optimizer.peeking import peeked
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.value_shares import RANGE, equal_pairs
-from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
-from qengine.plan.pattern import LabelExpr, certain_label
-from qengine.plan.traverse import free_variables
+from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
+from qengine.plan.expr import Expr
+from qengine.plan.pattern import certain_label
 
-__all__ = ["Element", "Joint", "apart"]
-
-_PAIRS = 4096  # rows of two samples beside each other
-_EQUAL, _OTHER = 0.1, 0.5  # shares of conditions on two elements of which nothing is known
-
-
-@frozen
-class Element:
-    """A node of a pattern. ``share``: of those with its labels, how many satisfy its predicates."""
-
-    labels: LabelExpr | None
-    predicates: tuple[Expr, ...]
-    share: float
+__all__ = ["Joint"]
 
 
 @frozen
@@ -55,9 +42,7 @@ class Joint:
         That is: with all conditions on ends and relationship, compared with what follows from each one's share.
         """
         start, end = (nodes[name] for name in self.ends)
-        alone = 1.0
-        for each in self.across:
-            alone *= apart(each, nodes, catalog)
+        alone = prod(share_of_one(each, nodes, catalog) for each in different(self.across))
         if alone == 0.0:
             return 0.0
         from qengine.optimizer.sampled import times_as_many
@@ -72,10 +57,11 @@ class Joint:
             found += edges * times_as_many(seen, chance * sample.size)
         return alone * (found / total if total else 1.0)
 
-    def conditional(self, predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -> float:
-        """Return the share of what the relationship matches that satisfies one condition more on it and its ends."""
-        without = replace(self, across=()).factor(nodes, catalog)
-        return min(1.0, replace(self, across=(predicate,)).factor(nodes, catalog) / max(without, 1e-12))
+    def conditional(self, predicates: Sequence[Expr], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
+        """Return the share of what the relationship matches that satisfies conditions more on it and its ends."""
+        without = self.factor(nodes, catalog)
+        found = replace(self, across=(*self.across, *predicates)).factor(nodes, catalog)
+        return min(1.0, found / max(without, 1e-12))
 
     def _sample(self, type: str, start: Element, end: Element, catalog: CatalogView) -> Sample | None:
         labels = certain_label(start.labels), certain_label(end.labels)
@@ -87,7 +73,7 @@ class Joint:
         """Return how many rows satisfy what can be evaluated, and the share that would if it were independent."""
         from qengine.optimizer.sampled import conjunction, how_many
 
-        values = _values()
+        values = known_values()
         rows = {self.ends[0]: (sample, "start"), self.name: (sample, "relationship"), self.ends[1]: (sample, "end")}
         every: Any = None
         chance = 1.0
@@ -107,52 +93,3 @@ class Joint:
             elif mask is not None:  # of what is left out nothing is known
                 chance *= how_many(mask) / sample.size
         return (sample.size if every is None else how_many(every)), chance
-
-
-def apart(predicate: Expr, nodes: Mapping[str, Element], catalog: CatalogView) -> float:
-    """Return how many of the pairs of two nodes' candidates satisfy a condition, if nothing joins them."""
-    if isinstance(predicate, Literal):
-        return float(predicate.value is True)
-    names = sorted(free_variables(predicate))
-    if len(names) == 2 and all(name in nodes for name in names):
-        match predicate:
-            case Comparison(
-                ops=("=",),
-                args=(Property(subject=Variable(name=one), key=key), Property(subject=Variable(name=other), key=key2)),
-            ):
-                found = _equal(nodes[one], key, nodes[other], key2, catalog)
-                if found is not None:
-                    return found
-        shares = _paired(predicate, [(name, nodes[name]) for name in names], catalog)
-        if shares is not None:
-            return shares
-    if isinstance(predicate, Comparison):
-        return _EQUAL if "=" in predicate.ops else _OTHER if "<>" in predicate.ops else RANGE
-    return _OTHER
-
-
-def _equal(one: Element, key: str, other: Element, key2: str, catalog: CatalogView) -> float | None:
-    first = catalog.value_summaries("node", key, one.labels)
-    second = catalog.value_summaries("node", key2, other.labels)
-    if first is None or second is None or len(first) != 1 or len(second) != 1:
-        return None
-    return equal_pairs(first[0], second[0])
-
-
-def _paired(predicate: Expr, nodes: Sequence[tuple[str, Element]], catalog: CatalogView) -> float | None:
-    """Return the share of pairs drawn from two samples that satisfy a condition."""
-    from qengine.optimizer.sampled import holding, how_many
-
-    rows = {}
-    for turn, (name, node) in enumerate(nodes):
-        sample = catalog.node_sample(node.labels)
-        if sample is None or not sample.size:
-            return None
-        rows[name] = sample.shuffled(_PAIRS, turn), "node"
-    found = holding(predicate, rows, _values())
-    return None if found is None else (how_many(found) + 0.5) / (_PAIRS + 1.0)
-
-
-def _values() -> Mapping[str, Any]:
-    peeks = peeked()
-    return {} if peeks is None else peeks.values

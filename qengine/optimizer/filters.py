@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
-from qengine._frozen import record
+from qengine._frozen import record, replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.correlation import Element, Joint, apart
+from qengine.optimizer.correlation import Joint
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.expr import Comparison, Expr, Variable
+from qengine.optimizer.unjoined import Element, different, equation, share_of_all
+from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
-from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
 from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
 from qengine.plan.traverse import conjuncts, free_variables
+from qengine.types import NODE
 
-__all__ = ["filter_share"]
+__all__ = ["elements_below", "filter_share", "join_share"]
 
 _UNKNOWN = 0.5
 
@@ -23,28 +27,52 @@ _UNKNOWN = 0.5
 def filter_share(filter: Filter, catalog: CatalogView) -> float:
     """Return the share of its input's rows that a filter is expected to keep.
 
-    Conditions on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled; each
-    other one keeps half of the rows.
+    Conditions on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
+    on the same ones together, and with what is known to hold below; each other one keeps half of the rows.
     """
     found = _Below(catalog)
     found.read_below(filter.input)
     if not found.nodes:
         return _UNKNOWN
     found.join()
-    share = 1.0
-    for part in conjuncts(filter.predicate):
-        share *= found.share(part)
-    return share
+    return found.share(conjuncts(filter.predicate))
+
+
+def join_share(join: HashJoin, catalog: CatalogView) -> float:
+    """Return the share of all pairs of rows that a join by values is expected to keep, by the values it compares."""
+    found = _Below(catalog)
+    for side in (join.input, join.build):
+        found.read_below(side)
+    found.join()
+    return found.share(_equations(join)) if found.nodes else _UNKNOWN
+
+
+def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
+    """Return the nodes that an operator's rows come from, with the conditions on each, as far as they are known."""
+    found = _Below(catalog)
+    found.read_below(operator)
+    return found.nodes
+
+
+def _equations(join: HashJoin) -> list[Expr]:
+    """Return what a join by values compares, as conditions."""
+    sides = [dict(each.items) for each in (join.input, join.build) if isinstance(each, Project)]
+    keys = [side.get(join.keys[0]) for side in sides]
+    args = [key.args for key in keys if isinstance(key, KeyOf)]
+    return [Comparison(("=",), pair) for pair in zip(*args, strict=True)] if len(args) == 2 else []
 
 
 @record
 class _Below:
-    """The nodes and the relationships of a search, as conditions see them."""
+    """The nodes and the relationships of a search, as conditions see them; ``given``: what holds of several."""
 
     catalog: CatalogView
     nodes: dict[str, Element] = field(default_factory=dict)
     joints: list[Joint] = field(default_factory=list)
     searches: list[tuple[list[str], Search]] = field(default_factory=list)
+    given: list[Expr] = field(default_factory=list)
+    relationships: dict[str, Element] = field(default_factory=dict)
+    walks: list[Walk] = field(default_factory=list)
 
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
@@ -52,13 +80,24 @@ class _Below:
         while isinstance(below, Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
             if isinstance(below, Search):
                 self.read(below)
-            elif isinstance(below, Reach | Walk):
-                self.nodes.setdefault(below.end.name, Element(below.end.labels, below.end.predicates, 1.0))
+            elif isinstance(below, Walk):
+                self.walks.append(below)
+                if not below.end_bound:
+                    self.nodes[below.end.name] = self._element(below.end)
+            elif isinstance(below, Reach):
+                self.nodes.setdefault(below.end.name, self._element(below.end))
             elif isinstance(below, LookUp):
                 self.nodes[below.name] = Element(below.labels, (), 1.0)
-            elif isinstance(below, HashJoin | ThetaJoin):
-                if isinstance(below, HashJoin) and not below.by_value:
+                found = Property(Variable(below.name, type=NODE), below.key)
+                self.given.append(Comparison(("=",), (found, below.value)))
+            elif isinstance(below, Filter):
+                self.given += conjuncts(below.predicate)
+            elif isinstance(below, ThetaJoin):
+                self.read_below(below.build)
+            elif isinstance(below, HashJoin):
+                if not below.by_value:
                     return
+                self.given += _equations(below)
                 self.read_below(below.build)
             below = below.input
 
@@ -69,14 +108,24 @@ class _Below:
             if place < search.seeds:
                 continue
             if isinstance(level, VertexLevel):
-                share = selectivity(level.predicates, self.catalog, "node", level.labels) if level.predicates else 1.0
-                self.nodes[level.name] = Element(level.labels, level.predicates, share)
+                self.nodes[level.name] = self._element(level)
+            for each in level.conditions:
+                sides = names[each.left], each.left_key, names[each.right], each.right_key
+                self.given.append(as_filter(NamedCondition(each.op, *sides)))
         self.searches.append((names, search))
+
+    def _element(self, level: VertexLevel) -> Element:
+        share = selectivity(level.predicates, self.catalog, "node", level.labels) if level.predicates else 1.0
+        return Element(level.labels, level.predicates, share)
 
     def join(self) -> None:
         """Find what joins the nodes of all searches that were read."""
         for names, search in self.searches:
             self._join_levels(names, search)
+        for each in self.joints:
+            if each.name and len(each.types) == 1:
+                type = LabelIs(each.types[0][0])
+                self.relationships[each.name] = Element(type, each.predicates, each.share, "relationship")
 
     def _join_levels(self, names: list[str], search: Search) -> None:
         if not {level.name for level in search.levels if isinstance(level, VertexLevel)} <= self.nodes.keys():
@@ -96,8 +145,13 @@ class _Below:
     ) -> None:
         if direction is Direction.IN:
             ends = ends[1], ends[0]
+        self.joints.append(self._joint(name, ends, types, direction is Direction.BOTH, edge))
+
+    def _joint(
+        self, name: str, ends: tuple[str, str], types: tuple[str, ...], both: bool, edge: EdgeLevel | None
+    ) -> Joint:
         labels = [certain_label(self.nodes[end].labels) for end in ends]
-        counted, both = [], direction is Direction.BOTH
+        counted = []
         for type in types or self.catalog.relationship_types:
             info = self.catalog.relationship_type(type)
             if info is not None:
@@ -106,26 +160,81 @@ class _Below:
         predicates = edge.predicates if edge is not None else ()
         owners = LabelOr(tuple(LabelIs(type) for type, _ in counted))
         share = selectivity(predicates, self.catalog, "relationship", owners) if predicates else 1.0
-        self.joints.append(Joint(name, ends, tuple(counted), both, predicates, share))
+        return Joint(name, ends, tuple(counted), both, predicates, share)
 
-    def share(self, predicate: Expr) -> float:
-        """Return the share of rows that satisfy one condition."""
-        names = free_variables(predicate)
+    def share(self, predicates: Sequence[Expr]) -> float:
+        """Return the share of rows that satisfy some conditions."""
+        of_names: dict[frozenset[str], list[Expr]] = {}
+        for each in predicates:
+            of_names.setdefault(free_variables(each), []).append(each)
+        share = 1.0
+        for names, conditions in of_names.items():
+            share *= self._share(names, conditions)
+        return share
+
+    def _share(self, names: frozenset[str], predicates: list[Expr]) -> float:
+        """Return the share of rows that satisfy conditions, all of which read the same variables."""
+        unequal = [each for each in predicates if _tells_apart(each)]
+        if unequal:
+            rest = [each for each in predicates if each not in unequal]
+            return self._different(names) * (self._share(names, rest) if rest else 1.0)
         joint = next((each for each in self.joints if names <= {each.name, *each.ends}), None)
-        match predicate:
-            case Comparison(ops=("<>",), args=(Variable(), Variable())):
-                return self._different(names)
         if joint is not None and len(names) > 1:
-            return joint.conditional(predicate, self.nodes, self.catalog)
+            scope = {joint.name, *joint.ends}
+            given = [each for each in self.given if len(free_variables(each)) > 1 and free_variables(each) <= scope]
+            return replace(joint, across=tuple(given)).conditional(predicates, self.nodes, self.catalog)
         if len(names) == 1:
             (name,) = names
             if name in self.nodes:
-                return selectivity((predicate,), self.catalog, "node", self.nodes[name].labels)
+                node = self.nodes[name]
+                return _given(predicates, node.predicates, node.share, self.catalog, "node", node.labels)
             if joint is not None:
                 owners = LabelOr(tuple(LabelIs(type) for type, _ in joint.types))
-                return selectivity((predicate,), self.catalog, "relationship", owners)
-        return apart(predicate, self.nodes, self.catalog) if names <= set(self.nodes) and len(names) == 2 else _UNKNOWN
+                return _given(predicates, joint.predicates, joint.share, self.catalog, "relationship", owners)
+        elements = {**self.nodes, **self.relationships}
+        if not names <= elements.keys() or len(names) != 2:
+            return float(_UNKNOWN ** len(predicates))
+        given = [each for each in self.given if free_variables(each) == names]
+        without = share_of_all(given, elements, self.catalog) if given else 1.0
+        share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
+        walk = next((each for each in self.walks if names == {each.start, each.end.name}), None)
+        equal = [each for each in predicates if equation(each)]
+        if walk is None or not equal:
+            return share
+        alone = max(share_of_all(equal, elements, self.catalog), 1e-12)
+        return min(1.0, share / alone) * self._along(walk, equal, alone)
+
+    def _along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
+        """Return how many walks have equal values at both ends, if each hop hands them on or draws them anew."""
+        ends = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
+        joint = self._joint("", ends, walk.types, walk.direction is Direction.BOTH, None)
+        kept = (joint.conditional(equal, self.nodes, self.catalog) - alone) / max(1.0 - alone, 1e-9)
+        hops = max(walk.minimum, 1) if walk.maximum is None else max(walk.maximum, 1)  # most walks are the longest
+        return alone + float(min(max(kept, 0.0), 1.0) ** hops) * (1.0 - alone)
 
     def _different(self, names: frozenset[str]) -> float:
+        """Return how likely two elements differ: as if each were any of its kind."""
         counts = [vertex_count(self.catalog, self.nodes[name].labels) for name in names if name in self.nodes]
+        edges = {each.name: sum(count for _, count in each.types) for each in self.joints}
+        counts += [int(edges[name]) for name in names if name in edges]
         return 1.0 - 1.0 / max(*counts, 2) if len(counts) == 2 else _UNKNOWN
+
+
+def _tells_apart(predicate: Expr) -> bool:
+    match predicate:
+        case Comparison(ops=("<>",), args=(Variable(), Variable())):
+            return True
+    return False
+
+
+def _given(
+    predicates: Sequence[Expr],
+    known: Sequence[Expr],
+    share: float,
+    catalog: CatalogView,
+    entity: str,
+    owners: LabelExpr | None,
+) -> float:
+    """Return the share of the elements that satisfy conditions, of those that satisfy others: ``share`` of all."""
+    found = selectivity(different((*known, *predicates)), catalog, entity, owners)
+    return min(1.0, found / max(share, 1e-12))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
-from math import prod
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
@@ -351,7 +350,7 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
         return found
     for pair, conditions in _across(matching).items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
-            share = prod(cardinality.apart(each, matching.edges) for each in conditions)
+            share = cardinality.apart(conditions, matching.edges)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
 
@@ -400,8 +399,8 @@ def _sorts(
 
 def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
-) -> list[tuple[tuple[int, int, int], float]]:
-    """Return the triangles that relationships make, with how much more likely one is to be closed."""
+) -> list[tuple[tuple[int, int, int], tuple[float, float, float]]]:
+    """Return the triangles that relationships make, with how much more likely each side is where the others are."""
     sides: dict[
         TriangleSide, int
     ] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
@@ -418,7 +417,7 @@ def _triangles(
         after.setdefault(one, set()).add(other)
     numbered = list(sides)
     labels = [certain_label(cardinality.nodes[name].labels) for name in names]
-    known: dict[tuple[object, ...], float] = {}
+    known: dict[tuple[object, ...], tuple[float, float, float]] = {}
     triangles = []
     for one, others in sorted(after.items()):
         for other in sorted(others):
@@ -437,15 +436,16 @@ def _closing_odds(
     labels: tuple[str | None, str | None, str | None],
     sides: tuple[TriangleSide, TriangleSide, TriangleSide],
     cardinality: Cardinality,
-) -> float:
-    """Return how much more likely a relationship is where it closes a triangle."""
+) -> tuple[float, float, float]:
+    """Return how much more likely each side of a triangle is where the other two are."""
     types = {kind.types for side in sides for kind in side}
     if len(types) > 1 or _is_circle(sides):
         return cardinality.catalog.mixed_closing_odds(labels, sides)
     (names,) = types
     if len(names) != 1:
-        return 1.0
-    return cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
+        return 1.0, 1.0, 1.0
+    odds = cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
+    return odds, odds, odds
 
 
 def _is_circle(sides: tuple[TriangleSide, TriangleSide, TriangleSide]) -> bool:

@@ -154,7 +154,7 @@ class _Given:
             array("i", chain.from_iterable(problem.less)),
             _words(problem.entangled or [0] * count, count),
             array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
-            array("d", [odds for _, odds in problem.triangles]),
+            array("d", chain.from_iterable(odds for _, odds in problem.triangles)),
             _words([part for part, _ in known], count),
             array("d", [factor for _, factor in known]),
             _words([mask_of(problem.filtered)], count),

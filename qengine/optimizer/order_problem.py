@@ -56,12 +56,12 @@ class Problem:
     not. ``entangled``: for each vertex the set of those that it is compared with in other ways, perhaps with itself.
     ``less``: pairs (a, b) with id(a) < id(b). ``bound``: vertices that each input row gives. ``wanted``: vertices to
     emit; with ``counted`` the others are only counted, else all are enumerated. ``triangles``: three vertices linked
-    pairwise, and by how much the odds of each link grow with the other two. ``known``: sets of vertices, the largest
-    first, and how many times more embeddings they have than degrees say. ``pairs``: the same of two vertices, for what
-    conditions on these, on both and on the relationships between them leave. ``sorts``: of each link the sort of
-    relationships that it is at either end, numbered from 0 at each vertex; none where each vertex has one.
-    ``meetings``: a vertex and two of its sorts. ``together``: of each how many times likelier the vertex has one of the
-    first where it has one of the second.
+    pairwise, and by how much the odds of the links of the first two, the last two and the others grow with the rest.
+    ``known``: sets of vertices, the largest first, and how many times more embeddings they have than degrees say.
+    ``pairs``: the same of two vertices, for what conditions on these, on both and on the relationships between them
+    leave. ``sorts``: of each link the sort of relationships that it is at either end, numbered from 0 at each vertex;
+    none where each vertex has one. ``meetings``: a vertex and two of its sorts. ``together``: of each how many times
+    likelier the vertex has one of the first where it has one of the second.
     """
 
     candidates: Sequence[float]
@@ -74,7 +74,7 @@ class Problem:
     bound: int = 0
     wanted: int = 0
     counted: bool = True
-    triangles: Sequence[tuple[tuple[int, int, int], float]] = ()
+    triangles: Sequence[tuple[tuple[int, int, int], tuple[float, float, float]]] = ()
     known: Sequence[tuple[int, float]] = ()
     pairs: Sequence[tuple[int, float]] = ()
     sorts: Sequence[tuple[int, int]] = ()

@@ -8,12 +8,12 @@ ways that give the same.
 from __future__ import annotations
 
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.filters import filter_share
+from qengine.optimizer.filters import filter_share, join_share
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
 from qengine.plan.expr import Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
-from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import (
     Attach,
     Bounded,
@@ -38,8 +38,6 @@ __all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ONE = 1.5  # rows: so few are taken for one
 _ITEMS = 10.0  # of a list of unknown length
-_HOPS = 8  # of a walk without upper bound
-_MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
 
 
 def estimated_rows(
@@ -115,12 +113,11 @@ class _Estimate:
                 return self(operator.input, times)
         rows: float = self(operator.input, times)  # type: ignore[attr-defined]
         match operator:
-            case HashJoin(by_value=True):  # the condition behind it tells which of all pairs are left
-                return rows * self(operator.build, 1.0)
+            case HashJoin(by_value=True):
+                return rows * self(operator.build, 1.0) * join_share(operator, self.catalog)
             case ThetaJoin(condition=condition):
-                joined = (
-                    rows * self(operator.build, 1.0) * filter_share(logical.Filter(operator, condition), self.catalog)
-                )
+                share = filter_share(logical.Filter(operator, condition), self.catalog)
+                joined = rows * self(operator.build, 1.0) * share
                 return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
             case HashJoin():
                 self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
@@ -134,7 +131,7 @@ class _Estimate:
             case Search():
                 return rows * (1.0 if operator.rows is None else operator.rows)
             case Walk() | Reach():
-                return rows * self._walks(operator)
+                return rows * walks_from_one(operator, self.catalog)
             case Repeat():
                 return rows * self._repetitions(operator)
             case Shortest() | SelectPaths():
@@ -204,50 +201,14 @@ class _Estimate:
         """Return the expected number of walks from a vertex, as if each repetition found as many ways."""
         ways = self(repeat.repeated, 1.0)
         ends = float(vertex_count(self.catalog, repeat.end.labels))
-        longest = repeat.maximum if repeat.maximum is not None else repeat.minimum + _HOPS
-        numbers = range(repeat.minimum, min(longest, repeat.minimum + _MOST_HOPS) + 1)
-        reached = min(sum(ways**number for number in numbers), 1e30) * ends / max(self.catalog.vertex_count, 1)
+        reached = (
+            min(sum(ways**number for number in lengths(repeat.minimum, repeat.maximum)), 1e30)
+            * ends
+            / max(self.catalog.vertex_count, 1)
+        )
         if repeat.end_bound:
             reached /= max(ends, 1.0)
         return min(reached, ends) if repeat.distinct_ends else reached
-
-    def _walks(self, walk: Walk | Reach) -> float:
-        """Return the expected number of walks from a vertex that has such relationships.
-
-        Its own degree is the mean one. Where relationships are walked either way, a vertex that is come to has more: it
-        is a hub as often as hubs have relationships.
-        """
-        edges = owners = pairs = inside = 0.0
-        either = True
-        ends = vertex_count(self.catalog, walk.end.labels)
-        target = certain_label(walk.end.labels)
-        for name in walk.types or self.catalog.relationship_types:
-            info = self.catalog.relationship_type(name)
-            if info is None:
-                continue
-            both = info.undirected or walk.direction is Direction.BOTH
-            either = either and both
-            found = self.catalog.edge_statistics(None, name, None)
-            if both or walk.direction is Direction.OUT:
-                edges, owners, pairs = edges + found.edges, owners + found.sources, pairs + found.out_pairs
-                inside += self.catalog.edge_statistics(None, name, target).edges
-            if walk.direction is Direction.IN or (both and not info.undirected):
-                edges, owners, pairs = edges + found.edges, owners + found.targets, pairs + found.in_pairs
-                inside += self.catalog.edge_statistics(target, name, None).edges
-        degree = edges / max(1.0, min(owners, float(self.catalog.vertex_count)))
-        next_degree = max(degree, pairs / edges) if either and edges else degree
-        longest = walk.maximum if walk.maximum is not None else walk.minimum + _HOPS
-        reached = 0.0
-        for hops in range(walk.minimum, min(longest, walk.minimum + _MOST_HOPS) + 1):
-            reached += degree * next_degree ** (hops - 1) if hops else 1.0
-            if reached > 1e30:
-                break
-        reached *= inside / edges if target is not None and edges else ends / max(self.catalog.vertex_count, 1)
-        if isinstance(walk, Reach):
-            return min(reached, float(ends))
-        if walk.end_bound:
-            reached /= max(ends, 1)
-        return min(reached, float(ends)) if walk.distinct_ends else reached
 
 
 def constant_count(count: Expr) -> float | None:

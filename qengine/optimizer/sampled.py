@@ -1,7 +1,7 @@
 """Conditions evaluated on a sample of nodes or relationships: for which of its rows they are true.
 
-What is evaluated are comparisons, chained or not, of properties, constants and arithmetic on both, tests of texts, IN,
-IS NULL, and what AND, OR and NOT make of these, by the rules of three-valued logic.
+What is evaluated are comparisons, chained or not, of properties, constants, arithmetic on both and functions of texts,
+tests of texts, IN, IS NULL, and what AND, OR and NOT make of these, by the rules of three-valued logic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
 }  # fmt: skip
 _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
-    "+": op.add, "-": op.sub, "*": op.mul, "/": np.divide, "neg": op.neg, "abs": np.abs,
+    "+": op.add, "-": op.sub, "*": op.mul, "/": np.divide, "%": np.fmod, "neg": op.neg, "abs": np.abs,
+    "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "sign": np.sign,
+}  # fmt: skip
+_OF_TEXTS: Mapping[str, Callable[..., Any]] = {
+    "toupper": str.upper, "upper": str.upper, "tolower": str.lower, "lower": str.lower, "size": len,
+    "left": lambda text, count: text[:count], "reverse": lambda text: text[::-1],
+    "substring": lambda text, start, count=None: text[start:] if count is None else text[start : start + count],
 }  # fmt: skip
 
 
@@ -118,8 +124,10 @@ class _Evaluation:
                 return missing if (name == "IS NULL") == true else ~missing
             case Property():
                 return _known(self.column(expr).compare("=", true))
-            case Call(args=(Property() as arg, other)):
-                column = self.column(arg)
+            case Call(args=(arg, other)):
+                column = self.operand(arg)
+                if not _is_column(column):
+                    raise _NotEvaluated
                 found = self.among(column, other) if expr.name == "IN" else self.text(expr.name, column, other)
                 return found if true else ~found & ~column.missing
         raise _NotEvaluated
@@ -159,7 +167,18 @@ class _Evaluation:
         if isinstance(expr, Call) and expr.name in _ARITHMETIC:
             with np.errstate(all="ignore"):
                 return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+        if isinstance(expr, Call) and expr.name in _OF_TEXTS and expr.args:
+            return self.of_texts(_OF_TEXTS[expr.name], *expr.args)
         return self.constant(expr)
+
+    def of_texts(self, function: Callable[..., Any], text: Expr, *args: Expr) -> SampledColumn:
+        """Return a function of a column of texts, with other arguments that are not negative numbers."""
+        column, given = self.operand(text), [self.constant(arg) for arg in args]
+        whole = all(type(each) is int and each >= 0 for each in given)
+        if not whole or not _is_column(column) or not all(isinstance(each, str) for each in column.values):
+            raise _NotEvaluated
+        found: SampledColumn = column.mapped(lambda each: function(each, *given))
+        return found
 
     def column(self, expr: Property) -> SampledColumn:
         if isinstance(expr.subject, Variable) and expr.subject.name in self.rows:

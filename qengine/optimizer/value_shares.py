@@ -25,6 +25,8 @@ RANGE = 0.3
 """The share on one side of a bound that isn't known."""
 
 _LAST = chr(0x10FFFF)
+_AROUND = 2  # bounds on either side of a value, between which the values are taken to be as frequent: one is chance
+_DENSE = 0.5  # of the integers between the least and the greatest uncommon value, those that are values
 
 _TEMPORAL = {"date": "Date", "localdatetime": "LocalDateTime", "datetime": "DateTime", "localtime": "LocalTime"}
 """Functions that make an ordered value of a text, and the classes of these in ``qengine.temporal.values``."""
@@ -121,7 +123,25 @@ def equal(found: ValueSummary, value: Any) -> float:
         if common == value:
             return share * present
     rest = 1.0 - sum(share for _, share in found.common)
-    return present * rest / max(1, found.distinct - len(found.common)) if found.bounds else 0.0
+    return present * rest * _one_of(found, value) if found.bounds else 0.0
+
+
+def _one_of(found: ValueSummary, value: Any) -> float:
+    """Return the share of a value among those that are not common: each the same, but for integers with few gaps.
+
+    Of those the histogram says how frequent such as this one are.
+    """
+    bounds, others = found.bounds, max(1, (found.distinct or 1) - len(found.common))
+    if type(value) is not int or type(bounds[0]) is not int or not bounds[0] <= value <= bounds[-1] or len(bounds) < 2:
+        return 1.0 / others
+    span = bounds[-1] - bounds[0] + 1
+    if others < _DENSE * span or (found.distinct or 0) >= found.count - found.nulls:
+        return 1.0 / others
+    first, last = bisect_left(bounds, value), bisect_right(bounds, value)
+    whole = (last - first - 1) / (len(bounds) - 1)  # of the parts that have no other value
+    low, high = max(first - _AROUND, 0), min(last + _AROUND - 1, len(bounds) - 1)
+    around = (high - low) / (len(bounds) - 1) / (bounds[high] - bounds[low] + (low == 0) + (high == len(bounds) - 1))
+    return float(max(whole, min(1.0, around * span / others)))
 
 
 def equal_pairs(one: ValueSummary, other: ValueSummary) -> float | None:

@@ -17,7 +17,7 @@ from qengine.storage.kernels import locate
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["Corners", "MixedTriangles", "Sides"]
+__all__ = ["Corners", "MixedTriangles", "Odds", "Sides"]
 
 _SAMPLES = 1 << 12
 _SEED = 21
@@ -28,21 +28,33 @@ _MOST_CACHED = 1 << 12
 
 Corners = tuple[str | None, str | None, str | None]
 Sides = tuple[TriangleSide, TriangleSide, TriangleSide]
+Odds = tuple[float, float, float]
+_CORNERS = (0, 1), (1, 2), (0, 2)  # that each side is between
 
 
 class MixedTriangles:
-    """By how much the odds of a relationship grow where it closes a triangle: ``known`` by the triangle's kinds."""
+    """By how much the odds of each side of a triangle grow where the others are: ``known`` by the triangle's kinds."""
 
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self.known: LruCache[float] = LruCache(_MOST_CACHED)
+        self.known: LruCache[Odds] = LruCache(_MOST_CACHED)
 
-    def odds(self, labels: Corners, sides: Sides) -> float:
+    def odds(self, labels: Corners, sides: Sides) -> Odds:
         """Return what ``CatalogView.mixed_closing_odds`` does."""
-        same = [_turned(labels, sides, order) for order in permutations(range(3))]
-        key = min(same, key=repr)
-        return self.known.get(key, lambda: self._sampled(*min(same, key=self._pairs)))
+        same = {order: _turned(labels, sides, order) for order in permutations(range(3))}
+        order = min(same, key=lambda each: repr(same[each]))
+        found = self.known.get(same[order], lambda: self._of_all_sides(*same[order]))
+        place = {frozenset((order[one], order[other])): side for side, (one, other) in enumerate(_CORNERS)}
+        first, second, third = (found[place[frozenset(ends)]] for ends in _CORNERS)
+        return first, second, third
+
+    def _of_all_sides(self, labels: Corners, sides: Sides) -> Odds:
+        """Sample where the fewest pairs of relationships meet; what that finds is as many triangles for each side."""
+        turned = [_turned(labels, sides, order) for order in ((0, 2, 1), (1, 0, 2), (0, 1, 2))]  # that side stands last
+        count = self._sampled(*min(turned, key=self._pairs))
+        first, second, third = (self._odds_of_last(count, *each) for each in turned)
+        return first, second, third
 
     def _pairs(self, triangle: tuple[Corners, Sides]) -> tuple[float, str]:
         """Return how many pairs of relationships meet at the second corner: the fewer, the more of them are closed."""
@@ -55,24 +67,38 @@ class MixedTriangles:
         return self._degrees.of(label, one) * self._degrees.of(label, other), self._degrees.sample(label)[1]
 
     def _sampled(self, labels: Corners, sides: Sides) -> float:
-        (at_first, to_first), (to_last, at_last), (closing, back) = sides
+        """Return how many triangles there are, by a sample of the pairs that meet at the second corner."""
+        (_, to_first), (to_last, _), (closing, _) = sides
         degrees, weights = self._both(labels[1], to_first, to_last)
         reached = np.cumsum(degrees * weights)
         if not len(reached) or reached[-1] < 1.0:
-            return 1.0
+            return 0.0
         random = np.random.Generator(np.random.Philox(_SEED))
         places = (np.arange(_SAMPLES) + random.random(_SAMPLES)) * (reached[-1] / _SAMPLES)
         chosen = np.minimum(np.searchsorted(reached, places, side="right"), len(reached) - 1)
         middle = self._degrees.sample(labels[1])[0][chosen]
         first, last = (self._neighbours(middle, kind, random) for kind in (to_first, to_last))
-        kept = self._has(first, to_first.label) & self._has(last, to_last.label) & (first != last)
+        labelled = self._has(first, to_first.label) & self._has(last, to_last.label)
+        kept = labelled & (first != last)
         first, last = first[kept], last[kept]
+        share = (self._linked(first, last, closing) + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
+        return share * float(reached[-1]) * len(first) / max(1, int(np.count_nonzero(labelled)))
+
+    def _odds_of_last(self, count: float, labels: Corners, sides: Sides) -> float:
+        """Return by how much the odds of the last side grow where the other two are, if there are so many triangles."""
+        pairs = self._pairs((labels, sides))[0]
+        if pairs < 1.0:
+            return 1.0
+        likely = self._likely(labels, sides)
+        share = min(max(count / pairs, _LEAST), 1.0 - _DOUBT / (_SAMPLES + _DOUBT))
+        return float(min(max(share / (1.0 - share) / (likely / (1.0 - likely)), 1.0 / _MOST), _MOST))
+
+    def _likely(self, labels: Corners, sides: Sides) -> float:
+        """Return how likely the last side is by degrees alone, where the other two are."""
+        (at_first, _), (_, at_last), (closing, back) = sides
         chance = self._chance(labels[0], labels[2], closing) * self._growth(labels[0], closing, at_first)
         expected = min(chance * self._growth(labels[2], back, at_last), 1.0 / _LEAST)
-        likely = min(max(expected / (1.0 + expected), _LEAST), 1.0 - _LEAST)
-        share = (self._linked(first, last, closing) + _DOUBT * likely) / (len(first) + _DOUBT)
-        share = min(max(share, _LEAST), 1.0 - _LEAST)
-        return float(min(max(share / (1.0 - share) / (likely / (1.0 - likely)), 1.0 / _MOST), _MOST))
+        return min(max(expected / (1.0 + expected), _LEAST), 1.0 - _LEAST)
 
     def _chance(self, label: str | None, other: str | None, kind: Incidence) -> float:
         """Return how many relationships of a kind are expected between two vertices with these labels."""
@@ -128,7 +154,7 @@ class MixedTriangles:
 
 def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corners, Sides]:
     """Return the same triangle with its corners in another order."""
-    places = {(0, 1): 0, (1, 2): 1, (0, 2): 2}
+    places = {corners: side for side, corners in enumerate(_CORNERS)}
 
     def side(one: int, other: int) -> TriangleSide:
         if one < other:

@@ -109,6 +109,17 @@ class SampledColumn:
         known = np.array([holds(each) for each in self.values] or [False], np.bool_)
         return self.present(known[self.codes])
 
+    def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:
+        """Return the column of what a function gives for each value; see ``catalog.view.SampledColumn``."""
+        given = [function(each) for each in self.values]
+        values = sorted(set(given))
+        places = {each: place for place, each in enumerate(values)}
+        codes = np.array([places[each] for each in given] + [-1], np.int32)[self.codes]
+        numbers = None
+        if values and isinstance(values[0], int):
+            numbers = np.array([*values, np.nan])[codes]
+        return SampledColumn(values, codes, numbers, self.kind if numbers is None else pa.int64())
+
     def at(self, rows: Array) -> SampledColumn:
         """Return the column of some rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
@@ -118,9 +129,15 @@ class SampledColumn:
 class Sample:
     """Nodes, or relationships with their ends; ``size``: how many rows there are, perhaps all that exist."""
 
-    def __init__(self, elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]], size: int) -> None:
-        """``elements``: for each of "node", or "start", "relationship" and "end", its ids and how columns are found."""
+    def __init__(
+        self, elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]], size: int, share: float = 1.0
+    ) -> None:
+        """``elements``: for each of "node", or "start", "relationship" and "end", its ids and how columns are found.
+
+        ``share``: how many of the elements that it is a sample of it has.
+        """
         self.size = size
+        self.share = share
         self._elements = elements
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
@@ -145,16 +162,43 @@ class Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
         found = self._shuffled.get((rows, turn))
         if found is None:
-            found = self._shuffled[rows, turn] = _Shuffled(self, rows, turn)
+            places = np.resize(np.arange(self.size), rows) if self.size else np.zeros(0, np.int64)
+            places = np.random.default_rng(_SEED + turn).permutation(places)
+            found = self._shuffled[rows, turn] = _Picked(self, places)
         return found
 
+    def matched(
+        self, element: str, key: str, other: Any, other_key: str, rows: int
+    ) -> tuple[Sample, Sample, Array] | None:
+        """Return pairs of elements whose properties are equal, with their weights; see ``catalog.view.Sample``."""
+        one, two = self.column(element, key), other.column(element, other_key)
+        if one is None or two is None or one.against("=", two.at(np.zeros(self.size, np.int64))) is None:
+            return None
+        left, right = (np.flatnonzero(~each.missing) for each in (one, two))
+        if one.numbers is not None and two.numbers is not None:
+            ours, theirs = one.numbers[left], two.numbers[right]
+        else:
+            ours, theirs = one.keys[left], two.keys[right]
+        right = right[np.argsort(theirs, kind="stable")]
+        theirs = np.sort(theirs)
+        first = np.searchsorted(theirs, ours)
+        ends = np.cumsum(np.searchsorted(theirs, ours, side="right") - first)
+        places = _places(int(ends[-1]) if len(ends) else 0, rows)
+        at = np.searchsorted(ends, places, side="right")
+        back = ends[at] - places  # how far a pair is from the last one of its row
+        after = np.searchsorted(theirs, ours[at], side="right")
+        left, right = left[at], right[after - back]
+        same = self._elements[element][0][left] == other._elements[element][0][right]
+        return _Picked(self, left), _Picked(other, right), np.where(same, min(self.share, other.share), 1.0)
 
-class _Shuffled(Sample):
-    def __init__(self, sample: Sample, rows: int, turn: int) -> None:
-        super().__init__({}, rows)
+
+class _Picked(Sample):
+    """Rows of a sample by their places, some perhaps more than once."""
+
+    def __init__(self, sample: Sample, places: Array) -> None:
+        super().__init__({}, len(places), sample.share)
         self._sample = sample
-        places = np.resize(np.arange(sample.size), rows) if sample.size else np.zeros(0, np.int64)
-        self._places = np.random.default_rng(_SEED + turn).permutation(places)
+        self._places = places
 
     def column(self, element: str, key: str) -> SampledColumn | None:
         known = element, key
@@ -193,7 +237,7 @@ class Samples:
         places = _places(int(ends[-1]) if len(ends) else 0, self._store.fewer(_ROWS))
         at = np.searchsorted(ends, places, side="right")
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
-        return Sample({"node": (ids, self._store.node_property)}, len(ids))
+        return Sample({"node": (ids, self._store.node_property)}, len(ids), len(ids) / max(1, int(ends[-1:].sum())))
 
     def _relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
         store = self._store
@@ -212,6 +256,7 @@ class Samples:
                 "end": (end[kept].astype(np.int64), store.node_property),
             },
             len(kept),
+            min(1.0, len(kept) / max(1, store.types[index].count)),
         )
 
     def _labelled(self, ids: Array, label: str | None) -> Array:

@@ -21,7 +21,7 @@ from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
 from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
-from qengine.storage.mixed_triangles import Corners, MixedTriangles, Sides
+from qengine.storage.mixed_triangles import Corners, MixedTriangles, Odds, Sides
 from qengine.storage.samples import Samples
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -296,7 +296,7 @@ class Statistics:
 
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
-    ) -> float:
+    ) -> tuple[float, float, float]:
         """Return what ``CatalogView.mixed_closing_odds`` does."""
         return self._mixed.odds(labels, sides)
 
@@ -374,7 +374,7 @@ class Statistics:
         """Take from a saved graph how degrees in two kinds of relationships go together."""
         self._together.factors.get((label, one, other), lambda: factor)
 
-    def know_mixed_triangles(self, labels: Corners, sides: Sides, odds: float) -> None:
+    def know_mixed_triangles(self, labels: Corners, sides: Sides, odds: Odds) -> None:
         """Take from a saved graph what is sampled of a kind of triangles."""
         self._mixed.known.get((labels, sides), lambda: odds)
 
@@ -382,7 +382,7 @@ class Statistics:
         """Return what is known by now of how degrees go together: by label and two kinds of relationships."""
         return self._together.factors.items()
 
-    def known_mixed_triangles(self) -> list[tuple[Any, float]]:
+    def known_mixed_triangles(self) -> list[tuple[Any, Odds]]:
         """Return what is sampled by now of triangles: by their corners' labels and their sides."""
         return self._mixed.known.items()
 

@@ -33,10 +33,11 @@ from qengine.types import NULL
 
 __all__ = ["read_statistics", "write_statistics"]
 
-_VERSION = "5"
+_VERSION = "6"
 _MOST = 1e60  # what no number of them reaches
-_READABLE = ("2", "3", "4", _VERSION)
-"""2: without circles; 3: without kinds of relationships; 4: without what says which types join vertices both ways."""
+_READABLE = ("2", "3", "4", "5", _VERSION)
+"""2: without circles; 3: without kinds of relationships; 4: without what says which types join vertices both ways;
+5: with one number of a triangle, of whichever side."""
 
 
 def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
@@ -68,8 +69,12 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         add("circles", {"type": type, "acyclic": acyclic}, pa.nulls(0))
     for type, both_ways in statistics.known_antiparallel():
         add("antiparallel", {"type": type, "antiparallel": both_ways}, pa.nulls(0))
-    for kind, known in (("together", statistics.known_together()), ("triangles", statistics.known_mixed_triangles())):
-        add(kind, {"of": [_plain(key) for key, _ in known]}, pa.array([number for _, number in known], pa.float64()))
+    together = statistics.known_together()
+    factors = pa.array([factor for _, factor in together], pa.float64())
+    add("together", {"of": [_plain(key) for key, _ in together]}, factors)
+    triangles = statistics.known_mixed_triangles()
+    every = pa.array([each for _, odds in triangles for each in odds], pa.float64())
+    add("triangles", {"of": [_plain(key) for key, _ in triangles]}, every)
     schema = pa.schema(fields, metadata={"version": _VERSION})
     with pa.ipc.new_file(file, schema) as writer:
         writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -182,10 +187,13 @@ def _read_together(store: GraphStore, facts: Any, values: Any) -> None:
 
 
 def _read_triangles(store: GraphStore, facts: Any, values: Any) -> None:
-    for (labels, sides), odds in zip(facts["of"], _factors(values), strict=True):
+    if len(values) == len(facts["of"]):  # an older version's
+        return
+    every = iter(_factors(values))
+    for (labels, sides), *odds in zip(facts["of"], every, every, every, strict=True):
         first, second, third = ((_incidence(one), _incidence(other)) for one, other in sides)
         corners = _label(labels[0]), _label(labels[1]), _label(labels[2])
-        store.statistics.know_mixed_triangles(corners, (first, second, third), odds)
+        store.statistics.know_mixed_triangles(corners, (first, second, third), (odds[0], odds[1], odds[2]))
 
 
 _READERS: dict[str, Callable[[GraphStore, Any, Any], None]] = {

@@ -237,8 +237,8 @@ class GraphStore:
 
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
-    ) -> float:
-        """Return by how much the odds of a relationship grow where it closes a triangle of any kinds."""
+    ) -> tuple[float, float, float]:
+        """Return by how much the odds of each side of a triangle of any kinds grow where the other two are."""
         return self.statistics.mixed_closing_odds(labels, sides)
 
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:

@@ -67,9 +67,9 @@ class WrittenCatalog:
 
     def mixed_closing_odds(
         self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
-    ) -> float:
-        """Return 1: triangles are as frequent as if relationships were independent."""
-        return 1.0
+    ) -> tuple[float, float, float]:
+        """Return 1 for each: triangles are as frequent as if relationships were independent."""
+        return 1.0, 1.0, 1.0
 
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
         """Return 1: degrees are independent."""

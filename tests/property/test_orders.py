@@ -173,7 +173,7 @@ def test_a_link_that_closes_triangles_is_as_likely_as_their_odds_say() -> None:
     odds = 1e-3 / (1 - 1e-3)
     for times in (0.1, 1.0, 20.0, 1e6):
         chance = times * odds / (1 + times * odds)
-        found = CostModel(replace(triangle, triangles=[((0, 1, 2), times)])).rows(7)
+        found = CostModel(replace(triangle, triangles=[((0, 1, 2), (times,) * 3)])).rows(7)
         assert found == pytest.approx(apart * chance / 1e-3, rel=0.01)
 
 
@@ -181,8 +181,8 @@ def test_each_triangle_brings_vertices_closer_but_keeps_them_apart_only_once() -
     corners = list(combinations(range(4), 3))
     clique = Problem([1e9] * 4, [1e9] * 4, frozenset(), [link(*ends) for ends in combinations(range(4), 2)])
     apart = CostModel(clique).rows(15)
-    closer = CostModel(replace(clique, triangles=[(each, 10.0) for each in corners])).rows(15)
-    farther = CostModel(replace(clique, triangles=[(each, 0.1) for each in corners])).rows(15)
+    closer = CostModel(replace(clique, triangles=[(each, (10.0,) * 3) for each in corners])).rows(15)
+    farther = CostModel(replace(clique, triangles=[(each, (0.1,) * 3) for each in corners])).rows(15)
     assert closer == pytest.approx(apart * 1e4, rel=0.2)
     assert farther == pytest.approx(apart * 1e-2, rel=0.2)
 

@@ -16,8 +16,10 @@ from qengine.estimate import Request, run
 from qengine.estimate.result import Sums
 from qengine.estimates import plan_counted
 from qengine.optimizer.intervals import expected_count
+from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.sampled import holding, joint_share
 from qengine.plan.logical import Match
+from qengine.plan.physical import HashJoin
 from qengine.plan.traverse import operators
 from qengine.qerror import q_error
 from qengine.syntax import parse
@@ -78,6 +80,19 @@ CONDITIONS = [
     "n.town CONTAINS '1'",
     "n.town =~ 't[0-4]'",
     "n.age + 10 < 2 * n.country + 60.5",
+    "n.age % 7 = 3",
+    "NOT n.age % 7 = 3",
+    "floor(n.height * 3) = ceil(n.height)",
+    "sign(n.age - 40) < sqrt(n.height) - 1",
+    "toUpper(n.town) = 'T7'",
+    "toLower(n.town) IN ['t7', 't8']",
+    "toUpper(n.town) STARTS WITH 'T3'",
+    "size(n.town) = 2",
+    "size(n.town) * 10 < n.age",
+    "left(n.town, 2) = 't3'",
+    "reverse(n.town) > '3'",
+    "substring(n.town, 1) = '7'",
+    "substring(n.town, 0, 2) = 't1'",
     "abs(n.age - 50) < 20",
     "-n.height < -1.5",
     "n.age / 10.0 > 5.5",
@@ -112,7 +127,7 @@ def test_a_condition_holds_for_the_rows_that_a_query_finds(towns: Graph, conditi
 
 
 def test_what_cannot_be_evaluated_leaves_shares_as_they_are(towns: Graph) -> None:
-    text = "MATCH (n:P) WHERE toUpper(n.town) = 'T3' AND n.age = $x RETURN n"
+    text = "MATCH (n:P) WHERE trim(n.town) = 't3' AND n.age = $x RETURN n"
     bound = bind(parse(text)[0], text, towns._store)
     (match,) = (each for each in operators(bound.plan.root) if isinstance(each, Match))
     predicates = [*match.graph.nodes[0].predicates, *match.graph.predicates]
@@ -146,10 +161,46 @@ def test_what_cannot_be_evaluated_leaves_shares_as_they_are(towns: Graph) -> Non
         ("MATCH (a:P), (b:P) WHERE a.age = b.age", 1.25),
         ("MATCH (a:P), (b:P) WHERE a.height * 2 < b.height", 1.1),
         ("MATCH (a:P)-[:K]->(b:P) WHERE a.born < b.born AND a.born > date('1990-01-01')", 1.6),
+        ("MATCH (a:P)-[:K]->(b:P) WHERE abs(a.country - b.country) < 1 AND a.country = b.country", 1.05),
+        ("MATCH (a:P), (b:P) WHERE a.town = b.town AND a.country = b.country", 1.05),
+        ("MATCH (a:P), (b:P) WHERE a.town = b.town AND b.country = a.country AND a.rank > 5", 1.1),
+        ("MATCH (a:P), (b:P) WHERE a.age < b.age AND b.age < 30", 1.2),
+        ("MATCH (a:P)-[k:K]->(c:P)-[l:K]->(b:P) WHERE abs(k.w - l.w) < 0.1", 1.3),
+        ("MATCH (a:P)-[:K*1..2]->(b:P)", 1.1),
+        ("MATCH (a:P)-[:K*2]->(b:P) WHERE a.rank = 10", 1.6),
+        ("MATCH (a:P)-[:K*1..3]->(b:P) WHERE b.town = 't3' AND b.age < 40", 1.4),
+        ("MATCH (a:P)<-[:K*1..2]-(b:P) WHERE a.age IS NULL AND b.rank = 10", 1.4),
+        ("MATCH (a:P)-[:K*2..3]-(b:P) WHERE a.country = 2", 1.7),
+        ("MATCH (a:P)-[:K*1]->(b:P) WHERE a.town = 't3' AND b.country = 3", 1.3),
+        ("MATCH (a:P)-[:K*1..2]->(b:P) WHERE a.town = b.town", 1.4),
+        ("MATCH (a:P)<-[:K*2]-(b:P) WHERE a.country = b.country AND a.age > b.age", 1.5),
+        ("MATCH (a:P)-[k:K*1..2 {old: 3}]->(b:P)", 3.0),
+        ("MATCH (a:P), (b:P) WHERE toUpper(a.town) = toUpper(b.town)", 1.3),
+        ("MATCH (a:P)-[:K]->(c:P), (b:P)-[:K]->(d:P) WHERE a.country + c.country = d.country", 20.0),
+        ("MATCH (a:P)-[:K]->(c:P)<-[:K]-(b:P) WHERE a.town = b.town AND a.country = b.country", 1.2),
+        ("MATCH (a:P)-[:K]->(c:P), (b:P)-[:K]->(d:P) WHERE a.age = b.age", 1.3),
+        ("MATCH (a:P)-[:K]->(c:P), (b:P)-[:K]->(d:P) WHERE a.age = b.age AND a.town = b.town", 2.0),
     ],
 )
 def test_conditions_together_are_expected_about_right(towns: Graph, pattern: str, within: float) -> None:
     assert q_error(count(towns, pattern), expected(towns, pattern)) <= within
+
+
+def test_a_walks_end_is_not_looked_up_for_each_row_to_walk_from_there_anew(towns: Graph) -> None:
+    text = "MATCH (a:P)-[:K*1..2]->(b:P) WHERE a.town = b.town AND a.country = 3 RETURN count(*)"
+    assert "LookUp" not in str(towns.explain(text))
+    assert "LookUp" in str(towns.explain(text.replace("(a:P)-[:K*1..2]->(b:P)", "(a:P), (b:P)")))
+
+
+@pytest.mark.parametrize(
+    "condition", ["toUpper(a.town) = toUpper(d.town)", "a.country * 2 = d.age - 1", "left(a.town, 2) = left(d.town, 2)"]
+)
+def test_what_joins_by_values_is_expected_to_find_as_many_rows_as_it_does(towns: Graph, condition: str) -> None:
+    text = f"MATCH (a:P)-[:K]->(c:P), (b:P)-[:K]->(d:P) WHERE {condition}"
+    plan = towns.prepare(f"{text} RETURN count(*)")._planned.physical
+    assert plan is not None
+    (join,) = (each for each in operators(plan.root) if isinstance(each, HashJoin))
+    assert join.by_value and q_error(count(towns, text), estimated_rows(plan.root, towns._store)[id(join)]) < 1.5
 
 
 def test_samples_of_large_labels_and_types_are_a_part() -> None:

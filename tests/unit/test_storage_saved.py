@@ -164,6 +164,18 @@ def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
     assert opened.statistics.nbytes == 0  # nothing had to be looked up
 
 
+def test_triangles_of_a_version_that_kept_one_number_of_them_are_left_out(tmp_path, monkeypatch):
+    first = graph(nodes=200)
+    out, into = (Incidence(("R",), *ways, None) for ways in ((True, False), (False, True)))
+    first.mixed_closing_odds((None, None, None), ((out, into), (out, into), (into, out)))
+    ((key, _),) = first.statistics.known_mixed_triangles()
+    monkeypatch.setattr("qengine.storage.statistics.Statistics.known_mixed_triangles", lambda self: [(key, (2.0,))])
+    monkeypatch.setattr("qengine.storage.statistics_file._VERSION", "5")
+    save(first, tmp_path)
+    monkeypatch.undo()
+    assert open_saved(tmp_path).statistics.known_mixed_triangles() == []
+
+
 @pytest.mark.parametrize(("version", "missing"), [("2", ("acyclic", "antiparallel")), ("4", ("antiparallel",))])
 def test_statistics_of_versions_without_facts_of_types_are_read(tmp_path, monkeypatch, version, missing):
     monkeypatch.setattr("qengine.storage.statistics_file._VERSION", version)

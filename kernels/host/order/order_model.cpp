@@ -116,8 +116,8 @@ void OrderModel<Set>::fill() {
     const int32_t* corner = problem.triangles + 3 * k;
     for (int at = 0; at < 3; ++at) {
       const int here = corner[at], next = corner[(at + 1) % 3], last = corner[(at + 2) % 3];
-      closings_[here].push_back({next, last, problem.closures[k]});
-      closings_[here].push_back({last, next, problem.closures[k]});
+      closings_[here].push_back({next, last, problem.closures[3 * k + at]});
+      closings_[here].push_back({last, next, problem.closures[3 * k + (at + 2) % 3]});
     }
   }
   for (std::vector<Closing>& each : closings_) std::stable_sort(each.begin(), each.end());

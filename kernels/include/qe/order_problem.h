@@ -54,7 +54,7 @@ struct OrderProblem {
   const int32_t* less;        // pairs (a, b) with id(a) < id(b)
   const uint64_t* entangled;  // for each vertex the set of those, perhaps with itself, that it is compared with in other ways
   const int32_t* triangles;   // three vertices of each, linked pairwise
-  const double* closures;     // and how many times greater the odds of each of its links are, given the other two
+  const double* closures;     // and how many times greater the odds of each link are, given the other two: three of each
   const uint64_t* known;      // sets of vertices whose rows are better known, the largest first
   const double* factors;      // and how many times more they are than degrees say
   const uint64_t* filtered;   // the set of those whose predicates are checked vertex by vertex

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 
 from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeInfo
-from qengine.optimizer.correlation import Element, apart
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.unjoined import Element, share_of_one
 from qengine.plan.elimination import (
     AtPairs,
     EndRows,
@@ -463,7 +463,7 @@ def _of_values(relations: Sequence[Relation]) -> bool:
 def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
     """Return statistics of the links between vertices and a property's values, from left to right."""
     equal = Comparison(("=",), (Property(Variable("a"), key), Property(Variable("b"), key)))
-    share = apart(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
+    share = share_of_one(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
     summaries = catalog.value_summaries("node", key, None) or ()
     found = sum(each.count - each.nulls for each in summaries) or catalog.vertex_count
     pairs = max(0.0, share * catalog.vertex_count**2 - found)

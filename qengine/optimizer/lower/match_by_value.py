@@ -60,7 +60,9 @@ class MatchByValue(MatchSearches):
             found = None if node.name in self.bound else equality(predicate, node.name)
             if found is None or not (free_variables(found[1]) <= set(self.columns) and is_repeatable(found[1])):
                 continue
-            near = any(node.name in edge.ends and not self.bound.isdisjoint(edge.ends) for edge in self.fixed)
+            ends = [edge.ends for edge in self.fixed]
+            ends += [(walk.start, walk.end) for walk in self.walks if not walk.selected]  # from each row of its own
+            near = any(node.name in each and not self.bound.isdisjoint(each) for each in ends)
             rows = looked_up_rows(node, found[0], self.catalog)
             if rows is not None and (not near or rows < _FEW_FOUND):
                 unique = self.catalog.is_key(found[0])

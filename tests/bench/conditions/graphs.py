@@ -20,11 +20,16 @@ _NEAR = 60  # persons between whom most acquaintances are
 
 @dataclass(frozen=True)
 class Shape:
-    """A pattern by its text. ``owners``: the label, or the type, of each variable that conditions may be on."""
+    """A pattern by its text. ``owners``: the label, or the type, of each variable that conditions may be on.
+
+    ``condition``: one that each such pattern has; ``tail``: what follows the conditions.
+    """
 
     name: str
     text: str
     owners: Mapping[str, str]
+    condition: str = ""
+    tail: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,32 @@ def _social() -> Ground:
                 "two who like",
                 "(a:Person)-[r:likes]->(t:Tag)<-[s:likes]-(b:Person)",
                 {**person, "t": "Tag", "r": "likes"},
+            ),
+            Shape("either way", "(a:Person)-[r:knows]-(b:Person)", {**person, "r": "knows"}),
+            Shape("several types", "(a:Person)-[r:knows|likes]->(b:Person|Tag)", {"a": "Person", "r": "knows"}),
+            Shape("one or two", "(a:Person)-[:knows*1..2]->(b:Person)", person),
+            Shape(
+                "square",
+                "(a:Person)-[r:knows]->(b:Person)-[:likes]->(t:Tag)<-[:likes]-(c:Person)<-[:knows]-(a)",
+                {**three, "t": "Tag", "r": "knows"},
+            ),
+            Shape(
+                "who likes some",
+                "(a:Person)-[r:knows]->(b:Person)",
+                {**person, "r": "knows"},
+                condition="EXISTS { (b)-[:likes]->(:Tag {theme: 3}) }",
+            ),
+            Shape(
+                "who likes none",
+                "(a:Person)-[r:knows]->(b:Person)",
+                {**person, "r": "knows"},
+                condition="NOT EXISTS { (b)-[:likes]->(:Tag {theme: 0}) }",
+            ),
+            Shape(
+                "with what they like",
+                "(a:Person)-[r:knows]->(b:Person)",
+                {**person, "r": "knows"},
+                tail="OPTIONAL MATCH (b)-[:likes]->(t:Tag WHERE t.theme < 2)",
             ),
         ),
         {

@@ -33,8 +33,8 @@ def drawn(ground: Ground, count: int, seed: int, most: int = 4) -> Iterator[Draw
         shape = ground.shapes[number % len(ground.shapes)]
         wanted = (number // len(ground.shapes)) % (most + 1)
         found = [_condition(source, ground, shape, values) for _ in range(wanted)]
-        where = " AND ".join(text for _, text in found)
-        text = f"MATCH {shape.text}" + (f" WHERE {where}" if where else "")
+        where = " AND ".join([text for _, text in found] + [shape.condition] * bool(shape.condition))
+        text = " ".join(filter(None, [f"MATCH {shape.text}", f"WHERE {where}" if where else "", shape.tail]))
         try:
             (row,) = ground.graph.query(f"{text} RETURN count(*) AS n", timeout=_SECONDS)
         except QengineError:
@@ -65,12 +65,35 @@ def _condition(
             return "less", f"{one}.{key} {source.choice('<>')} {other}.{key2}"
     variables = [name for name, owner in shape.owners.items() if ground.properties.get(owner)]
     name = source.choice(variables)
+    roll = source.random()
+    if roll < 0.1:
+        both = [_of_one(source, ground, shape, values, name)[1] for _ in range(2)]
+        return "or", f"({' OR '.join(both)})"
+    if roll < 0.15:
+        return "not", f"NOT ({_of_one(source, ground, shape, values, name)[1]})"
+    return _of_one(source, ground, shape, values, name)
+
+
+def _of_one(
+    source: random.Random, ground: Ground, shape: Shape, values: dict[tuple[str, str], list[Any]], name: str
+) -> tuple[str, str]:
+    """Return the kind and the text of a condition on one variable."""
     key = source.choice(ground.properties[shape.owners[name]])
     known = values[shape.owners[name], key]
     value = source.choice(known)
     on = "relationship " if name in ("r", "s", "k") else ""
     roll = source.random()
+    if roll < 0.06:
+        return f"{on}null", f"{name}.{key} IS {source.choice(('', 'NOT '))}NULL"
+    if roll < 0.14 and isinstance(value, int | str):
+        call = f"toUpper({name}.{key})" if isinstance(value, str) else f"{name}.{key} % 5"
+        return f"{on}function", f"{call} = {_text(value.upper() if isinstance(value, str) else value % 5)}"
+    roll = source.random()
     if isinstance(value, str):
+        if roll < 0.06:
+            return f"{on}text", f"{name}.{key} ENDS WITH {_text(value[-2:])}"
+        if roll < 0.12:
+            return f"{on}text", f"{name}.{key} CONTAINS {_text(value[1:3])}"
         if roll < 0.2:
             return f"{on}text", f"{name}.{key} STARTS WITH {_text(value[: max(1, len(value) // 2)])}"
         if roll < 0.35:

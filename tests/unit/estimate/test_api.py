@@ -12,6 +12,7 @@ import pytest
 
 from qengine import Graph, QueryInterrupted, QuerySyntaxError, QueryTimeout, SemanticError, Unsupported, estimates
 from qengine.cli.main import main
+from qengine.errors import QengineError
 from qengine.estimate.result import Sums
 from qengine.estimate.target import target_of
 from qengine.exec.context import ExecutionContext
@@ -211,6 +212,36 @@ def test_what_is_no_pattern_is_refused(world: Graph, query: str, part: str) -> N
 def test_wrong_requests_are_refused(world: Graph, wrong: dict[str, Any]) -> None:
     with pytest.raises(SemanticError):
         world.estimate(QUERIES[0], **wrong)
+
+
+STRANGE = ["many", b"x", math.nan, math.inf, 2.5, -1, True, [], {1: 2}, (1, 2), object(), len, int]
+FITTING = {"rel_error": [2.5], "budget_ms": [2.5], "seed": [-1]}  # of these
+
+
+@pytest.mark.parametrize("name", ["confidence", "rel_error", "budget_ms", "samples", "seed", "method", "device"])
+def test_arguments_of_wrong_types_are_told(world: Graph, name: str) -> None:
+    for value in STRANGE:
+        if any(value is each or value == each for each in FITTING.get(name, [])) and value is not True:
+            continue
+        for function, text in ((world.estimate, QUERIES[0]), (world.estimate_many, [QUERIES[0]])):
+            with pytest.raises(QengineError, match=r"device|estimator" if name in ("method", "device") else name):
+                function(text, **{name: value})
+        if name in ("confidence", "budget_ms", "samples", "seed"):
+            with pytest.raises(SemanticError, match=name):
+                world.estimate_all(QUERIES[0], **{name: value})
+
+
+def test_what_is_no_text_is_told(world: Graph) -> None:
+    for value in STRANGE[1:]:
+        for function in (world.estimate, world.estimate_all):
+            with pytest.raises(SemanticError, match="A statement is a str"):
+                function(value)
+        with pytest.raises(SemanticError, match="A statement is a str"):
+            world.estimate_many([QUERIES[0], value])
+    for value in ("many", 2.5, object()):
+        with pytest.raises(SemanticError, match="Statements are a list of texts"):
+            world.estimate_many(value)
+    assert world.estimate_many([]) == ()
 
 
 def test_a_text_is_planned_once(world: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
