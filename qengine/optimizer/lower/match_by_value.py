@@ -25,7 +25,7 @@ from qengine.plan.traverse import conjunction, free_variables, is_repeatable
 __all__ = ["MatchByValue"]
 
 _FEW_FOUND = 2.0
-"""Nodes that a look-up may find where the node is a neighbour of one that is there."""
+"""Nodes that a look-up may find where relationships or a walk lead to the node from one that is there."""
 
 _MANY_PAIRS = 1e5
 """Of rows and nodes: from so many on they are rather joined by values than compared."""
