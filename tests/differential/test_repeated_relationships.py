@@ -13,6 +13,7 @@ from qengine import Graph
 from qengine.testing.compare import difference
 
 _QUERIES = 40  # of a graph
+_ENDS = (("(a)", "(b)"), ("(a)", "(b)"), ("(a:A)", "(b)"), ("(a {x: 0})", "(b:B)"), ("(a)", "(a)"))
 _TAILS = ("", "", "", "-->(d)", "--(d)", "<-[:R]-(d)", "-[*2..2]-(d)", ", (a)-->(d)")
 _ON_PATHS = (
     "all(n IN nodes(p) WHERE n.x < 2)",
@@ -70,7 +71,7 @@ def random_walks(chance: random.Random) -> str:
         hop = f"{start}[q{types}{condition}]{behind}{{{least},{most}}}"
     else:
         hop = f"{start}[{name}{types}*{least}..{most}{chance.choice(('', '', ' {w: 1}'))}]{behind}"
-    one, other = chance.choice((("(a)", "(b)"), ("(a)", "(b)"), ("(a:A)", "(b)"), ("(a {x: 0})", "(b:B)"), ("(a)",) * 2))
+    one, other = chance.choice(_ENDS)
     path = chance.choice(("", "", "p = "))
     match_mode = chance.choice(("", "", "", "DIFFERENT NODES ", "REPEATABLE ELEMENTS "))
     path_mode = chance.choice(("", "", "ACYCLIC ") if match_mode else ("", "", "TRAIL ", "ACYCLIC ", "SIMPLE "))
