@@ -78,6 +78,17 @@ class Cardinality:
             self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
         return self._probability[edge.name]
 
+    def multiplicity(self, edge: PatternEdge) -> float:
+        """Return how many relationships at least an edge is expected to match between two vertices that it joins.
+
+        Where there are more relationships than pairs of vertices, the mean of a pair; else 1.
+        """
+        if not edge.multiple:
+            return 1.0
+        edges = float(sum(each.edges for each in self._statistics(edge, True)))
+        pairs = max(self.labelled(edge.ends[0]), 1.0) * max(self.labelled(edge.ends[1]), 1.0)
+        return max(1.0, edges / pairs * self._admitted(edge))
+
     def share(self, edge: PatternEdge) -> float:
         """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
         every = float(sum(info.count for info in edge.types))

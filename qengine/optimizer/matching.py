@@ -105,15 +105,32 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     if (notes := note_order()) is not None and not matching.bound:
         notes.append(_noted(matching, cardinality, names, model))
     compared = matching.counted and found.cost > _COMPARED
+    each, told_apart = _multiplicities(matching, cardinality)
     return MatchingOrder(
         tuple(names[vertex] for vertex in found.vertices),
-        model.rows(model.all),
-        found.cost,
+        model.rows(model.all) * (1.0 if known else each),
+        found.cost * told_apart,
         symmetry,
         reason,
         known,
-        used.on("gpu").cost(found.vertices) if compared else None,
+        used.on("gpu").cost(found.vertices) * told_apart if compared else None,
     )
+
+
+def _multiplicities(matching: Matching, cardinality: Cardinality) -> tuple[float, float]:
+    """Return how many embeddings are expected of the same vertices, and how many of these are found one by one.
+
+    Relationships are where they are compared or have conditions; those of the last one are counted at once.
+    """
+    compared = matching.difference.edges.members()
+    all_of = told_apart = most = 1.0
+    for edge in matching.edges:
+        times = cardinality.multiplicity(edge)
+        all_of *= times
+        if edge.name in compared or edge.relationship.predicates:
+            told_apart *= times
+            most = max(most, times)
+    return all_of, told_apart / most
 
 
 def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | None:

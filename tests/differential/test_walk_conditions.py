@@ -77,6 +77,7 @@ def test_conditions_on_each_element(query: str) -> None:
         "(a)-[r]->(b), (a)-[s*1..2]->(b) RETURN a, b, r, s",
         "p = ANY SHORTEST (a)-[*..4]-(b) RETURN a, b, length(p)",
         "p = ALL SHORTEST (a)-[*..4]-(b), (c:B) RETURN p, c",
+        "p = ACYCLIC (a)-[*1..3]->(a) RETURN size(collect(a.x))",
     ],
 )
 def test_different_nodes(query: str) -> None:

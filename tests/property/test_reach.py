@@ -200,3 +200,17 @@ def test_starts_come_back_along_a_triangle_or_to_other_starts() -> None:
     lanes = lanes_of([[place[i] for i in each] for each in sets])
     counts = reach_counts(space, EndFilter(0, 302), lanes, ExecutionContext(), ReachRules(1, None))
     assert counts.tolist() == [300, 301, 0, 300, 301]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_small_levels_of_a_deep_graph_come_together(closed: bool) -> None:
+    n = 20_000
+    sources = np.arange(n if closed else n - 1)
+    store = Graph.from_edge_list((sources, (sources + 1) % n), type="E")._store
+    froms, tos = store.endpoints(np.arange(len(sources)))
+    lanes = lanes_of([[int(np.setdiff1d(froms, tos)[0]) if not closed else 0]])
+    given = (WalkSpace(store, (0,), Direction.OUT), EndFilter(0, n), lanes, ExecutionContext(threads=1))
+    chunks = list(reach_chunks(*given, ReachRules(1, None), hops=True))
+    hops = np.concatenate([each.hops for each in chunks if each.hops is not None])
+    assert hops.tolist() == list(range(1, n + closed))
+    assert len(chunks) < 10

@@ -140,3 +140,19 @@ def test_leaves_whose_sets_are_too_small_are_not_found() -> None:
     query = "MATCH (c)-->(x), (c)-->(y), (c)-->(z) RETURN collect(DISTINCT c.id)"
     assert graph.query(query).value() == [5]
     assert graph.query(query, device="reference").value() == [5]
+
+
+def test_relationships_of_few_pairs_are_not_counted_one_by_one() -> None:
+    random = np.random.default_rng(4)
+    start, end = random.integers(0, 5, (2, 3_000))
+    graph = Graph.from_edge_list((start, end), type="R")
+    links = np.zeros((5, 5), np.int64)
+    np.add.at(links, (start, end), 1)
+    loops = links.diagonal()
+    triangles = np.trace(links @ links @ links) - (loops**3 - loops * (loops - 1) * (loops - 2)).sum()
+    same_two = (loops * (links.sum(1) + links.sum(0))).sum() + (links * links.T).sum()
+    walks = (links @ links @ links).sum() - same_two + 2 * loops.sum()
+    for pattern, expected in (("(a)-->(b)-->(c)-->(a)", triangles), ("()-->()-->()-->()", walks)):
+        text = f"MATCH {pattern} RETURN count(*) AS n"
+        assert "Eliminate" in str(graph.explain(text))
+        assert [row.n for row in graph.query(text)] == [expected]

@@ -13,6 +13,7 @@ namespace qe::walks {
 namespace {
 
 constexpr uint64_t kSharedEnds = 1 << 15;  // vertices that are worth the start of threads to count
+constexpr uint64_t kTogether = 1 << 16;    // entries whose levels are given in one call: deep graphs have many small ones
 
 class Reach {
  public:
@@ -28,13 +29,14 @@ class Reach {
 
   Status next(ReachOutput& output, int32_t& done) {
     output.rows = 0;
-    while (true) {
+    for (uint64_t read = 0;;) {
       if (!emit(output)) return kOk;
       if (!levels_ || levels_->exhausted() || levels_->depth() >= plan_.maximum) break;
+      read += levels_->cost();
+      if (output.rows > 0 && read > kTogether) return kOk;
       const Status status = levels_->step();
       if (status != kOk) return status;
       list_ = place_ = 0;
-      if (output.rows > 0) return kOk;
     }
     if (!returning_) {
       const Status status = find_returns();
@@ -219,7 +221,7 @@ class Parts {
  public:
   Parts(const ReachPlan& plan, Control* control) : plan_(plan), control_(control) {}
 
-  // Returns early with the rows of the first level that gives any; from the second part on it fills the buffer, for
+  // Returns early with the rows of the first levels that give any; from the second part on it fills the buffer, for
   // many small parts would be as many calls.
   Status next(ReachOutput& output, int32_t& done) {
     output.rows = 0;

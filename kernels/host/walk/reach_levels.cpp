@@ -118,10 +118,13 @@ uint64_t ReachLevels::entries(const WalkLayer* layers, uint32_t v) const {
   return sum;
 }
 
+uint64_t ReachLevels::pull_cost() const {
+  return pull_cost_ + static_cast<uint64_t>(plan_.vertex_count) / kScannedAPull;
+}
+
 Status ReachLevels::step() {
-  const uint64_t pull_cost = pull_cost_ + static_cast<uint64_t>(plan_.vertex_count) / kScannedAPull;
-  const bool pulls = push_cost_ * kPullsAPush > pull_cost;
-  const int workers = std::min(push_cost_, pull_cost) < kAlone ? 1 : control_->threads;
+  const bool pulls = push_cost_ * kPullsAPush > pull_cost();
+  const int workers = cost() < kAlone ? 1 : control_->threads;
   const Status expanded = expand(pulls, workers);
   if (expanded != kOk) return expanded;
   const Status settled = run_workers(workers, [&](int worker) {

@@ -1,5 +1,6 @@
 // The levels of a breadth-first search by up to 64 lanes at once (qe/reach.h).
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "base/charged_memory.h"
@@ -23,6 +24,9 @@ class ReachLevels {
 
   int64_t depth() const { return depth_; }
   bool exhausted() const { return size_ == 0; }
+
+  // About how many entries the next level reads, pushed or pulled, whichever is less.
+  uint64_t cost() const { return std::min(push_cost_, pull_cost()); }
 
   // The vertices that lanes have come to in the last level, by worker, and which lanes.
   const std::vector<std::vector<uint32_t>>& fresh() const { return fresh_; }
@@ -50,6 +54,7 @@ class ReachLevels {
   void allocate();
   void remember(const std::vector<uint32_t>& vertices);
   uint64_t entries(const WalkLayer* layers, uint32_t v) const;
+  uint64_t pull_cost() const;
 
   const ReachPlan plan_;  // but for lanes, offsets and starts, which start() has its own of
   Control* control_;

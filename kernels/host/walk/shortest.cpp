@@ -4,7 +4,8 @@
 // A shortest path from s to another vertex t repeats nothing, so levels give it. To one t: levels from both ends, the
 // cheaper frontier first, until they meet; then the forward side of the meeting is marked with its hops to t, and every
 // step of a depth-first search that keeps to those marks leads to t. To all t: levels from s, and for each t that
-// search backward from it. From s to s in at least one hop: walk_cycles.h, or levels where relationships may repeat.
+// search backward from it; where all are wanted but none is given, each vertex has as many as those before it together.
+// From s to s in at least one hop: walk_cycles.h, or levels where relationships may repeat.
 #include "walk/walk_rows.h"
 
 namespace qe::walks {
@@ -22,8 +23,10 @@ class ShortestPaths final : public Rows {
 
   Progress fill(Sink& sink, Poll& poll) override {
     const bool paths = all_ || sink.lists();  // else there is one end, and its length is enough
+    const bool numbers = all_ && !sink.lists() && !bound();
     if (!searched_) {
       if (!(bound() ? search_target(poll, paths) : search_all(poll))) return Progress::kStopped;
+      if (numbers && !number_paths(poll)) return Progress::kStopped;
       searched_ = true;
     }
     while (true) {
@@ -39,6 +42,12 @@ class ShortestPaths final : public Rows {
           if (!sink.fits(0)) return Progress::kPaused;
           sink.emit(row_, end, length_);
         }
+      } else if (numbers && end != start_) {
+        for (; end_.accepts(end) && given_ < numbers_[end]; ++given_) {
+          if (!sink.fits(0)) return Progress::kPaused;
+          sink.emit(row_, end, from_.of(end));
+        }
+        given_ = 0;
       } else if (end_.accepts(end) && !walk_to(end, poll)) {
         return Progress::kStopped;
       }
@@ -46,11 +55,15 @@ class ShortestPaths final : public Rows {
     }
   }
 
-  int64_t bytes() const override { return from_.bytes() + to_.bytes() + cycles_.bytes() + trails_.bytes(); }
+  int64_t bytes() const override {
+    const int64_t numbers = numbers_ ? 8 * plan_.vertex_count : 0;
+    return numbers + from_.bytes() + to_.bytes() + cycles_.bytes() + trails_.bytes();
+  }
 
  private:
   void start() override {
     next_ = 0;
+    given_ = 0;
     searched_ = walking_ = false;
     length_ = 0;
   }
@@ -60,6 +73,25 @@ class ShortestPaths final : public Rows {
     from_.start(start_);
     while (!from_.exhausted() && from_.depth() < plan_.maximum) {
       if (!from_.expand(forward_, poll, [](uint32_t) { return false; })) return false;
+    }
+    return true;
+  }
+
+  // How many shortest paths lead from the start to each vertex that was reached: levels are in the queue one by one.
+  bool number_paths(Poll& poll) {
+    if (!numbers_) numbers_ = zeroed<int64_t>(plan_.vertex_count);
+    numbers_[start_] = 1;
+    for (size_t i = 1; i < from_.queue().size(); ++i) {
+      const uint32_t v = from_.queue()[i];
+      int64_t steps = 1, sum = 0;
+      backward_.any(v, [&](const WalkLayer&, uint32_t u, uint64_t) {
+        ++steps;
+        const bool before = from_.of(u) == from_.of(v) - 1 && (u == start_ || forward_.passes(u));
+        if (before && __builtin_add_overflow(sum, numbers_[u], &sum)) sum = INT64_MAX;
+        return false;
+      });
+      numbers_[v] = sum;
+      if (poll.due(steps) && !poll.check()) return false;
     }
     return true;
   }
@@ -182,6 +214,8 @@ class ShortestPaths final : public Rows {
   Levels from_, to_;
   Cycles cycles_;
   Trails trails_;
+  std::unique_ptr<int64_t[], FreeDeleter> numbers_;  // of paths from the start
+  int64_t given_ = 0;      // of the next end's
   int64_t length_ = 0;     // of a shortest path to a bound end, kNone: there is none
   size_t next_ = 0;        // the next end
   bool searched_ = false;

@@ -21,8 +21,9 @@ def walk_mode(graph: QueryGraph, walk: WalkPart) -> PathMode:
     if walk.selected and walk.chain is None:  # only one that ends where it starts can repeat anything
         return PathMode.WALK if graph.mode is MatchMode.REPEATABLE_ELEMENTS else PathMode.TRAIL
     path = next((path for path in graph.paths if path.mode is not None and walk.hop in path.elements), None)
+    acyclic = path is not None and path.mode is PathMode.ACYCLIC
     if graph.mode is MatchMode.DIFFERENT_NODES:
-        return PathMode.SIMPLE if walk.start == walk.end else PathMode.ACYCLIC
+        return PathMode.SIMPLE if walk.start == walk.end and not acyclic else PathMode.ACYCLIC
     if path is not None and path.mode is PathMode.SIMPLE:
         return PathMode.SIMPLE if _may_be_whole(graph, walk, path) else PathMode.ACYCLIC
     if path is not None and path.mode is not None:

@@ -18,7 +18,8 @@ from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.members import GivenRows, lower_match
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
-from qengine.optimizer.lower.unrolled import unrolled
+from qengine.optimizer.lower.unrolled import is_of_several, unrolled
+from qengine.optimizer.rows import estimated_rows
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
 from qengine.plan.logical import (
@@ -40,11 +41,12 @@ from qengine.plan.logical import (
     Unwind,
 )
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Bounded, Optional
+from qengine.plan.physical import Bounded, Optional, Walk
 from qengine.plan.predicates import is_cheap
-from qengine.plan.traverse import free_variables
+from qengine.plan.traverse import free_variables, operators
 from qengine.types import BOOLEAN, INTEGER
 
+_FEW_WALKS = 1e4  # are made in less time than it takes to plan how to count them
 _WEIGHABLE = {"count", "sum", "avg", "min", "max"}
 
 
@@ -66,8 +68,23 @@ def _argument(operator: Argument, demand: Demand, catalog: CatalogView) -> Lower
 
 @lower.register
 def _match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
-    if (plain := unrolled(operator, demand)) is not None:
-        return lower(plain, demand, catalog)
+    plain = unrolled(operator, demand)
+    if plain is None:
+        return _lowered_match(operator, demand, catalog)
+    if not is_of_several(operator.graph):
+        walked = _lowered_match(operator, demand, catalog)
+        if _has_few_walks(walked.root, catalog):
+            return walked
+    return lower(plain, demand, catalog)
+
+
+def _has_few_walks(root: Operator, catalog: CatalogView) -> bool:
+    """Tell whether a plan is expected to make few walks, each of which is a row."""
+    to_bound = any(isinstance(each, Walk) and each.end_bound for each in operators(root))
+    return not to_bound and max(estimated_rows(root, catalog).values()) < _FEW_WALKS
+
+
+def _lowered_match(operator: Match, demand: Demand, catalog: CatalogView) -> Lowered:
     graph = operator.graph
     names = {node.name for node in graph.nodes if node.bound}
     names |= {edge.name for edge in graph.relationships if edge.bound}

@@ -190,6 +190,6 @@ def single_hop(edge: PatternRelationship, near: str, graph: QueryGraph) -> Repet
     forward = (edge.start == near) if edge.hops is None else edge.direction is not Direction.IN
     start, end = (begin, behind) if forward else (behind, begin)
     direction = Direction.BOTH if edge.direction is Direction.BOTH else Direction.OUT
-    hop = replace(edge, start=start, end=end, direction=direction, hops=None)
+    hop = replace(edge, start=start, end=end, direction=direction, hops=None, inner=())
     inside = QueryGraph((PatternNode(begin), PatternNode(behind)), (hop,), mode=graph.mode)
     return Repetition(inside, (begin, behind), (edge.name,))

@@ -35,7 +35,7 @@ __all__ = ["select_paths_stage"]
 
 _ROWS = 8192  # paths that are handed on at a time
 _STATES = 1 << 20  # that may be come to from the starts that are followed together
-_CELLS = 1 << 16  # relationships of walks that are unwound together
+_CELLS = 1 << 18  # relationships of walks that are unwound together
 
 
 def select_paths_stage(operator: physical.SelectPaths, build: Build, first: int) -> Stage:
