@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import ExecutionError
-from qengine.exec.scalar.scored import ScoredElements
 from qengine.plan.pattern import LabelIs
 
 if TYPE_CHECKING:
+    from qengine.exec.scalar.scored import ScoredElements
     from qengine.catalog.rules import Rule
     from qengine.storage.store import GraphStore
 
@@ -115,6 +115,8 @@ def nearest_elements(
 
     ids, scores = _best(store, check, rule, of_nodes if rule.of_nodes else of_relationships, vector, count)
     numbers = store.node_numbers if rule.of_nodes else store.relationship_numbers
+    from qengine.exec.scalar.scored import ScoredElements  # not when qengine is imported
+
     return ScoredElements(rule.of_nodes, numbers.of(ids), scores)
 
 

@@ -35,6 +35,7 @@ from qengine._text import HALVES, are_texts, half_pair
 from qengine.errors import ExecutionError, StorageError
 from qengine.exec.interruptible import CHECKED_ITEMS, in_parts
 from qengine.exec.scalar.values import Given, NodeHandle, PathHandle, RelationshipHandle, checked
+from qengine.spatial import Point
 from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
@@ -91,7 +92,7 @@ def _converted(value: Any, name: str, given: list[Given]) -> Any:
         return value if -(2**63) <= value < 2**63 else _integer(value, name)
     if value is None or kind is float or kind is bool:
         return value
-    if isinstance(value, Temporal):
+    if isinstance(value, Temporal | Point):
         return value
     if isinstance(value, list | tuple):
         if len(value) <= CHECKED_ITEMS:

@@ -121,8 +121,8 @@ def found_in(graph: qengine.Graph, query: str) -> tuple[Any, list[Component[View
     seen: list[Any] = []
     original = search.resolve
 
-    def resolve(store: Any, physical: Any, masks: Any) -> Any:
-        resolved = original(store, physical, masks)
+    def resolve(store: Any, physical: Any, masks: Any, **options: Any) -> Any:
+        resolved = original(store, physical, masks, **options)
         if resolved is not None:
             parts = components(store, physical.shapes, resolved) or None
             seen.append((resolved.plan, parts, resolved.keep, physical.orbits))
