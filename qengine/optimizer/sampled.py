@@ -145,11 +145,14 @@ class _Evaluation:
         return _known(found if isinstance(found, np.ndarray) else None)
 
     def among(self, column: SampledColumn, items: Expr) -> Any:
-        if not isinstance(items, ListOf):
+        values = list(map(self.constant, items.items)) if isinstance(items, ListOf) else self.constant(items)
+        if not isinstance(values, list):
             raise _NotEvaluated
         found = np.zeros(len(column.codes), np.bool_)
-        for item in items.items:
-            same = column.compare("=", self.constant(item))
+        for value in values:
+            if value is None:
+                raise _NotEvaluated
+            same = column.compare("=", value)
             found = found if same is None else found | same
         return found
 

@@ -200,7 +200,7 @@ class WordRules(ClassifierState):
     def _search(self, index: int, upper: str, after_operand: bool) -> int:
         """SEARCH name IN (VECTOR INDEX name FOR … LIMIT …) behind a pattern."""
         words = (self.word(index + 2), self.word(index + 4), self.word(index + 5))
-        begins = self.context is Context.PATTERN and after_operand and words == ("IN", "VECTOR", "INDEX")
+        begins = self.context is Context.PATTERN and words == ("IN", "VECTOR", "INDEX")
         if not begins or self.kind(index + 3) != "LPAR":
             return self.emit("NAME", index)
         self.emit("SEARCH", index)
