@@ -18,6 +18,7 @@ from qengine.catalog.view import Sample, SampledColumn
 from qengine.optimizer.value_shares import UNKNOWN, known_value
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
 from qengine.plan.traverse import free_variables
+from qengine.types import INTEGER
 
 __all__ = ["Rows", "conjunction", "holding", "how_many", "joint_share", "times_as_many"]
 
@@ -169,7 +170,9 @@ class _Evaluation:
             return self.column(expr)
         if isinstance(expr, Call) and expr.name in _ARITHMETIC:
             with np.errstate(all="ignore"):
-                return _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+                found = _ARITHMETIC[expr.name](*(_numbers(self.operand(arg)) for arg in expr.args))
+                whole = expr.name == "/" and all(arg.type == INTEGER for arg in expr.args)
+                return np.trunc(found) if whole else found
         if isinstance(expr, Call) and expr.name in _OF_TEXTS and expr.args:
             return self.of_texts(_OF_TEXTS[expr.name], *expr.args)
         return self.constant(expr)

@@ -92,7 +92,7 @@ def test_rows_of_any_types(values: list[object], order: str) -> None:
     rising = "UNWIND range(0, 3999) AS i WITH i, $values[i % size($values)] AS v, $values[i % 5 % size($values)] AS w "
     for text in (f"RETURN v, i ORDER BY {order}", "RETURN DISTINCT v, w, i % 700 AS g",
                  "RETURN v, i % 700 AS g, count(*) AS c, count(DISTINCT w) AS d, collect(i) AS l"):  # fmt: skip
-        found = rows(rising + text, {"values": values}, memory_limit=300_000, device="cpu")  # type: ignore[dict-item]
+        found = rows(rising + text, {"values": values}, memory_limit=400_000, device="cpu")  # type: ignore[dict-item]
         expected = rows(rising + text, {"values": values}, device="reference")  # type: ignore[dict-item]
         if "ORDER BY" in text:
             assert list(map(repr, found)) == list(map(repr, expected))

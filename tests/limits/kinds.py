@@ -51,7 +51,7 @@ def _searches() -> list[Kind]:
         Kind("scalar filter", "MATCH (a)--(b)--(c) WHERE left(a.s + b.s, 4) = right(c.s, 4) RETURN count(*)"),
         Kind("long path in a star", "MATCH DIFFERENT NODES (a)--(b)--(c)--(d)--(e) WHERE a.id < e.id RETURN count(*)",
              graph="star"),
-        Kind("cartesian2", "MATCH (a), (b) WHERE a.k * b.k = 1000003 RETURN count(*)", quick=True),
+        Kind("cartesian2", "MATCH (a), (b) WHERE sin(a.f * b.f) > 0.84 RETURN count(*)", quick=True),
         Kind("cartesian3", "MATCH (a), (b), (c) WHERE a.s + b.s = c.s RETURN count(*)"),
         Kind("cartesian4", "MATCH (a), (b), (c), (d) WHERE a.f + b.f < c.f * d.f RETURN a.k, count(*)"),
         Kind("cartesian list", "MATCH (a), (b) RETURN [a, b, {x: a.s}]"),
@@ -126,7 +126,7 @@ def _walks() -> list[Kind]:
 
 def _rows() -> list[Kind]:
     return [
-        Kind("top", "MATCH (a)--(b)--(c) RETURN a.s, b.s, c.s ORDER BY b.s, a.f LIMIT 5", quick=True),
+        Kind("top", "MATCH (a)--(b)--(c) RETURN a.s, b.s, c.s ORDER BY a.f * c.f, b.s LIMIT 5", quick=True),
         Kind("sort", "MATCH (a)--(b), (c) RETURN a.s + c.s AS x ORDER BY x"),
         Kind("sort numbers", "MATCH (a)--(b)--(c) RETURN a.f * c.f AS x ORDER BY x"),
         Kind("sort mixed", "MATCH (a)--(b)--(c) RETURN CASE WHEN a.k > 50 THEN a.s ELSE b.f END AS x ORDER BY x"),

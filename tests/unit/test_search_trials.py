@@ -40,6 +40,7 @@ def test_few_rows_of_many_threads_come_together(seeded: bool, monkeypatch: pytes
     monkeypatch.setattr(SearchHandle, "take", noted)
     monkeypatch.setattr(SearchHandle, "wait", lambda self, _=0: wait(self, 60_000))  # else a slow machine gives more
     text = "MATCH (a) WITH a LIMIT 200 MATCH (a)-->(b)-->(c) RETURN " if seeded else "MATCH (a)-->(b)-->(c) RETURN "
+    text = "/*+ search */ " + text
     text += "id(a) AS a, id(b) AS b, id(c) AS c ORDER BY a, b, c"
     with trial(ENDLESS):
         expected = graph.query(text, device="cpu", threads=1).fetchall()

@@ -17,7 +17,7 @@ from qengine.exec.common import pipeline
 from qengine.exec.common.operators import aggregate
 from qengine.exec.context import ExecutionContext
 from qengine.plan import logical as op
-from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Property, Variable
+from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, MapOf, Property, Variable
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Attach, EdgeLevel, Optional, PhysicalPlan, Search, VertexLevel
 from qengine.storage import from_records
@@ -249,7 +249,7 @@ class CountingContext(ExecutionContext):
 
 def test_row_wise_evaluation_looks_whether_it_must_stop() -> None:
     numbers = op.Unwind(op.Unit(), Literal(list(range(20_000))), "i")
-    text = Call("valuetype", (Call("/", (Variable("i"), Literal(2.0))),))
+    text = Call("point", (MapOf((("x", Variable("i")), ("y", Literal(2.0)))),))
     context = CountingContext({})
     assert len(rows(op.Project(numbers, (("x", text),)), "x", context=context)) == 20_000
     assert context.checks >= 20
