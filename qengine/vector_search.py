@@ -13,8 +13,8 @@ from qengine.errors import ExecutionError
 from qengine.plan.pattern import LabelIs
 
 if TYPE_CHECKING:
-    from qengine.exec.scalar.scored import ScoredElements
     from qengine.catalog.rules import Rule
+    from qengine.exec.scalar.scored import ScoredElements
     from qengine.storage.store import GraphStore
 
 __all__ = ["NODES", "RELATIONSHIPS", "nearest_elements"]

@@ -211,6 +211,8 @@ class Relations:
     def loops(self, relation: Relation) -> npt.NDArray[np.uint64]:
         """Return for each vertex how many self-loops a relation has."""
         lists = self.lists(relation)
+        if len(lists.parts) >= MANY and not any(part.admitted for part in lists.parts):
+            return self._all_loops(lists)
         out = np.empty(self.n, np.uint64)
         self.context.run(_library().qe_eliminate_loops, *self._parts(lists), out.ctypes.data, self._control())
         return out
@@ -230,17 +232,32 @@ class Relations:
     def _lengths(self, lists: Lists, out: Array) -> None:
         """Write how many entries each vertex has in many lists, none of which is looked for."""
         out[:] = 0
-        for (index, way), part in zip(lists.ways, lists.parts, strict=True):
-            stored = self.store.adjacency(index, way)
-            owners, begins = stored.list_index()
+        for index, way in lists.ways:
+            owners, begins = self.store.adjacency(index, way).list_index()
             lengths = np.diff(begins)
             own = slice(owners, owners + len(lengths)) if isinstance(owners, int) else owners
             out[own] += lengths
+        for place, part in enumerate(lists.parts):
             if part.skip_loops:
-                vertices = np.arange(self.n, dtype=np.uint32)[own]
-                entries = stored.neighbours[int(begins[0]) : int(begins[-1])]
-                loops = entries[np.repeat(vertices, lengths.astype(np.int64)) == entries]
-                np.subtract.at(out, loops, np.uint64(1))
+                np.subtract.at(out, self._loops(*lists.ways[place]), np.uint64(1))
+
+    def _all_loops(self, lists: Lists) -> npt.NDArray[np.uint64]:
+        """Return how many self-loops each vertex has in many lists, none of which is looked for."""
+        out = np.zeros(self.n, np.uint64)
+        for (index, way), part in zip(lists.ways, lists.parts, strict=True):
+            if self.store.types[index].loops and not part.skip_loops:
+                np.add.at(out, self._loops(index, way), np.uint64(1))
+        return out
+
+    def _loops(self, index: int, way: Direction) -> Array:
+        """Return the vertex of each self-loop of a type in a direction."""
+        stored = self.store.adjacency(index, way)
+        owners, begins = stored.list_index()
+        lengths = begins[1:].astype(np.int64) - begins[:-1].astype(np.int64)
+        vertices = np.arange(owners, owners + len(lengths)) if isinstance(owners, int) else owners
+        entries = stored.neighbours[int(begins[0]) : int(begins[-1])]
+        found: Array = entries[np.repeat(vertices, lengths) == entries]
+        return found
 
     # ------------------------------------------------------------ making matrices
 
