@@ -15,12 +15,12 @@ import numpy as np
 
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import EdgeLevel, Search
+from qengine.plan.physical import Search, VertexLevel
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import sort_lists
 
-__all__ = ["MANY", "Part", "is_due", "merged_edges", "merged_entries", "merged_neighbours", "note"]
+__all__ = ["MANY", "Part", "is_due", "lists_at_once", "merged_edges", "merged_entries", "merged_neighbours", "note"]
 
 Part = tuple[int, Direction]
 """The lists of a type in a direction."""
@@ -36,25 +36,32 @@ _taken: WeakKeyDictionary[ExecView, float] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def is_due(store: ExecView, search: Search, roots: int) -> bool:
-    """Tell whether a search that reads many lists, at ``roots`` vertices at least, is to read merged ones.
-
-    Breadth-first searches go on by positions in the lists of types, so they read those.
-    """
-    lists = _most_lists(store, search)
-    if lists < MANY or search.strategy == "extend":
+def is_due(store: ExecView, lists: int, roots: int = 0) -> bool:
+    """Tell whether what reads so many lists of a vertex, of ``roots`` vertices at least, is to read merged ones."""
+    if lists < MANY:
         return False
     entries = sum(kind.count for kind in store.types)
-    if not _fits(store, entries):
-        return False
-    return _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
+    return _fits(store, entries) and _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
 
 
-def note(store: ExecView, search: Search, seconds: float) -> None:
-    """Remember how long a search took, if it read many lists one by one."""
-    if seconds > _LOOK_UP and search.strategy != "extend" and _most_lists(store, search) >= MANY:
+def note(store: ExecView, lists: int, seconds: float) -> None:
+    """Remember how long was taken by what read so many lists of a vertex one by one."""
+    if lists >= MANY:
         with _lock:
             _taken[store] = _taken.get(store, 0.0) + seconds
+
+
+def lists_at_once(store: ExecView, search: Search) -> int:
+    """Return how many lists a level of a search may read at a vertex.
+
+    None of one that goes breadth first: it goes on by positions in the lists of types, so it reads those.
+    """
+    most = 0
+    for level in search.levels if search.strategy != "extend" else ():
+        for source in level.sources if isinstance(level, VertexLevel) else ():
+            types = len(source.types) or len(store.types)
+            most = max(most, types * (1 + (source.direction is Direction.BOTH)))
+    return most
 
 
 def merged_neighbours(store: ExecView, parts: Sequence[Part]) -> Adjacency:
@@ -104,18 +111,6 @@ def _fits(store: ExecView, entries: int) -> bool:
     """Tell whether the graph keeps the lists of all its relationships, whose ids fit into 32 bits."""
     most: int = store.derived.most
     return entries < 2**32 and 8 * (store.vertex_count + 1) + 8 * entries <= most
-
-
-def _most_lists(store: ExecView, search: Search) -> int:
-    """Return how many lists a level of a search may read at a vertex."""
-    most = 0
-    for level in search.levels:
-        if isinstance(level, EdgeLevel):
-            continue
-        for source in level.sources:
-            types = len(source.types) or len(store.types)
-            most = max(most, types * (1 + (source.direction is Direction.BOTH)))
-    return most
 
 
 def _sorted(

@@ -27,7 +27,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Matrix, Relation, is_symmetric
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Form, PcsrStruct
+from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 
 __all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers", "stored"]
 
@@ -331,7 +331,7 @@ class Relations:
         factors = []
         keep = []
         for relation, exponent in Counter(relations).items():
-            lists = self.lists(relation)
+            lists = self._few_lists(relation)
             factors.append((len(parts), len(lists.parts), exponent))
             parts += lists.parts
             keep.append(lists)
@@ -348,6 +348,16 @@ class Relations:
         self.context.run(library.qe_eliminate_fill_product, ctypes.byref(product), *filled, self._control())
         pairs = values is None and is_symmetric(relations) and not any(map(self._may_loop, relations))
         return SparseMatrix(offsets, ids, 0, self.n, () if values is None else (values,), pairs=pairs, owned=False)
+
+    def _few_lists(self, relation: Relation) -> Lists:
+        """Return a relation as stored lists; as one, merged, where they are many."""
+        lists = self.lists(relation)
+        if len(lists.parts) < MANY or any(part.admitted for part in lists.parts):
+            return lists
+        whole = self._merged(relation, lists)
+        struct = Adjacency(Form.DENSE, 0, self.n, whole.ids, offsets=whole.offsets).as_struct()
+        part = _Part(struct, struct, None, _PLACE, False, whole.repeats)
+        return Lists((_Part * 1)(part), (), lists.symmetric, (struct,))
 
     def _may_loop(self, relation: Relation) -> bool:
         indices = (index for index in map(self.store.type_index, relation.types) if index is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -11,12 +12,14 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn, integer_column, vertex_ids
 from qengine.exec.common.grouping import group_rows
+from qengine.exec.common.merged_lists import is_due, note
 from qengine.exec.common.operators.stage import ROW
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachChunk, ReachKernels, ReachRules
-from qengine.exec.host.walk import end_filter, walk_space
+from qengine.exec.host.walk import end_filter, walk_space, walked_types
 from qengine.exec.host.walk_kernel import EndFilter, WalkMode, WalkRows, WalkRules, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach
 
 __all__ = ["run_reach"]
@@ -76,18 +79,39 @@ def _reached(
     masks: MaskProvider,
     kernels: ReachKernels,
 ) -> Iterator[Batch]:
+    types = walked_types(store, op)
+    one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
+    lists = len(types) if kernels is HOST and one_way and not op.predicates else 0
+    merged, begin = is_due(store, lists), time.monotonic()
+    try:
+        yield from _ends(store, op, batch, context, masks, kernels, merged=merged)
+    finally:
+        if not merged:
+            note(store, lists, time.monotonic() - begin)
+
+
+def _ends(
+    store: ExecView,
+    op: Reach,
+    batch: Batch,
+    context: ExecutionContext,
+    masks: MaskProvider,
+    kernels: ReachKernels,
+    *,
+    merged: bool,
+) -> Iterator[Batch]:
     lanes, groups = _lanes(op, batch)
     ends = end_filter(store, op.end, masks)
     rules = ReachRules(op.minimum, op.maximum, op.mode)
     chunks: Iterable[ReachChunk]
     if ends.hi - ends.lo == 1:
-        found_lanes = _leading_to(ends.lo, store, op, lanes, context, masks, kernels)
+        found_lanes = _leading_to(ends.lo, store, op, lanes, context, masks, kernels, merged=merged)
         counts = np.bincount(found_lanes, minlength=len(lanes))
         chunks = [ReachChunk(found_lanes, np.full(len(found_lanes), ends.lo), None)]
     elif op.count is not None:
-        counts = kernels.counts(walk_space(store, op, masks), ends, lanes, context, rules)
+        counts = kernels.counts(walk_space(store, op, masks, merged=merged), ends, lanes, context, rules)
     else:
-        chunks = kernels.chunks(walk_space(store, op, masks), ends, lanes, context, rules)
+        chunks = kernels.chunks(walk_space(store, op, masks, merged=merged), ends, lanes, context, rules)
     if op.count is not None:
         kept = np.flatnonzero(counts)
         for offset, length in pieces(len(kept), BATCH_ROWS):
@@ -109,6 +133,8 @@ def _leading_to(
     context: ExecutionContext,
     masks: MaskProvider,
     kernels: ReachKernels,
+    *,
+    merged: bool,
 ) -> IntArray:
     """Return the sets from which the only possible end is reached: few starts are searched from both sides, else one
     search goes backward from the end.
@@ -120,7 +146,7 @@ def _leading_to(
         pairs = WalkRows(lanes.starts, np.full(len(lanes.starts), end))
         found = [lane_of[each.row] for each in walk_chunks(space, EndFilter(end, end + 1), pairs, context, rules)]
         return np.unique(np.concatenate([lane_of[:0], *found]))
-    back = walk_space(store, replace(op, direction=op.direction.reversed()), masks)
+    back = walk_space(store, replace(op, direction=op.direction.reversed()), masks, merged=merged)
     reached = np.zeros(store.vertex_count, np.bool_)
     alone = Lanes(np.array([0, 1]), np.array([end]))
     every = EndFilter(0, store.vertex_count)

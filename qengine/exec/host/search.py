@@ -11,7 +11,7 @@ import numpy.typing as npt
 from qengine._control import Status
 from qengine._frozen import frozen
 from qengine.exec.common.match_plan import SearchMode
-from qengine.exec.common.merged_lists import is_due, note
+from qengine.exec.common.merged_lists import is_due, lists_at_once, note
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.common.row_sinks import RowSink, SinkRequest, SinkSource
 from qengine.exec.context import ExecutionContext
@@ -75,7 +75,8 @@ def run_search(
     """
     if rows == 0:
         return
-    merged = is_due(store, search, _roots(store, search, rows))
+    lists = lists_at_once(store, search)
+    merged = is_due(store, lists, _roots(store, search, rows))
     resolved = resolve(store, search, masks, merged=merged)
     if resolved is None:
         return
@@ -87,7 +88,7 @@ def run_search(
         yield from completed(found, resolved, search, seeds, rows, chunk_rows)
     finally:
         if not merged:
-            note(store, search, time.monotonic() - begin)
+            note(store, lists, time.monotonic() - begin)
 
 
 def _roots(store: ExecView, search: Search, rows: int) -> int:

@@ -32,7 +32,8 @@ from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
-__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "run_walk", "walk_rows", "walk_space"]
+__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "run_walk", "walk_rows",
+           "walk_space", "walked_types"]  # fmt: skip
 
 
 def run_walk(
@@ -66,19 +67,27 @@ def run_walk(
         yield from joined_walks(op, batch, chunk, context)
 
 
-def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider) -> WalkSpace:
-    """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold."""
-    found = map(store.type_index, op.types) if op.types else range(len(store.types))
-    types = tuple(dict.fromkeys(index for index in found if index is not None))
+def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider, *, merged: bool = False) -> WalkSpace:
+    """Return the hops that an operator allows: of types that there are, where the predicates of hops and nodes hold.
+
+    ``merged``: the lists of its types may be read as one.
+    """
+    types = walked_types(store, op)
     through = pack_bits(masks.vertex_mask(op.hop, op.inner, 0, store.vertex_count)) if op.inner else None
     if not op.predicates:
-        return WalkSpace(store, types, op.direction, through=through)
+        return WalkSpace(store, types, op.direction, through=through, merged=merged)
     allowed = {}
     for index in types:
         mask = masks.edge_mask(op.hop, op.predicates, index, 0, store.types[index].count)
         if mask.any():
             allowed[index] = pack_bits(mask)
     return WalkSpace(store, tuple(allowed), op.direction, allowed, through)
+
+
+def walked_types(store: ExecView, op: Walk | Shortest | Reach) -> tuple[int, ...]:
+    """Return the indices of the relationship types that an operator may walk along, of those that there are."""
+    found = map(store.type_index, op.types) if op.types else range(len(store.types))
+    return tuple(dict.fromkeys(index for index in found if index is not None))
 
 
 def end_filter(store: ExecView, end: VertexLevel, masks: MaskProvider) -> EndFilter:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qengine import _native
 from qengine._control import Control, Status
+from qengine.exec.common.merged_lists import merged_neighbours
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
@@ -158,6 +159,8 @@ class WalkSpace:
         By type index, bits by local relationship id (``pack_bits``); a type that isn't there is wholly allowed.
     through
         Bits by vertex that walks may pass between their ends; None for all.
+    merged
+        Whether the lists of all types are one, where only ends are asked for: without ``allowed``, one way only.
 
     Attributes
     ----------
@@ -180,10 +183,15 @@ class WalkSpace:
         direction: Direction,
         allowed: dict[int, BitArray] | None = None,
         through: BitArray | None = None,
+        *,
+        merged: bool = False,
     ) -> None:
         self.vertex_count: int = store.vertex_count
         self.through = through
         self.store = store
+        if merged:
+            self._merge(types, direction)
+            return
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.layers = len(steps)
         self.lists = tuple(
@@ -214,6 +222,15 @@ class WalkSpace:
                     two_way=both or edge_type.undirected,
                 )
         self.two_way = any(layer.two_way for layer in self.forward)
+
+    def _merge(self, types: tuple[int, ...], direction: Direction) -> None:
+        ways = (direction, direction.reversed())
+        forward, backward = (merged_neighbours(self.store, [(index, way) for index in types]) for way in ways)
+        self.layers, self.two_way = 1, False
+        self.lists = (WalkLists(forward, backward, forward, None),)
+        self.forward, self.backward = (
+            (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct())) for own in (forward, backward)
+        )
 
 
 def _steps(undirected: bool, direction: Direction) -> tuple[Direction, ...]:
