@@ -239,3 +239,13 @@ def test_groups_of_looked_up_nodes_are_folded(monkeypatch: pytest.MonkeyPatch) -
         expected, found = (wide.query(query, device=device).fetchall() for device in ("reference", "cpu"))
         assert Counter(expected) == Counter(found), query
     assert len(folded) == 3
+
+
+def test_what_would_be_looked_up_again_and_again_is_joined_by_values() -> None:
+    nodes = [{"id": k, "labels": "P", "properties": {"id": k, "s": f"s{k % 20}", "v": k % 97}} for k in range(3000)]
+    edges = [{"type": "R", "start": k, "end": (k * 7 + 1) % 3000} for k in range(3000)]
+    graph = Graph.from_records(nodes, edges)
+    graph.query("CREATE INDEX FOR (n:P) ON (n.s)")
+    text = "MATCH (a:P)-[:R]->(b), (c)-[:R]->(d:P) WHERE d.v < 40 AND a.s = d.s RETURN count(*)"
+    assert "LookUp" not in str(graph.explain(text))
+    assert graph.query(text, device="cpu").fetchall() == graph.query(f"/*+ search */ {text}").fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import sqrt
 
 from qengine._frozen import record
 from qengine.optimizer.access import looked_up_rows
@@ -26,6 +27,9 @@ __all__ = ["MatchByValue"]
 
 _FEW_FOUND = 2.0
 """Nodes that a look-up may find where relationships or a walk lead to the node from one that is there."""
+
+_OFTEN = 4.0
+"""Times that a node may be found in the mean by look-ups; joined by values it is matched once."""
 
 _MANY_PAIRS = 1e5
 """Of rows and nodes: from so many on they are rather joined by values than compared."""
@@ -64,10 +68,18 @@ class MatchByValue(MatchSearches):
             ends += [(walk.start, walk.end) for walk in self.walks if not walk.selected]  # from each row of its own
             near = any(node.name in each and not self.bound.isdisjoint(each) for each in ends)
             rows = looked_up_rows(node, found[0], self.catalog)
-            if rows is not None and (not near or rows < _FEW_FOUND):
+            if rows is not None and (not near or rows < _FEW_FOUND) and not self._finds_often(node.name, rows):
                 unique = self.catalog.is_key(found[0])
                 return LookUp(self.root, node.name, node.labels, *found, rows, unique)
         return None
+
+    def _finds_often(self, node: str, found: float) -> bool:
+        """Tell whether look-ups would find each node so often that all are rather found once, and joined by values."""
+        if found <= _FEW_FOUND or self.graph.hints.strategy is not None:
+            return False
+        given = expected_rows(self.root, self.catalog)
+        rows = sqrt(given.low * given.high) * self.demand.times * found
+        return rows > max(_MANY_PAIRS, _OFTEN * Cardinality(self.catalog, self.nodes).candidates(node))
 
     def _leads(self, start: set[str], filters: PostFilters) -> bool:
         """Tell whether a component's match gives values of which another component has an index."""
