@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from qengine import Graph
+from qengine import Graph, OutOfMemory
 from qengine.exec.common import merged_lists
 
 TYPES = [f"T{k}" for k in range(12)]
@@ -77,3 +77,6 @@ def test_lists_are_merged_once_searches_have_taken_as_long(monkeypatch: pytest.M
     for _ in range(3):
         store.query(text).fetchall()
     assert seen == [False, True, True]
+    with pytest.raises(OutOfMemory):  # no room to make them either
+        store.query(text, memory_limit=500).fetchall()
+    assert not seen[-1]

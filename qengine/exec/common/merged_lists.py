@@ -28,6 +28,7 @@ Part = tuple[int, Direction]
 MANY = 8
 """Lists that are read one by one at a vertex, at most; more are worth merging."""
 
+_MAKING = 40  # bytes an entry while they are merged
 _LOOK_UP = 65e-9  # seconds to find one list of a vertex
 _MERGE = 60e-9  # seconds an entry to merge it
 
@@ -36,12 +37,19 @@ _taken: WeakKeyDictionary[ExecView, float] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def is_due(store: ExecView, lists: int, roots: int = 0) -> bool:
-    """Tell whether what reads so many lists of a vertex, of ``roots`` vertices at least, is to read merged ones."""
+def is_due(store: ExecView, lists: int, room: float, roots: int = 0) -> bool:
+    """Tell whether what reads so many lists of a vertex, of ``roots`` vertices at least, is to read merged ones.
+
+    ``room``: bytes that may be taken while they are made.
+    """
     if lists < MANY:
         return False
     entries = sum(kind.count for kind in store.types)
-    return _fits(store, entries) and _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
+    return (
+        _fits(store, entries)
+        and _MAKING * entries <= room
+        and _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
+    )
 
 
 def note(store: ExecView, lists: int, seconds: float) -> None:

@@ -82,7 +82,7 @@ def _reached(
     types = walked_types(store, op)
     one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
     lists = len(types) if kernels is HOST and one_way and not op.predicates else 0
-    merged, begin = is_due(store, lists), time.monotonic()
+    merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
     try:
         yield from _ends(store, op, batch, context, masks, kernels, merged=merged)
     finally:

@@ -76,7 +76,7 @@ def run_search(
     if rows == 0:
         return
     lists = lists_at_once(store, search)
-    merged = is_due(store, lists, _roots(store, search, rows))
+    merged = is_due(store, lists, context.memory.unclaimed(0), _roots(store, search, rows))
     resolved = resolve(store, search, masks, merged=merged)
     if resolved is None:
         return
