@@ -20,7 +20,8 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import sort_lists
 
-__all__ = ["MANY", "Part", "is_due", "lists_at_once", "merged_edges", "merged_entries", "merged_neighbours", "note"]
+__all__ = ["MANY", "MERGING", "Part", "entries_of", "is_due", "lists_at_once", "merged_edges", "merged_entries",
+           "merged_neighbours", "note"]  # fmt: skip
 
 Part = tuple[int, Direction]
 """The lists of a type in a direction."""
@@ -28,7 +29,9 @@ Part = tuple[int, Direction]
 MANY = 8
 """Lists that are read one by one at a vertex, at most; more are worth merging."""
 
-_MAKING = 40  # bytes an entry while they are merged
+MERGING = 40
+"""Bytes an entry while lists are merged."""
+
 _LOOK_UP = 65e-9  # seconds to find one list of a vertex
 _MERGE = 60e-9  # seconds an entry to merge it
 
@@ -47,7 +50,7 @@ def is_due(store: ExecView, lists: int, room: float, roots: int = 0) -> bool:
     entries = sum(kind.count for kind in store.types)
     return (
         _fits(store, entries)
-        and _MAKING * entries <= room
+        and MERGING * entries <= room
         and _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
     )
 
@@ -101,6 +104,16 @@ def merged_edges(store: ExecView, types: Sequence[int]) -> Adjacency:
     return found
 
 
+def entries_of(store: ExecView, part: Part) -> tuple[Array, Array]:
+    """Return of each entry of lists the vertex whose list it is in, and the neighbour (both uint32), in their order."""
+    lists = store.adjacency(*part)
+    vertices, begins = lists.list_index()
+    lengths: Array = begins[1:].astype(np.int64) - begins[:-1].astype(np.int64)
+    if isinstance(vertices, int):
+        vertices = np.arange(vertices, vertices + len(lengths), dtype=np.uint32)
+    return np.repeat(vertices, lengths), lists.neighbours
+
+
 def merged_entries(store: ExecView, parts: Sequence[Part], loops: Sequence[bool]) -> tuple[Array, Array]:
     """Return the entries of lists by vertex and neighbour, parallel ones as often as they are there.
 
@@ -127,20 +140,15 @@ def _sorted(
     """Return the entries of lists by vertex and neighbour: offsets, neighbours, and global ids if they are wanted."""
     owners, neighbours, numbers = [], [], []
     for place, (index, way) in enumerate(parts):
-        lists = store.adjacency(index, way)
-        vertices, begins = lists.list_index()
-        lengths: Array = begins[1:].astype(np.int64) - begins[:-1].astype(np.int64)
-        if isinstance(vertices, int):
-            vertices = np.arange(vertices, vertices + len(lengths), dtype=np.uint32)
-        owners.append(np.repeat(vertices, lengths))
-        first, end = int(begins[0]), int(begins[-1])
-        neighbours.append(lists.neighbours[first:end])
+        own, entries = entries_of(store, (index, way))
         if loops and not loops[place]:
-            other = owners[-1] != neighbours[-1]
-            owners[-1], neighbours[-1] = owners[-1][other], neighbours[-1][other]
+            other = own != entries
+            own, entries = own[other], entries[other]
+        owners.append(own)
+        neighbours.append(entries)
         if ids:
             base = store.types[index].base
-            numbers.append(np.arange(base + first, base + end, dtype=np.uint32))
+            numbers.append(np.arange(base, base + len(entries), dtype=np.uint32))
     n = store.vertex_count
     offsets, found, order = sort_lists(np.concatenate(owners), 0, n, np.concatenate(neighbours), order=ids)
     return offsets, found, np.concatenate(numbers)[order] if ids else found

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from qengine import _native
 from qengine._frozen import frozen
-from qengine.exec.common.merged_lists import MANY, Part, merged_entries
+from qengine.exec.common.merged_lists import MANY, MERGING, Part, entries_of, merged_entries
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
@@ -41,8 +41,6 @@ MATRIX = np.dtype(
 """As ``qe::eliminate::Matrix``."""
 
 Array = npt.NDArray[Any]
-
-_SORTED = 20  # bytes an entry of many lists while they are merged
 
 _PLACE, _EDGE_IDS, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
 
@@ -239,24 +237,20 @@ class Relations:
             out[own] += lengths
         for place, part in enumerate(lists.parts):
             if part.skip_loops:
-                np.subtract.at(out, self._loops(*lists.ways[place]), np.uint64(1))
+                np.subtract.at(out, self._loops(lists.ways[place]), np.uint64(1))
 
     def _all_loops(self, lists: Lists) -> npt.NDArray[np.uint64]:
         """Return how many self-loops each vertex has in many lists, none of which is looked for."""
         out = np.zeros(self.n, np.uint64)
-        for (index, way), part in zip(lists.ways, lists.parts, strict=True):
-            if self.store.types[index].loops and not part.skip_loops:
-                np.add.at(out, self._loops(index, way), np.uint64(1))
+        for stored, part in zip(lists.ways, lists.parts, strict=True):
+            if self.store.types[stored[0]].loops and not part.skip_loops:
+                np.add.at(out, self._loops(stored), np.uint64(1))
         return out
 
-    def _loops(self, index: int, way: Direction) -> Array:
+    def _loops(self, stored: Part) -> Array:
         """Return the vertex of each self-loop of a type in a direction."""
-        stored = self.store.adjacency(index, way)
-        owners, begins = stored.list_index()
-        lengths = begins[1:].astype(np.int64) - begins[:-1].astype(np.int64)
-        vertices = np.arange(owners, owners + len(lengths)) if isinstance(owners, int) else owners
-        entries = stored.neighbours[int(begins[0]) : int(begins[-1])]
-        found: Array = entries[np.repeat(vertices, lengths) == entries]
+        owners, entries = entries_of(self.store, stored)
+        found: Array = entries[owners == entries]
         return found
 
     # ------------------------------------------------------------ making matrices
@@ -288,7 +282,7 @@ class Relations:
     def _merged(self, relation: Relation, lists: Lists) -> SparseMatrix:
         """Make the matrix of many lists, which most vertices don't have: entries are sorted, and no list looked for."""
         entries = sum(int(part.lists.n_entries) for part in lists.parts)
-        self.charge(8 * (self.n + 1) + _SORTED * entries)
+        self.charge(8 * (self.n + 1) + MERGING * entries)
         loops = [not part.skip_loops for part in lists.parts]
         offsets, ids = merged_entries(self.store, lists.ways, loops)
         self.context.check()

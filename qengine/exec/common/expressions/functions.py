@@ -22,7 +22,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.comparison import COMPARISON
-from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, null_rows, numpy_values, operand
+from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double, list_places, null_rows, operand
 from qengine.exec.common.expressions.texts import mended, texts
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
@@ -32,7 +32,6 @@ from qengine.exec.scalar.text import parse_float, parse_integer
 __all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 
 _LARGEST = 2.0**63
-_FAR = 1 << 40  # no list is as long
 _DIGITS = r"\A-?[0-9]{1,18}\z"
 _NO_NUMBER = r"[A-DF-HJ-MO-Zb-dghj-mo-su-xz_/:,]|[0-9.][+-]|\..*\."
 """What a text that is no number may have: letters of no number's word, a sign within, two points."""
@@ -173,17 +172,16 @@ def _item(_: Runtime, column: Column, index: Column) -> Column | None:
         return column.field(index.value)
     if isinstance(column, MapColumn) and isinstance(index, ConstantColumn) and type(index.value) is str:
         return column.field(index.value)
-    a = operand(index)
-    if a.kind != "integer":
+    found = list_places(index)
+    if found is None:
         return None
     if isinstance(column, ConstantColumn) and type(column.value) is list:
         column = column.expanded()
-    null = null_rows(index)
-    numbers = np.clip(numpy_values(a), -_FAR, _FAR)
+    null, (numbers,) = null_rows(index), found
 
     def places(lists: ListColumn) -> IntArray:
-        found: IntArray = np.where(numbers >= 0, lists.starts, lists.ends) + numbers
-        return found if null is None else np.where(null, -1, found)
+        at: IntArray = np.where(numbers >= 0, lists.starts, lists.ends) + numbers
+        return at if null is None else np.where(null, -1, at)
 
     return _item_at(column, places)
 

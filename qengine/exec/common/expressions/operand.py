@@ -24,10 +24,13 @@ __all__ = [
     "NUMERIC",
     "Operand",
     "as_double",
+    "list_places",
     "null_rows",
     "numpy_values",
     "operand",
 ]
+
+_FAR = 1 << 40  # no list is as long
 
 NUMERIC = frozenset({"integer", "float"})
 COMPARE: dict[str, Callable[[Any, Any], BoolArray]] = {
@@ -103,6 +106,16 @@ def as_double(number: Operand) -> Any:
     if number.constant:
         return pa.scalar(float(number.datum.as_py()))
     return number.datum.cast(pa.float64(), safe=False)
+
+
+def list_places(*columns: Column) -> tuple[Any, ...] | None:
+    """Return places in lists, an array or a number of each column, no further than any list needs; what nulls hold is
+    undefined. None for columns that aren't integers.
+    """
+    operands = list(map(operand, columns))
+    if any(a.kind != "integer" for a in operands):
+        return None
+    return tuple(np.clip(numpy_values(a), -_FAR, _FAR) for a in operands)
 
 
 def numpy_values(number: Operand) -> Any:

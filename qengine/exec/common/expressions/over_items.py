@@ -84,11 +84,11 @@ class Items:
         for name in self.outer:
             widths = batch.columns[name].widths() if name in batch.columns else None
             held += 0 if widths is None else widths
-        ends, bytes, begin = np.cumsum(lengths), np.cumsum(lengths * held), 0
+        ends, sizes, begin = np.cumsum(lengths), np.cumsum(lengths * held), 0
         while begin < len(lists):
-            before = (ends[begin - 1], bytes[begin - 1]) if begin else (0, 0)
+            before = (ends[begin - 1], sizes[begin - 1]) if begin else (0, 0)
             end = np.searchsorted(ends, before[0] + most, side="right")
-            end = max(begin + 1, int(min(end, np.searchsorted(bytes, before[1] + allowed, side="right"))))
+            end = max(begin + 1, int(min(end, np.searchsorted(sizes, before[1] + allowed, side="right"))))
             rows = lists.slice(begin, end - begin)
             assert isinstance(rows, ListColumn)
             of_row, items = np.repeat(np.arange(begin, end), lengths[begin:end]), rows.flat()

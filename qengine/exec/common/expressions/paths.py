@@ -18,12 +18,11 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
     integer_column,
 )
-from qengine.exec.common.expressions.operand import null_rows, numpy_values, operand
+from qengine.exec.common.expressions.operand import list_places, null_rows
 from qengine.exec.common.runtime import Runtime
 
 __all__ = ["PATHS", "paths"]
 
-_FAR = 1 << 40  # no list is as long
 _FEW_ROWS = 8  # that aren't worth a step together
 _CHECKED_HOPS = 1 << 14  # that are walked between two looks at the clock
 
@@ -128,7 +127,7 @@ def _length(path: PathColumn) -> Column:
 
 def _slice(_: Runtime, column: Column, begin: Column, end: Column) -> Column | None:
     lists, null = _list(column), null_rows(begin, end)
-    bounds = _integers(begin, end)
+    bounds = list_places(begin, end)
     if lists is None or bounds is None:
         return None
     starts, ends = _places(lists, *bounds)
@@ -138,7 +137,7 @@ def _slice(_: Runtime, column: Column, begin: Column, end: Column) -> Column | N
 
 
 def _every(_: Runtime, column: Column, begin: Column, end: Column, step: Column) -> Column | None:
-    numbers = _integers(begin, end, step)
+    numbers = list_places(begin, end, step)
     if not isinstance(column, ListColumn) or numbers is None or null_rows(begin, end, step) is not None:
         return None
     by = np.broadcast_to(numbers[2], len(column))
@@ -156,14 +155,6 @@ def _list(column: Column) -> ListColumn | None:
     if isinstance(column, ConstantColumn) and type(column.value) is list:
         column = column.expanded()
     return column if isinstance(column, ListColumn) else None
-
-
-def _integers(*columns: Column) -> tuple[Any, ...] | None:
-    """Return numbers that are no larger than any list needs, an array or one of each column; None for other columns."""
-    operands = [operand(column) for column in columns]
-    if any(a.kind != "integer" for a in operands):
-        return None
-    return tuple(np.clip(numpy_values(a), -_FAR, _FAR) for a in operands)
 
 
 def _places(column: ListColumn, begin: Any, end: Any) -> tuple[IntArray, IntArray]:
