@@ -36,10 +36,14 @@ def test_links_to_sections_lead_to_one(path: Path) -> None:
         assert section in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}, page
 
 
-def test_the_architecture_names_only_what_exists() -> None:
-    text = (CHECKOUT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"(?:qengine|kernels|grammar|catalog|tests|examples)/[\w./-]*\w", text))
-    assert len(named) > 30
+TOURS = [CHECKOUT / "ARCHITECTURE.md", *sorted((CHECKOUT / "docs/pages/internals").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", TOURS, ids=lambda path: path.stem)
+def test_tours_of_the_code_name_only_what_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:qengine|kernels|grammar|catalog|tests|examples|docs)/[\w./-]*\w", text))
+    assert len(named) > (0 if path.stem == "index" else 10)
     within = [CHECKOUT, CHECKOUT / "qengine"]
     assert [name for name in sorted(named) if not any((place / name).exists() for place in within)] == []
 

@@ -80,7 +80,7 @@ def test_rows_of_one_name_give_the_same_steps() -> None:
 
 
 def table() -> Iterator[str]:
-    """Yield the lines of ARCHITECTURE's table."""
+    """Yield the lines of the table in the pages about elimination."""
     yield "| step | kernel | what it computes | where |"
     yield "|---|---|---|---|"
     for form in dict.fromkeys(row.step for row in ROWS):
@@ -90,8 +90,8 @@ def table() -> Iterator[str]:
             yield f"| `{form.__name__}` | `{name}` | {rows[0].formula} | {where} |"
 
 
-def test_the_architecture_shows_the_table() -> None:
-    text = (CHECKOUT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+def test_the_page_of_eliminations_shows_the_table() -> None:
+    text = (CHECKOUT / "docs/pages/internals/elimination.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in text, "put there:\n" + "\n".join(table())
 
 
