@@ -7,13 +7,13 @@ import pickle
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from qengine.cluster.cut import Cut, cut
 from qengine.cluster.dealing import deal
 from qengine.cluster.engine import Engine
-from qengine.cluster.pieces import root_pieces
 from qengine.cluster.wire import decoded
 from qengine.cluster.worker import Answer, Task, open_version
 from qengine.errors import OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, StorageError
@@ -24,6 +24,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.explain import Explanation
 from qengine.options import EstimateKeywords, LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
+from qengine.plan.shares import Share, guided_shares
 from qengine.planned import Planned
 from qengine.prepared import Prepared
 from qengine.result import Result, ResultBatch, ResultStats
@@ -34,14 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "ClusterExplanation"]
 
-_PIECES = 4
-"""Parts of a query that each worker gets on average: each reads anew what it has in common with others."""
-_FEWER = 2
-"""The same, where each part does some work anew."""
+_GUIDED = ((1e9, (4, 2, 1, 1)), (1e8, (3, 1)), (0.0, (1,)))
+"""What each worker takes in turn, from so many nanoseconds on that it is expected to work in all. A part takes some
+10 ms beside its share: it is handed out, and makes anew what it has in common with others, as rows of hubs."""
+_REPEATED = (3, 1)
+"""The most where each part does more anew, as a join's table."""
 _LEAST_COST = 5e7
 """Nanoseconds of one core that a search must be expected to take to be done in parts."""
-_LEAST_PART = 1e7
-"""Nanoseconds that a part is expected to take at least: handing one out takes about one in ten of them."""
 _FINAL = (OutOfMemory, QueryInterrupted, QueryTimeout, StorageError)
 """Errors of a part that are the query's; after others it runs again in one process, whose answer or error counts."""
 
@@ -203,22 +203,21 @@ class Cluster:
     def _parts(self, how: Cut, context: ExecutionContext, stats: ResultStats) -> list[Batch | QengineError | None]:
         """Return what the workers found for each part of the roots, in the order of these: rows, none, or an error."""
         workers = self._engine.workers
-        most = workers * (_FEWER if how.repeats else _PIECES)
-        if how.cost is not None and self._least_cost:
-            most = max(workers, min(most, int(how.cost / _LEAST_PART)))
-        pieces = root_pieces(self._graph._store, how.search, most)
+        each = inf if how.cost is None or not self._least_cost else how.cost / workers
+        parts = next(parts for least, parts in _GUIDED if each >= least)
+        shares = guided_shares(workers, min(parts, _REPEATED, key=len) if how.repeats else parts)
         with self._turn:
             context.check()
-            tasks = [self._task(how, roots, context) for roots in pieces]
+            tasks = [self._task(how, share, context) for share in shares]
             answers: list[Answer] = [pickle.loads(data) for data in deal(self._engine, tasks, context.check)]
         stats.bytes = max(each.bytes for each in answers) if answers else 0
         return [each.error or (None if each.rows is None else decoded(each.rows)) for each in answers]
 
-    def _task(self, how: Cut, roots: tuple[int, int], context: ExecutionContext) -> bytes:
+    def _task(self, how: Cut, share: Share, context: ExecutionContext) -> bytes:
         ends = context.control.deadline_ns
         seconds = max(0.0, (ends - time.monotonic_ns()) / 1e9) if ends else None
         spill = None if context.spill_directory is None else str(context.spill_directory)
-        part, given = how.part(roots), dict(context.parameters)
+        part, given = how.part(share), dict(context.parameters)
         task = Task(part, given, seconds, context.memory_limit, spill, self._threads, self._version)
         return pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
 

@@ -1,9 +1,9 @@
 """Cuts a plan in two: what parts of a search's roots give, each anywhere, and what is done once with all their rows.
 
 A plan is a chain of operators from its leaf upward. The first search that doesn't begin at given rows is done in
-parts: each embedding has one vertex in its first level, so ranges of ids that cover all vertices find each embedding
-once. What treats each row by itself follows there. The first operator that looks at several rows ends it: an aggregate
-is done in two steps (``cluster.partials``), different and first rows are chosen among those of a part, then among all.
+parts: each embedding has one vertex in its first level, so shares of all vertices find each embedding once. What
+treats each row by itself follows there. The first operator that looks at several rows ends it: an aggregate is done in
+two steps (``cluster.partials``), different and first rows are chosen among those of a part, then among all.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from qengine.plan.physical import (
     VertexLevel,
     Walk,
 )
+from qengine.plan.shares import Share
 from qengine.types import INTEGER
 
 __all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
@@ -86,12 +87,12 @@ class Cut:
     cost: float | None
     repeats: bool
 
-    def part(self, roots: tuple[int, int]) -> Operator:
-        """Return the operators that give the rows of the roots with ids in ``[begin, end)``."""
+    def part(self, share: Share) -> Operator:
+        """Return the operators that give the rows of a share of the roots."""
         search = self.search
         kept = {each.name: getattr(search, each.name) for each in fields(search)}
         root = stacked(self.below, Unit())
-        return stacked(self.above, SearchPart(**{**kept, "input": root}, roots=roots))
+        return stacked(self.above, SearchPart(**{**kept, "input": root}, share=share))
 
     def merged(self, columns: tuple[str, ...] | None) -> Operator:
         """Return the operators over the rows of all parts, which have these columns; None: there are no rows."""

@@ -21,6 +21,7 @@ from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.node import node
 from qengine.plan.pattern import ANY_SHORTEST, Direction, LabelExpr, PathCondition, PathMode, PathSelector
 from qengine.plan.schedule import Schedule
+from qengine.plan.shares import ALL_ROOTS, Share
 
 MAX_LEVELS = 1024
 """Levels of a search; ``kMaxLevels`` of the kernels."""
@@ -169,13 +170,10 @@ class Search(Operator):
 class SearchPart(Search):
     """The part of a search without seeds whose first level's vertex is one of some.
 
-    Over parts that cover all roots once, each embedding is found once. ``roots``: their ids, ``[begin, end)``, None for
-    all. ``share``: which of these, in order: of each ``share[2]`` in a row those from ``share[0]`` on, ``share[1]`` of
-    them.
+    Over shares that are all roots once, each embedding is found once.
     """
 
-    roots: tuple[int, int] | None = None
-    share: tuple[int, int, int] = (0, 1, 1)
+    share: Share = ALL_ROOTS
 
 
 @node("input", "build")

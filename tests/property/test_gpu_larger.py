@@ -14,12 +14,13 @@ from qengine.errors import OutOfMemory
 from qengine.exec import choice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, list_pieces, search
-from qengine.exec.gpu.count_kernels import Share, total_of
+from qengine.exec.gpu.count_kernels import total_of
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.list_pieces import Images, RootParts, add_roots
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View
+from qengine.plan.shares import Share
 from qengine.testing.generate import rmat, to_csr
 from tests.emulator.device import EmulatedPages, EmulatedRun, device_memory, emulated
 

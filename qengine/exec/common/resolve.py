@@ -34,6 +34,7 @@ from qengine.plan.access import FEW
 from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
+from qengine.plan.shares import Share
 from qengine.plan.traverse import preorder
 from qengine.storage.adjacency import Adjacency
 
@@ -156,9 +157,6 @@ class _Resolver:
     def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels).tolist()
         part = self.search if isinstance(self.search, SearchPart) and level is self.search.levels[0] else None
-        if part is not None and part.roots is not None:
-            begin, end = part.roots
-            ranges = [[max(low, begin), min(high, end)] for low, high in ranges if low < end and begin < high]
         bitset = candidates = n_candidates = begin = 0
         if level.predicates and ranges:
             begin = ranges[0][0]
@@ -178,8 +176,8 @@ class _Resolver:
                 candidates, n_candidates = self.hold(listed), len(listed)
             elif mask is not None:
                 bitset = self.hold(self.masks.bits(mask))
-        if part is not None and part.share[2] > 1 and ranges:
-            roots = _shared(self.tables.keep[-1] if candidates else None, ranges, part.share)
+        if part is not None and part.share.round > 1 and ranges:
+            roots = _share_of(self.tables.keep[-1] if candidates else None, ranges, part.share)
             if not len(roots):
                 return None
             candidates, n_candidates = self.hold(roots), len(roots)
@@ -371,11 +369,20 @@ class _Resolver:
         return array.address if isinstance(array, OnDevice) else int(array.ctypes.data)
 
 
-def _shared(
-    ids: npt.NDArray[np.uint32] | None, ranges: list[list[int]], share: tuple[int, int, int]
+def _share_of(
+    ids: npt.NDArray[np.uint32] | None, ranges: Sequence[Sequence[int]], share: Share
 ) -> npt.NDArray[np.uint32]:
-    """Return a share of some ids, of all in the ranges where none are given."""
-    if ids is None:
-        ids = np.concatenate([np.arange(low, high, dtype=np.uint32) for low, high in ranges])
-    begin, taken, of = share
-    return ids[(np.arange(len(ids)) % of - begin).view(np.uint64) < taken]
+    """Return a share of some ids, of all in the ranges ``[low, high)`` where none are given: uint32, ascending.
+
+    Takes time by what is returned.
+    """
+    sizes = np.array([high - low for low, high in ranges] if ids is None else [len(ids)], np.int64)
+    behind = np.cumsum(sizes)
+    begins = np.arange(share.begin, behind[-1] if len(sizes) else 0, share.round)
+    places = (begins[:, None] + np.arange(share.taken)).ravel()
+    places = places[: np.searchsorted(places, behind[-1])] if len(places) else places
+    if ids is not None:
+        return ids[places]
+    of = np.searchsorted(behind, places, side="right")
+    lows = np.array([low for low, _ in ranges], np.int64)
+    return (places - (behind - sizes)[of] + lows[of]).astype(np.uint32)

@@ -16,7 +16,7 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LEVEL, RANGE
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.count_columns import ColumnCounter
-from qengine.exec.gpu.count_kernels import WHOLE, Roots, ShapeCounter, Share, SharedBlocks, ViewSpec, total_of
+from qengine.exec.gpu.count_kernels import Roots, ShapeCounter, SharedBlocks, ViewSpec, total_of
 from qengine.exec.gpu.count_segments import SegmentCounter, Segmented, is_segmented
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.placement import Use
@@ -24,6 +24,7 @@ from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeShape, View, WedgeShape, with_views
 from qengine.plan.physical import Search
+from qengine.plan.shares import ALL_ROOTS, Share
 
 __all__ = ["CountedPlan", "components", "share_sums", "try_count", "use_of"]
 
@@ -66,7 +67,7 @@ def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
     OutOfMemory, QueryTimeout, QueryInterrupted
         By the run's limits.
     """
-    found = _sums(store, shapes, plan, run, (WHOLE,), slice(None)) if shapes else None
+    found = _sums(store, shapes, plan, run, (ALL_ROOTS,), slice(None)) if shapes else None
     if found is None:
         return None
     counts = [total_of(each.shape, *sums) for each, sums in zip(shapes, found, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +25,14 @@ from qengine.exec.gpu.count_policy import (
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
+from qengine.plan.shares import ALL_ROOTS, Share
 
 __all__ = [
     "SLICE_BYTES",
     "VIEW",
-    "WHOLE",
     "DeviceView",
     "Roots",
     "ShapeCounter",
-    "Share",
     "SharedBlocks",
     "ViewSpec",
     "edge_task",
@@ -116,18 +115,6 @@ class ViewSpec:
     above: bool = False
 
 
-class Share(NamedTuple):
-    """Some of all roots: of each ``round`` in a row those from ``begin`` on, ``taken`` of them."""
-
-    begin: int
-    taken: int
-    round: int
-
-
-WHOLE = Share(0, 1, 1)
-"""All roots."""
-
-
 @dataclass(frozen=True, slots=True)
 class Roots:
     """The vertices ``[begin, end)``, or ``candidates`` (device address of uint32[end]; begin is 0) where not 0.
@@ -142,7 +129,7 @@ class Roots:
     candidates: int = 0
     bitset: int = 0
     bitset_begin: int = 0
-    share: Share = WHOLE
+    share: Share = ALL_ROOTS
 
     @property
     def count(self) -> int:

@@ -21,7 +21,6 @@ from qengine.exec.gpu.count_kernels import (
     DeviceView,
     Roots,
     ShapeCounter,
-    Share,
     ViewSpec,
     edge_task,
     room_for_copies,
@@ -31,6 +30,7 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.list_pieces import HEAD_BYTES, ROOT_BYTES, Images, Piece, RootParts, add_roots, segments
 from qengine.exec.gpu.memory import host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
+from qengine.plan.shares import Share
 
 __all__ = ["SegmentCounter", "Segmented", "is_segmented", "moved"]
 

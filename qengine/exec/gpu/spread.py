@@ -13,13 +13,14 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.count import share_sums, use_of
-from qengine.exec.gpu.count_kernels import Share, total_of
+from qengine.exec.gpu.count_kernels import total_of
 from qengine.exec.gpu.dealing import deal, shares_in_words
 from qengine.exec.gpu.launch import device_run
 from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import Search, SearchPart, VertexLevel
+from qengine.plan.shares import Share, guided_shares
 
 __all__ = ["Part", "is_spread", "root_shares", "search_parts", "shaped_total"]
 
@@ -52,12 +53,7 @@ def root_shares(devices: int, cost: float) -> list[Share]:
 
     ``cost``: nanoseconds that one device is expected to take.
     """
-    guided = next(parts for least, parts in _GUIDED if cost >= least)
-    whole, shares, begin = sum(guided) * devices, [], 0
-    for taken in (each for each in guided for _ in range(devices)):
-        shares.append(Share(begin, taken, whole))
-        begin += taken
-    return shares
+    return guided_shares(devices, next(parts for least, parts in _GUIDED if cost >= least))
 
 
 def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, context: ExecutionContext) -> int | None:
