@@ -1,4 +1,4 @@
-"""Which levels of a search begin with an index of property values instead of a scan of the column.
+"""Which levels of a search begin with named nodes, or an index of property values, instead of a scan of the column.
 
 An index pays where it leaves few of many vertices; how many a range leaves that depends on parameters is seen when it
 runs. Small columns are read faster than anything is looked up.
@@ -13,7 +13,7 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.peeking import is_peeked
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.access import FEW, HASH, Access, access_paths
+from qengine.plan.access import FEW, IDENTITY, SORTED, Access, Equality, access_paths
 from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import LabelExpr, PatternNode
@@ -50,21 +50,26 @@ def accessed(
         answered = [predicates[place] for place in access.answers]
         rows = count * selectivity(answered, catalog, "node", labels)
         parts = (part for each in answered for part in preorder(each))
-        open_ended = access.kind != HASH and any(
+        open_ended = access.kind == SORTED and any(
             isinstance(part, Parameter) and not is_peeked(part.name) for part in parts
         )
         if rows * FEW <= count or open_ended:
-            unique = len(access.probes) == 1 and catalog.is_key(access.keys[0])
+            one = len(access.probes) == 1 and access.probes[0].op == "="
+            unique = one if access.kind == IDENTITY else len(access.probes) == 1 and catalog.is_key(access.keys[0])
             found.append(replace(access, rows=rows, unique=unique))
     return tuple(sorted(found, key=lambda access: access.rows))
 
 
-def looked_up_rows(node: PatternNode, key: str, catalog: CatalogView) -> float | None:
+def looked_up_rows(node: PatternNode, equality: Equality, catalog: CatalogView) -> float | None:
     """Return how many nodes are expected to have one value of a property; None where these are not looked up.
+
+    One has an identity.
 
     The value is another one for each row, so an index that the user has declared is of use however few nodes there are.
     """
-    count = vertex_count(catalog, node.labels)
+    count, key = vertex_count(catalog, node.labels), equality.key
+    if equality.identity:
+        return None if count < LEAST_ROWS or any(map(condition_can_fail, node.predicates)) else 1.0
     if (
         (count < LEAST_ROWS and not catalog.rules.index_node_key(key))
         or catalog.property_type("node", key) is None

@@ -128,6 +128,8 @@ class _Share:
                 return 1.0
             case Call(name="IN", args=(Property(subject=Variable(), key=key), items)):
                 return self.of_membership(key, items)
+            case Call(name="IN", args=(Call(name="id" | "elementid", args=(Variable(),)), items)):
+                return min(len(self.items(items)) / max(self.size, 1), 1.0)
             case Call(
                 name="STARTS WITH" | "CONTAINS" | "ENDS WITH" as name,
                 args=(Property(subject=Variable(), key=key), Literal() | Parameter() as other),

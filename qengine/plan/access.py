@@ -1,21 +1,23 @@
-"""Which conditions on one node an index of a property's values can answer.
+"""Which conditions on one node are answered by its identity, or by an index of a property's values.
 
-``n.x = $v``, ``n.x IN $list`` and what is joined of such by OR are looked up; ``<``, ``<=``, ``>``, ``>=`` and
-``STARTS WITH`` on one property, put together, are a run of its values in their order.
+``id(n) = $v``, ``elementId(n) IN $list`` and what is joined of such by OR name nodes; ``n.x = $v``, ``n.x IN $list``
+and what is joined of such are looked up; ``<``, ``<=``, ``>``, ``>=`` and ``STARTS WITH`` on one property, put
+together, are a run of its values in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.fallible import can_fail
 from qengine.plan.node import node
 from qengine.plan.traverse import preorder
 
-__all__ = ["FEW", "HASH", "SORTED", "Access", "Probe", "access_paths", "constant", "equality"]
+__all__ = ["FEW", "HASH", "IDENTITY", "SORTED", "Access", "Equality", "Probe", "access_paths", "constant", "equality"]
 
-HASH, SORTED = "hash", "sorted"
+HASH, SORTED, IDENTITY = "hash", "sorted", "identity"
 
 FEW = 16
 """Nodes that conditions admit are found by indexes, and listed, not marked, where they are at most 1 in this many."""
@@ -25,19 +27,30 @@ _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 @node("value")
 class Probe:
-    """``key OP value``, where ``value`` reads no row; OP is ``=``, ``IN``, ``< <= > >=`` or ``STARTS WITH``."""
+    """``key OP value``, where ``value`` reads no row; OP is ``=``, ``IN``, ``< <= > >=`` or ``STARTS WITH``.
+
+    ``key``: a property, or, of an access by identity, ``id`` or ``elementid``.
+    """
 
     key: str
     op: str
     value: Expr
 
 
+class Equality(NamedTuple):
+    """A property of a node, or with ``identity`` its ``id`` or ``elementid``, and what it equals."""
+
+    key: str
+    value: Expr
+    identity: bool
+
+
 @node("probes")
 class Access:
-    """Conditions on one node that indexes answer: any of the probes by hash, or all of them, of one key, by order.
+    """Conditions on one node that are answered: any of the probes by hash or identity, or all, of one key, by order.
 
     ``answers``: places of the predicates that need no further look. ``rows``: how many nodes are
-    expected. ``unique``: no value is that of two nodes, by an index that is there.
+    expected. ``unique``: one value is asked for, and none is that of two nodes.
     """
 
     kind: str
@@ -49,7 +62,7 @@ class Access:
     @property
     def keys(self) -> tuple[str, ...]:
         """The properties whose indexes are read."""
-        return tuple(dict.fromkeys(probe.key for probe in self.probes))
+        return () if self.kind == IDENTITY else tuple(dict.fromkeys(probe.key for probe in self.probes))
 
 
 def access_paths(name: str, predicates: Sequence[Expr]) -> list[Access]:
@@ -57,8 +70,8 @@ def access_paths(name: str, predicates: Sequence[Expr]) -> list[Access]:
     found = []
     ranges: dict[str, tuple[list[Probe], list[int]]] = {}
     for place, predicate in enumerate(predicates):
-        if alternatives := _alternatives(predicate, name):
-            found.append(Access(HASH, tuple(alternatives), (place,)))
+        probed = ((kind, _alternatives(predicate, name, kind)) for kind in (IDENTITY, HASH))
+        found += [Access(kind, tuple(probes), (place,)) for kind, probes in probed if probes]
         for probe in _bounds(predicate, name):
             probes, answers = ranges.setdefault(probe.key, ([], []))
             probes.append(probe)
@@ -68,13 +81,14 @@ def access_paths(name: str, predicates: Sequence[Expr]) -> list[Access]:
     return found
 
 
-def equality(predicate: Expr, name: str) -> tuple[str, Expr] | None:
-    """Return the key and the other side of ``name.key = expression``; None for another condition."""
+def equality(predicate: Expr, name: str) -> Equality | None:
+    """Return what of a node, as variable ``name``, a predicate says to equal an expression; None for another one."""
     match predicate:
-        case Comparison(ops=("=",), args=(Property(subject=Variable(name=subject), key=key), other)) if subject == name:
-            return key, other
-        case Comparison(ops=("=",), args=(other, Property(subject=Variable(name=subject), key=key))) if subject == name:
-            return key, other
+        case Comparison(ops=("=",), args=(one, other)):
+            for kind in (HASH, IDENTITY):
+                for left, right in ((one, other), (other, one)):
+                    if (key := _key(left, name, kind)) is not None:
+                        return Equality(key, right, kind == IDENTITY)
     return None
 
 
@@ -86,18 +100,30 @@ def constant(expr: Expr) -> bool:
     return all(isinstance(part, Literal | Parameter | ListOf) for part in parts) and not can_fail(expr)
 
 
-def _alternatives(predicate: Expr, name: str) -> list[Probe]:
+def _alternatives(predicate: Expr, name: str, kind: str) -> list[Probe]:
     """Return probes, one of which answers the predicate where it holds; none where it can't be looked up."""
     match predicate:
-        case Comparison(ops=("=",)):
-            found = equality(predicate, name)
-            return [Probe(found[0], "=", found[1])] if found is not None and constant(found[1]) else []
-        case Call(name="IN", args=(Property(subject=Variable(name=subject), key=key), items)) if subject == name:
-            return [Probe(key, "IN", items)] if constant(items) else []
+        case Comparison(ops=("=",), args=(one, other)):
+            for left, right in ((one, other), (other, one)):
+                if (key := _key(left, name, kind)) is not None and constant(right):
+                    return [Probe(key, "=", right)]
+        case Call(name="IN", args=(of, items)):
+            key = _key(of, name, kind)
+            return [Probe(key, "IN", items)] if key is not None and constant(items) else []
         case Logical(op="OR", args=args):
-            each = [_alternatives(arg, name) for arg in args]
+            each = [_alternatives(arg, name, kind) for arg in args]
             return [probe for probes in each for probe in probes] if all(each) else []
     return []
+
+
+def _key(expr: Expr, name: str, kind: str) -> str | None:
+    """Return what an expression reads of a node: a property, or, for accesses by identity, which identity."""
+    match expr:
+        case Property(subject=Variable(name=subject), key=key) if kind == HASH:
+            return key if subject == name else None
+        case Call(name="id" | "elementid" as key, args=(Variable(name=subject),)) if kind == IDENTITY:
+            return key if subject == name else None
+    return None
 
 
 def _bounds(predicate: Expr, name: str) -> list[Probe]:

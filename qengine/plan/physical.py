@@ -289,7 +289,7 @@ class LookUp(Operator):
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
     nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
-    to find; ``unique``: one at most, by an index that is there.
+    to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property.
     """
 
     input: Operator
@@ -299,6 +299,7 @@ class LookUp(Operator):
     value: Expr
     rows: float
     unique: bool = False
+    identity: bool = False
 
 
 @node("input", "search", "steps", "searches")

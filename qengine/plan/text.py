@@ -15,7 +15,7 @@ from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.count_shapes import kernels_of
 from qengine.plan.elimination_text import elimination_lines
-from qengine.plan.expr import Expr, KeyOf, OfNode, Subquery
+from qengine.plan.expr import Call, Expr, KeyOf, OfNode, Property, Subquery, Variable
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.pattern import (
@@ -235,9 +235,11 @@ class _Writer:
 
     def _look_up(self, operator: physical.LookUp) -> str:
         found = f"{name_text(operator.name)}{_labels(operator.labels)}"
-        equation = f"{name_text(operator.name)}.{name_text(operator.key)} = {self.expr(operator.value)}"
+        of = Variable(operator.name)
+        left = Call(operator.key, (of,)) if operator.identity else Property(of, operator.key)
+        way = "identity" if operator.identity else f"hash index on {name_text(operator.key)}"
         rows = _found_by_index(operator.rows, operator.unique)
-        return f"LookUp {found} by hash index on {name_text(operator.key)}, {equation}: {rows}"
+        return f"LookUp {found} by {way}, {self.expr(left)} = {self.expr(operator.value)}: {rows}"
 
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {self._keys(operator)}"
@@ -470,7 +472,8 @@ def _names(names: Iterable[str]) -> str:
 def _accesses(level: VertexLevel) -> Iterator[str]:
     """Yield how the vertices of a level are found by indexes, where these are there."""
     for access in level.access[:1]:
-        yield f"by {access.kind} index on {_names(access.keys)}: {_found_by_index(access.rows, access.unique)}"
+        way = f"{access.kind} index on {_names(access.keys)}" if access.keys else access.kind
+        yield f"by {way}: {_found_by_index(access.rows, access.unique)}"
 
 
 def _found_by_index(rows: float, unique: bool) -> str:

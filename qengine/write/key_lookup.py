@@ -14,6 +14,7 @@ from qengine.exec.common.access import hash_index
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import equals
+from qengine.exec.scalar.entities import number_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle
@@ -23,7 +24,7 @@ from qengine.plan.pattern import Direction, LabelExpr, MatchMode, QueryGraph
 from qengine.storage.arrays import Array
 from qengine.write.block_table import places_of
 from qengine.write.column_values import Unbatched
-from qengine.write.live import LiveGraph, equalities, identities, number_of
+from qengine.write.live import LiveGraph, equalities, identities
 from qengine.write.overlay import Overlay
 from qengine.write.patch_table import names_in
 from qengine.write.table import Rows

@@ -16,6 +16,7 @@ from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.reference.graph import Edge, Finder
+from qengine.exec.scalar.entities import number_of
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.evaluate import compile, compile_predicate
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
@@ -40,12 +41,10 @@ __all__ = [
     "gone",
     "identities",
     "is_known",
-    "number_of",
 ]
 
 _V = TypeVar("_V", bound=Readable)
 
-_DIGITS = 19  # of numbers that can't be reached
 _NONE: Any = None  # in place of an execution, between two of them
 _PLAIN = frozenset((int, str, bool))  # values that are equal where an index says so
 _INDEX_SHARE = 1e-6  # of the nodes that one value of a property is taken to find
@@ -426,16 +425,6 @@ def is_known(node: PatternNode, predicates: Sequence[Expr], unknown: Set[str]) -
     """Tell whether a node is found by its identity, or the value of a property."""
     found = next(identities(node, predicates, unknown), None) or next(equalities(node, predicates, unknown), None)
     return found is not None
-
-
-def number_of(name: str, value: Any) -> int | None:
-    """Return the number of the node whose ``id`` or ``elementId`` equals a value, None where none can."""
-    if name == "elementid":
-        is_number = type(value) is str and len(value) < _DIGITS and value.isascii() and value.isdecimal()
-        return int(value) if is_number and str(int(value)) == value else None
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and 0 <= value < 1 << 63 else None
 
 
 def gone(kind: str, span: Span | None = None) -> ExecutionError:

@@ -42,6 +42,20 @@ LABELS = ["A", "B", ["A", "B"], ["A", "C"], []]
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
+    """Return a graph of the records."""
+    return Graph.from_records(*RECORDS)
+
+
+@pytest.fixture(scope="module")
+def changed() -> Graph:
+    """Return a graph of whose nodes identities aren't places."""
+    changed = Graph.from_records(*RECORDS)
+    changed.query("MATCH (n) WHERE n.id % 7 = 3 DETACH DELETE n")
+    changed.query("MATCH (n) WHERE n.id % 5 = 1 SET n:D CREATE (n)-[:T]->(:A {id: 100 + n.id})")
+    return changed
+
+
+def _records() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return 60 nodes of several labels, some without the property, whose values are of many types."""
     nodes = []
     for k in range(60):
@@ -52,7 +66,10 @@ def graph() -> Graph:
         nodes.append({"id": k, "labels": LABELS[k % 5], "properties": properties})
     edges = [{"type": "T", "start": k, "end": (k * k + 1) % 60, "properties": {"w": k % 4}} for k in range(60)]
     edges += [{"type": "S", "start": k, "end": k // 2} for k in range(60)] + edges[:5]
-    return Graph.from_records(nodes, edges)
+    return nodes, edges
+
+
+RECORDS = _records()
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +107,38 @@ def test_conditions(graph: Graph, condition: str) -> None:
         agree(graph, f"MATCH (n{labels}) WHERE {condition} RETURN n.id", v=value)
 
 
+@pytest.mark.parametrize("condition", [
+    "id(n) = $v", "$v = elementId(n)", "id(n) IN $v", "elementId(n) IN $v", "id(n) IN [$v, 1]",
+    "elementId(n) IN ['3', $v]",
+    "id(n) = $v OR elementId(n) = '7'", "id(n) = $v OR n.id = 3", "id(n) = $v AND n.id < 20", "NOT id(n) = $v",
+    "id(n) = $v AND elementId(n) = '7'", "id(n) = $v AND 10 / n.id > 0",
+    "id(n) <> $v", "id(n) IN [3, 5, null] AND n:A",
+])  # fmt: skip
+def test_identities(graph: Graph, changed: Graph, condition: str) -> None:
+    values = [
+        *PARAMETERS[3::4],
+        59,
+        60,
+        2.5,
+        "7",
+        "07",
+        "7.0",
+        " 7",
+        "-1",
+        "7" * 30,
+        ["7", 8, None, 9.0],
+        [["7"]],
+        "\u0667",
+    ]
+    for each in (graph, changed):
+        for value in values:
+            agree(each, f"MATCH (n) WHERE {condition} RETURN n.id", v=value)
+        agree(each, f"MATCH (n:A)-->(m) WHERE {condition} RETURN n.id, count(*)", v=7)
+        agree(each, f"MATCH (n)-[:T*1..2]->(m) WHERE {condition} RETURN n.id, m.id", v=[7, 8, "9"])
+    plan = str(graph.explain(f"MATCH (n) WHERE {condition} RETURN n.id"))
+    assert ("by identity" in plan) == (not any(each in condition for each in ("NOT", "<>", "n.id = 3")))
+
+
 @pytest.mark.parametrize("query", [
     "MATCH (n:A {id: 10})-[:T]->(m) RETURN m.id",
     "MATCH (n {id: $v})-[r:T]->(m)-[:S]-(o) WHERE m.id > 3 RETURN m.id, o.id, r.w",
@@ -125,6 +174,14 @@ def test_conditions(graph: Graph, condition: str) -> None:
     "MATCH (n) WHERE n.id IN $list AND n.name STARTS WITH 'n' RETURN n.id",
     "MATCH (n) WHERE n.id = rand() RETURN n.id",
     "MATCH (n {id: $v}) RETURN n",
+    "UNWIND $list AS i MATCH (n) WHERE id(n) = i RETURN i, n.id",
+    "UNWIND $list AS i MATCH (n:A) WHERE elementId(n) = toStringOrNull(i) RETURN i, n.id",
+    "UNWIND $list AS i MATCH (n)-[:T]->(m:A) WHERE id(n) = i AND n.d > 2 RETURN i, n.id, m.id",
+    "UNWIND $list AS i OPTIONAL MATCH (n)-[:T]->(m) WHERE i = id(m) RETURN i, n.id",
+    "UNWIND $list AS i MATCH (n) WHERE id(n) = i + 1 RETURN i, n.id",
+    "UNWIND $list AS i MATCH (a), (b) WHERE id(a) = i AND id(b) = a.boss RETURN i, b.id",
+    "MATCH (n:A) WHERE EXISTS { (m)-->() WHERE id(m) = n.boss } RETURN n.id",
+    "MATCH (n:A) RETURN n.id, COUNT { MATCH (m)-->(k) WHERE id(m) = n.boss } AS c",
     "MATCH (n {id: $v})-[r]->(m) RETURN n, r, m",
 ])  # fmt: skip
 def test_queries(graph: Graph, query: str) -> None:

@@ -1,4 +1,4 @@
-"""Finds nodes by the values of their properties, through indexes that the graph keeps once they pay.
+"""Finds nodes by identity, and by the values of their properties, through indexes that the graph keeps once they pay.
 
 A scan reads a column once, making an index takes as long as many scans. Which of them is cheaper depends on the
 look-ups that follow, which nobody knows; so an index is made after some scans that found few nodes, as one rents skis
@@ -21,14 +21,15 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.value_index import AnyHashIndex, HashIndex, SortedIndex, Unanswered, hash_bytes, sorted_bytes
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.scalar.entities import number_of
 from qengine.exec.view import ExecView
-from qengine.plan.access import FEW, HASH, SORTED, Access
+from qengine.plan.access import FEW, HASH, IDENTITY, SORTED, Access
 from qengine.plan.expr import Expr, Literal, Parameter
 from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["hash_index", "indexed_nodes", "note_scan", "relationship_index", "value_of"]
+__all__ = ["hash_index", "indexed_nodes", "named_by", "note_scan", "relationship_index", "value_of"]
 
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
@@ -82,6 +83,8 @@ def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequenc
 
 def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
     store, context = runtime.store, runtime.context
+    if access.kind == IDENTITY:
+        return _named(store, [(each.key, each.op, value_of(runtime, each.value)) for each in access.probes])
     if access.kind == HASH:
         parts = []
         for probe in access.probes:
@@ -96,6 +99,24 @@ def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
     if ordered is None or any(value is None for _, value in bounds):
         return None if ordered is None else np.empty(0, np.int64)
     return ordered.ids(bounds, most)
+
+
+def _named(store: ExecView, probes: Sequence[tuple[str, str, Any]]) -> Array:
+    """Return the nodes, ascending, of which ``id`` or ``elementid`` is a value, or among some."""
+    parts = []
+    for name, op, value in probes:
+        if op == "IN" and value is not None and type(value) is not list:
+            raise Unanswered
+        parts.append(named_by(store, name, (value or ()) if op == "IN" else (value,))[1])
+    return np.unique(np.concatenate(parts))
+
+
+def named_by(store: ExecView, name: str, values: Sequence[Any]) -> tuple[Array, Array]:
+    """Return the places of values that are the ``id`` or ``elementid`` of a node, and these nodes."""
+    numbers = [-1 if number is None else number for number in (number_of(name, value) for value in values)]
+    ids = store.node_numbers.places(np.array(numbers, np.int64))
+    found = np.flatnonzero(ids >= 0)
+    return found, ids[found]
 
 
 def _looked_up(index: AnyHashIndex, op: str, value: Any, context: ExecutionContext) -> Array:

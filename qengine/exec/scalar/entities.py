@@ -16,7 +16,9 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.spatial import Point
 from qengine.temporal import Temporal
 
-__all__ = ["ENTITIES", "label_names", "property_of"]
+__all__ = ["ENTITIES", "label_names", "number_of", "property_of"]
+
+_DIGITS = 19  # of numbers that can't be reached
 
 _BAD_VALUE = "InvalidArgumentValue"
 
@@ -140,6 +142,16 @@ def _id(env: Environment, entity: Any, name: str = "id") -> int | None:
 def _element_id(env: Environment, entity: Any) -> str | None:
     number = _id(env, entity, "elementId")
     return None if number is None else str(number)
+
+
+def number_of(name: str, value: Any) -> int | None:
+    """Return the number of the node whose ``id`` or ``elementId`` equals a value, None where none can."""
+    if name == "elementid":
+        is_number = type(value) is str and len(value) < _DIGITS and value.isascii() and value.isdecimal()
+        return int(value) if is_number and str(int(value)) == value else None
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
 
 
 def _properties(env: Environment, value: Any) -> dict[str, Any] | None:

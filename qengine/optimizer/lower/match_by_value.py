@@ -62,15 +62,16 @@ class MatchByValue(MatchSearches):
         """Return what finds an unbound node by an equation with what the rows give; None where that doesn't pay."""
         for node in self.nodes.values():
             found = None if node.name in self.bound else equality(predicate, node.name)
-            if found is None or not (free_variables(found[1]) <= set(self.columns) and is_repeatable(found[1])):
+            if found is None or not (free_variables(found.value) <= set(self.columns) and is_repeatable(found.value)):
                 continue
             ends = [edge.ends for edge in self.fixed]
             ends += [(walk.start, walk.end) for walk in self.walks if not walk.selected]  # from each row of its own
             near = any(node.name in each and not self.bound.isdisjoint(each) for each in ends)
-            rows = looked_up_rows(node, found[0], self.catalog)
+            rows = looked_up_rows(node, found, self.catalog)
             if rows is not None and (not near or rows < _FEW_FOUND) and not self._finds_often(node.name, rows):
-                unique = self.catalog.is_key(found[0])
-                return LookUp(self.root, node.name, node.labels, *found, rows, unique)
+                unique = found.identity or self.catalog.is_key(found.key)
+                given = (self.root, node.name, node.labels, found.key, found.value, rows)
+                return LookUp(*given, unique=unique, identity=found.identity)
         return None
 
     def _finds_often(self, node: str, found: float) -> bool:
@@ -86,8 +87,8 @@ class MatchByValue(MatchSearches):
         given = start.union(self.columns)
         return any(
             (found := equality(predicate, node.name)) is not None
-            and free_variables(found[1]) <= given
-            and looked_up_rows(node, found[0], self.catalog) is not None
+            and free_variables(found.value) <= given
+            and looked_up_rows(node, found, self.catalog) is not None
             for predicate in (*filters.general, *map(as_filter, filters.conditions))
             for node in self.nodes.values()
             if node.name not in start | self.bound

@@ -1,4 +1,4 @@
-"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index of the property."""
+"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index, or whose identity does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qengine.errors import ExecutionError
-from qengine.exec.common.access import hash_index, note_scan
+from qengine.exec.common.access import hash_index, named_by, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts, pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn
@@ -70,6 +70,8 @@ class _Finder:
         return rows[inside], ids[inside]
 
     def _looked_up(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
+        if self._operator.identity:
+            return named_by(self._store, self._operator.key, values)
         few = len(values) <= _FEW_VALUES or len({group_key(value) for value in values}) <= _FEW_VALUES
         index = hash_index(self._store, self._operator.key, self._context, now=not few)
         if index is not None:
