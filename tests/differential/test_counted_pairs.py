@@ -1,0 +1,62 @@
+"""Pairs of two parts of a pattern that are compared are counted without being made: as often as in the reference."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from qengine import Graph
+from qengine.optimizer.lower import match_pairs
+from qengine.testing.compare import difference
+from tests.bench.cliffs.graphs import make
+
+QUERIES = """
+MATCH (a)-->(b)<--(c) WHERE a.id < c.id RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE a.v <= c.v RETURN count(*), min(a.f)
+MATCH (a)--(b)--(c) WHERE a.id < c.id RETURN count(DISTINCT b)
+MATCH (a)--(b)--(c) WHERE a.v <= c.v RETURN b.id, count(*)
+MATCH (a)--(b)--(c) WHERE a.v >= c.v AND a <> c RETURN c.id, count(*)
+MATCH (a)-->(b)-->(c)-->(d) WHERE a.v >= d.v RETURN count(*)
+MATCH (a)-->(b)-->(c)-->(d) WHERE a.v >= c.v AND b.v < d.v RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE c.v = a.v AND a <> c RETURN DISTINCT a.id
+MATCH (a)--(b)--(c) WHERE c.v < a.v RETURN DISTINCT a.id, b.id
+MATCH (a)-[r]->(b)<-[q]-(c) WHERE r.w < q.w RETURN count(*)
+MATCH (a)-[r]-(b)-[q]-(c) WHERE r.k <= q.k RETURN count(*), sum(a.v)
+MATCH REPEATABLE ELEMENTS (a)-[r]->(b)<-[q]-(c) WHERE r.k <= q.k RETURN count(*), sum(a.v)
+MATCH DIFFERENT NODES (a)-[r]->(b)<-[q]-(c) WHERE r.k <= q.k RETURN count(*), sum(a.v)
+MATCH (a)-->(b)<--(c) WHERE a.s STARTS WITH c.s AND a.t CONTAINS '1' RETURN count(*)
+MATCH (a)-->(b)<--(c)<--(d) WHERE a.v < d.v AND c.v > 20 RETURN count(*)
+MATCH (a)-->(b)<--(c), (b)-->(d) WHERE a.v < c.v AND d.v < a.v RETURN count(*)
+MATCH (a)--(b)--(c)--(d)--(a) WHERE a.v < c.v RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE a.f < c.f RETURN c.v, count(*), max(b.id)
+""".strip().splitlines()
+SHAPES = ("bow tie", "clique", "loops", "parallel", "random", "nulls")
+
+
+@cache
+def graph(shape: str) -> Graph:
+    return make(shape, 16)
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_pairs_that_are_counted(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_pairs, "_cost", lambda *_: 1e12)
+    for shape in SHAPES:
+        plan = str(graph(shape).explain(text))
+        assert "ThetaJoin on" in plan or "SemiJoin on" in plan or "NOTHING" in plan, (shape, plan)
+        expected = graph(shape).query(text, device="reference").fetchall()
+        for limit in (None, 1_000_000):
+            found = graph(shape).query(text, memory_limit=limit).fetchall()
+            assert difference(expected, found) is None, (shape, text)
+
+
+def test_pairs_around_a_hub_are_not_made() -> None:
+    hub = make("star in", 3000)
+    for text, count in {
+        "MATCH (a)-->(b)<--(c) WHERE a.id < c.id RETURN count(*)": 2999 * 2998 // 2,
+        "MATCH (a)-->(b)<--(c) WHERE a.s STARTS WITH c.s RETURN count(*)": None,
+        "MATCH (a)--(b)--(c) WHERE a.v < c.v RETURN count(DISTINCT b)": 1,
+    }.items():
+        assert "by order" in str(hub.explain(text)), text
+        assert count is None or hub.query(text).fetchall() == [(count,)]
