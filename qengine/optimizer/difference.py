@@ -8,7 +8,7 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from functools import reduce
 from itertools import combinations, product
@@ -84,8 +84,9 @@ def _ordered(graph: QueryGraph) -> Iterator[frozenset[str]]:
     greater: dict[str, dict[str, set[str]]] = {}
     for predicate in graph.predicates:
         match predicate:
-            case Comparison(ops=("<",) as ops, args=(Property() as one, Property() as other)) | Comparison(
-                ops=(">",) as ops, args=(Property() as other, Property() as one)
+            case (
+                Comparison(ops=("<",), args=(Property() as one, Property() as other))
+                | Comparison(ops=(">",), args=(Property() as other, Property() as one))
             ) if one.key == other.key:
                 if isinstance(one.subject, Variable) and isinstance(other.subject, Variable):
                     greater.setdefault(one.key, {}).setdefault(one.subject.name, set()).add(other.subject.name)
