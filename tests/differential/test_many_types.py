@@ -28,6 +28,10 @@ MATCH (a) WHERE NOT (a)-->() RETURN a.id
 MATCH (a) OPTIONAL MATCH (a)-[r]->(b:B) RETURN a.id, count(r), count(DISTINCT b)
 MATCH (a)-[r]->(b) WHERE (b)-->(a) RETURN id(r)
 MATCH (a)-[r]-(b)-[s]-(c)-[t]-(a) RETURN count(*)
+MATCH (a)-->(b) WHERE NOT (b)-->(a) RETURN a.id, b.id
+MATCH (a)-->(b) WHERE NOT EXISTS { (b)-[r]->(a) WHERE r.w > 2 } RETURN a.id, b.id
+MATCH (a)-->(b)-->(c) WHERE NOT (a)--(c) RETURN count(*)
+MATCH (a {id: 2}), (b {id: 5}) MATCH (a)-[r]-(b) RETURN id(r)
 MATCH (a)-[r]->(b) WITH a, collect(type(r)) AS l RETURN a.id, size(l)
 MATCH REPEATABLE ELEMENTS (a)-->(b)<--(c) RETURN count(*)
 MATCH (a {id: 3})-[r]-(b)-[s]->(c) RETURN id(r), id(s)
