@@ -134,6 +134,17 @@ def cut_in_two(matching: Matching, cardinality: Cardinality) -> Iterator[tuple[J
             yield join, sum(matching_order(side, cardinality).cost for side in sides), rows
 
 
+def beside_rows(matching: Matching, cardinality: Cardinality) -> Iterator[tuple[Join, float, float]]:
+    """Yield the cut of rows that give the bound vertices from all that is searched, with its nanoseconds and rows."""
+    ends = {end for edge in matching.edges for end in edge.ends}
+    keys = tuple(name for name in matching.bound if name in ends)
+    if keys and matching.names and len(matching.names) + len(matching.bound) <= _MOST_NAMES:
+        join = _joined(matching, cardinality, keys, matching.bound, (*keys, *matching.names))
+        found = matching_order(_side_matching(matching, join, join.build), cardinality)
+        if found.rows <= _MOST_HELD and not (join.probe.edges or join.probe.compares):
+            yield join, found.cost, found.rows
+
+
 def _with_given_rows(
     matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval
 ) -> Join | None:

@@ -2,16 +2,18 @@
 
 Around a hub there are as many pairs as the square of its neighbours. Where they are only counted, or asked for one,
 none is made: the rows of one part are ordered by the nodes that both have and by the value that is compared
-(``ThetaJoin``). Pairs of which elements are the same that must differ are few, found apart and taken off.
+(``ThetaJoin``). Pairs of which elements are the same that must differ are few, found apart and taken off. Rows that are
+given, as EXISTS and COUNT have them, are such a part, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from qengine._frozen import frozen, record, replace
 from qengine.optimizer.cardinality import Cardinality
-from qengine.optimizer.joins import Join, cut_in_two
+from qengine.optimizer.intervals import expected_rows
+from qengine.optimizer.joins import Join, beside_rows, cut_in_two
 from qengine.optimizer.lower.conditions import PostFilters
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.equations import is_simple
@@ -20,6 +22,7 @@ from qengine.optimizer.lower.match_strategy import MatchRequest, MatchStrategy
 from qengine.optimizer.lower.partners import EVERY_PAIR, Partners, is_implied, partners
 from qengine.optimizer.matching import order_problem
 from qengine.optimizer.order import CostModel
+from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import as_filter
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.expr import Comparison, Expr, Logical, Variable
@@ -34,11 +37,14 @@ __all__ = ["MatchPairs"]
 _WORTH = 2e6
 """Nanoseconds that another way must take for this one to be looked into."""
 
-_ROW = 600.0
+_ROW = 450.0
 """Nanoseconds of holding a row, or of finding how many go with it: 350, and as much again for what must differ."""
 
 _PAIR = 20.0
 """Nanoseconds of a pair that is made and asked whether a condition holds."""
+
+_HUBS = 40.0
+"""So much longer a search from rows may take than is expected, since more of them lead to hubs than to others."""
 
 _MARGIN = 3.0
 """So much cheaper counting pairs must be than a search, which uses all cores."""
@@ -63,46 +69,55 @@ class MatchPairs(MatchByValue):
     def _follow(
         self, request: MatchRequest, strategy: MatchStrategy, filters: PostFilters, wanted: set[str], final: bool
     ) -> None:
-        found = self._paired(request, strategy, filters) if final else None
+        later = self._needed_later() | wanted.difference(*map(free_variables, filters.general))
+        found = self._paired(request, strategy, filters, later) if final else None
         if found is None:
             MatchByValue._follow(self, request, strategy, filters, wanted, final)  # a record's class is made anew
         else:
             self._count_pairs(found, filters, wanted)
 
-    def _paired(self, request: MatchRequest, strategy: MatchStrategy, filters: PostFilters) -> _Paired | None:
-        """Return the cheapest cut whose pairs are told without making them; None where that doesn't pay."""
+    def _paired(
+        self, request: MatchRequest, strategy: MatchStrategy, filters: PostFilters, later: set[str]
+    ) -> _Paired | None:
+        """Return the cheapest cut whose pairs are told without making them; None where that doesn't pay.
+
+        ``later``: variables that are read by more than the conditions here.
+        """
         matching, hints = request.matching, self.graph.hints
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join or hints.as_written)
         if not free or hints.eliminates or is_for_gpu() or self.demand.duplicates is Duplicates.KEEP:
             return None
-        if self.columns or not isinstance(self.root, Unit) or self.purpose is not None:
-            return None
-        if len(matching.names) < len(self.nodes):  # of a part more is asked than the match is
+        given = bool(self.columns) or not isinstance(self.root, Unit)
+        if given != bool(matching.bound) or self.purpose is not None:
             return None
         conditions = [*map(as_filter, matching.conditions), *filters.general]
         compared = [each for each in conditions if len(free_variables(each)) > 1]
         if not compared or any(condition_can_fail(each) or not is_simple(each) for each in filters.general):
             return None
         cardinality, best = Cardinality(self.catalog, self.nodes), None
-        limit = _cost(request, strategy, cardinality, bool(filters.general))
+        times = expected_rows(self.root, self.catalog).high * self.demand.times if given else 1.0
+        limit = times * _cost(request, strategy, cardinality, bool(filters.general))
+        if given:  # the rows may well lead to hubs, more often than others
+            limit *= min(_HUBS, max((_skew(edge, matching.bound, cardinality) for edge in matching.edges), default=1.0))
         if limit < _WORTH:
             return None
-        for join, cost, rows in cut_in_two(matching, cardinality):
-            found = self._told(join, conditions) if cost + _ROW * rows < limit else None
+        for join, cost, rows in (beside_rows if given else cut_in_two)(matching, cardinality):
+            cost += _ROW * (rows + times)
+            found = self._told(join, conditions, later) if cost < limit else None
             if found is not None:
-                best, limit = found, cost + _ROW * rows
+                best, limit = found, cost
         return best
 
-    def _told(self, join: Join, conditions: list[Expr]) -> _Paired | None:
+    def _told(self, join: Join, conditions: list[Expr], later: set[str]) -> _Paired | None:
         """Return a cut with its conditions, if the held part gives nothing else and they are all told by one way."""
         held = {*join.build.names, *(edge.name for edge in join.build.edges)} - set(join.keys)
-        probe = {*join.probe.names, *(edge.name for edge in join.probe.edges)}
-        if held & self._needed_later():
+        probe = {*join.probe.names, *(edge.name for edge in join.probe.edges), *self.columns}
+        if held & later:
             return None
         across = [each for each in conditions if not (free_variables(each) <= probe or free_variables(each) <= held)]
         keys = {key: self._unused(f"@{key}") for key in join.keys}
         own = [each for each in across if free_variables(each) - probe]
-        if not own or any(set(join.keys) & free_variables(each) - probe for each in own):
+        if not own:
             return None
         same = [_equal(self._variable(key), self._variable(other)) for key, other in keys.items()]
         found = partners([*same, *own], probe, held | set(keys.values()))
@@ -192,11 +207,16 @@ def _differ(one: Expr, other: Expr) -> Expr:
     return Comparison(("<>",), (one, other), type=BOOLEAN)
 
 
+def _skew(edge: PatternEdge, bound: Sequence[str], cardinality: Cardinality) -> float:
+    """Return how much more neighbours a bound end has in the mean where it is come to by a neighbour."""
+    return max((cardinality.degree_statistics(edge, each).skew for each in edge.ends if each in bound), default=1.0)
+
+
 def _cost(request: MatchRequest, strategy: MatchStrategy, cardinality: Cardinality, filtered: bool) -> float:
     """Return the nanoseconds of a strategy, and of asking what is left of the conditions, if there are any."""
     if strategy.elimination is not None:
         return strategy.elimination.schedules[0].cost
-    if strategy.join is None:
+    if strategy.join is None or request.matching.bound:
         return (strategy.order.cost + filtered * _PAIR * strategy.order.rows) / _MARGIN
     _, problem = order_problem(replace(request.matching, conditions=[]), cardinality)
     model = CostModel(problem)
