@@ -8,7 +8,7 @@ Where a pair of vertices has at most one relationship that matches, this is a st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 from functools import reduce
 from itertools import combinations, product
@@ -20,6 +20,7 @@ from qengine.optimizer.edge_pairs import EdgePairs
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.order_problem import each_of, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge, given_name
+from qengine.plan.expr import Comparison, Property, Variable
 from qengine.plan.pattern import MatchMode, PathMode, PatternPath, QueryGraph
 
 Coincidence = tuple[tuple[str, str], tuple[str, str]]  # (vertex = vertex) and (vertex = vertex)
@@ -40,7 +41,7 @@ class Differences:
 def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: CatalogView) -> Differences:
     """Return what must differ among the fixed-length relationships ``edges`` of a query graph and its nodes.
 
-    Nodes that their labels tell apart are left out.
+    Nodes that their labels, or an order of their values, tell apart are left out.
     """
     found = Differences()
     unlike = _unlike(graph, catalog)
@@ -68,13 +69,35 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
 
 
 def _unlike(graph: QueryGraph, catalog: CatalogView) -> frozenset[frozenset[str]]:
-    """Return the pairs of nodes that no vertex can be both of, by their labels."""
+    """Return the pairs of nodes that no vertex can be both of, by their labels or by values of which one is less."""
     alike: dict[int, list[str]] = {}
     for node in graph.nodes:
         if node.labels is not None:
             alike.setdefault(satisfying_sets(catalog, node.labels), []).append(node.name)
     apart = (pair for pair in combinations(alike, 2) if not pair[0] & pair[1])
-    return frozenset(frozenset(names) for one, other in apart for names in product(alike[one], alike[other]))
+    by_labels = (frozenset(names) for one, other in apart for names in product(alike[one], alike[other]))
+    return frozenset((*by_labels, *_ordered(graph)))
+
+
+def _ordered(graph: QueryGraph) -> Iterator[frozenset[str]]:
+    """Yield the pairs of nodes of which one has less of a property than the other, so that they differ."""
+    greater: dict[str, dict[str, set[str]]] = {}
+    for predicate in graph.predicates:
+        match predicate:
+            case (
+                Comparison(ops=("<",), args=(Property() as one, Property() as other))
+                | Comparison(ops=(">",), args=(Property() as other, Property() as one))
+            ) if one.key == other.key:
+                if isinstance(one.subject, Variable) and isinstance(other.subject, Variable):
+                    greater.setdefault(one.key, {}).setdefault(one.subject.name, set()).add(other.subject.name)
+    nodes = {node.name for node in graph.nodes}
+    for each in greater.values():
+        for name in each:
+            above, news = set[str](), {name}
+            while news:
+                news = set[str]().union(*(each.get(one, ()) for one in news)) - above
+                above |= news
+            yield from (frozenset((name, other)) for other in above - {name} if {name, other} <= nodes)
 
 
 def _separate_nodes(path: PatternPath, edges: Sequence[PatternEdge], found: Differences) -> None:

@@ -120,6 +120,31 @@ def better_join(matching: Matching, order: MatchingOrder, cardinality: Cardinali
     return replace(best, rows=order.rows, cost=best_cost, reason=reason)
 
 
+def cut_in_two(matching: Matching, cardinality: Cardinality) -> Iterator[tuple[Join, float, float]]:
+    """Yield the cuts of a pattern in two, with the nanoseconds of matching both, and the rows that both have."""
+    if not 3 <= len(matching.names) <= _MOST_NAMES:
+        return
+    names, problem = order_problem(matching, cardinality)
+    model = CostModel(problem)
+    for keys, left, right in _cuts(model):
+        rows = model.rows(left) + model.rows(right)
+        if rows <= _MOST_HELD:
+            join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
+            sides = (_side_matching(matching, join, side) for side in (join.probe, join.build))
+            yield join, sum(matching_order(side, cardinality).cost for side in sides), rows
+
+
+def beside_rows(matching: Matching, cardinality: Cardinality) -> Iterator[tuple[Join, float, float]]:
+    """Yield the cut of rows that give the bound vertices from all that is searched, with its nanoseconds and rows."""
+    ends = {end for edge in matching.edges for end in edge.ends}
+    keys = tuple(name for name in matching.bound if name in ends)
+    if keys and matching.names and len(matching.names) + len(matching.bound) <= _MOST_NAMES:
+        join = _joined(matching, cardinality, keys, matching.bound, (*keys, *matching.names))
+        found = matching_order(_side_matching(matching, join, join.build), cardinality)
+        if found.rows <= _MOST_HELD and not (join.probe.edges or join.probe.compares):
+            yield join, found.cost, found.rows
+
+
 def _with_given_rows(
     matching: Matching, order: MatchingOrder, cardinality: Cardinality, given: Interval
 ) -> Join | None:

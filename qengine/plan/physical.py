@@ -235,7 +235,7 @@ class Between:
     within: SharedKeys | None = None
 
 
-@node("input", "build", "ways", "condition")
+@node("input", "build", "ways", "condition", "apart")
 class ThetaJoin(Operator):
     """Emits each input row joined with each row of ``build`` for which ``condition`` is true.
 
@@ -243,7 +243,8 @@ class ThetaJoin(Operator):
     the condition does, where values are ordered exactly. Columns: the input's, then ``emit``, columns of ``build``.
     With ``semi`` each input row that has a partner comes once, with ``count`` once with a column of that name, how
     many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A row of which a way's value
-    can't be computed is asked with all.
+    can't be computed is asked with all. ``apart``: rows with equal values of any of these aren't joined, which the
+    condition says, too, but the way doesn't.
     """
 
     input: Operator
@@ -254,6 +255,7 @@ class ThetaJoin(Operator):
     told: bool = False
     semi: bool = False
     count: str | None = None
+    apart: tuple[SharedKeys, ...] = ()
 
 
 @node("input", "few", "many")

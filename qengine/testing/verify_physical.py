@@ -325,7 +325,8 @@ def _theta_join(join: ThetaJoin, given: Columns, build: Columns) -> Columns:
     assert not (join.semi and join.count), "a join that counts asks whether there is one"
     assert not join.told or len(join.ways) == 1, "several ways tell a condition"
     _exprs((join.condition,), (*given, *build))
-    for way in join.ways:
+    assert join.told or not join.apart, "what isn't told excepts nothing"
+    for way in (*join.ways, *join.apart):
         keys = way if isinstance(way, SharedKeys) else way.within
         if keys is not None:
             assert len(keys.left) == len(keys.right) > 0, "a side without keys"

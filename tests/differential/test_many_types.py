@@ -28,6 +28,10 @@ MATCH (a) WHERE NOT (a)-->() RETURN a.id
 MATCH (a) OPTIONAL MATCH (a)-[r]->(b:B) RETURN a.id, count(r), count(DISTINCT b)
 MATCH (a)-[r]->(b) WHERE (b)-->(a) RETURN id(r)
 MATCH (a)-[r]-(b)-[s]-(c)-[t]-(a) RETURN count(*)
+MATCH (a)-->(b) WHERE NOT (b)-->(a) RETURN a.id, b.id
+MATCH (a)-->(b) WHERE NOT EXISTS { (b)-[r]->(a) WHERE r.w > 2 } RETURN a.id, b.id
+MATCH (a)-->(b)-->(c) WHERE NOT (a)--(c) RETURN count(*)
+MATCH (a {id: 2}), (b {id: 5}) MATCH (a)-[r]-(b) RETURN id(r)
 MATCH (a)-[r]->(b) WITH a, collect(type(r)) AS l RETURN a.id, size(l)
 MATCH REPEATABLE ELEMENTS (a)-->(b)<--(c) RETURN count(*)
 MATCH (a {id: 3})-[r]-(b)-[s]->(c) RETURN id(r), id(s)
@@ -37,19 +41,37 @@ MATCH (a)-[*1..3]->(b) RETURN a.id, count(DISTINCT b)
 MATCH (a)-[*2..4]->(b:B) RETURN DISTINCT b.id
 MATCH (a)-[*1..4]->(b {id: 7}) RETURN DISTINCT a.id
 MATCH (a)-[*1..3]-(b {id: 7}) RETURN DISTINCT a.id
+MATCH p = ANY SHORTEST (a)-->+(b {id: 4}) RETURN a.id, length(p)
+MATCH p = shortestPath((a {id: 3})-[*..5]->(b)) RETURN b.id, length(p)
+MATCH p = ALL SHORTEST (a {id: 3})-->+(b) RETURN b.id, length(p)
+MATCH p = ANY SHORTEST (a)<--+(b) WHERE a.id < 5 RETURN a.id, b.id, length(p)
+""".strip().splitlines()
+
+CLOSED = """
+MATCH (a) WHERE NOT EXISTS { (a)-[*]->(a) } RETURN a.id
+MATCH (a)<-[*]-(a) RETURN DISTINCT a.id
+MATCH (a)-[*0..]->(a) RETURN DISTINCT a.id
+MATCH (a) WHERE EXISTS { (a)-[*1..3]->(a) } RETURN a.id
+MATCH (a) WHERE EXISTS { (a)-[* {w: 2}]->(a) } RETURN a.id
+MATCH (a) WHERE EXISTS { ACYCLIC (a)-->+(a) } RETURN a.id
+MATCH (a) WHERE EXISTS { SIMPLE (a)-->+(a) } RETURN a.id
+MATCH (a) WHERE EXISTS { (a)-[*]-(a) } RETURN a.id
+MATCH (a)-[r]->(b) WHERE EXISTS { (b)-[*]->(b) } RETURN id(r)
+MATCH (a)-[r]->(b)-[*]->(b) RETURN DISTINCT a.id, b.id
+MATCH (a) WHERE EXISTS { (a) ((x)-->(y) WHERE y.id > 2)+ (a) } RETURN a.id
 """.strip().splitlines()
 
 
-def graph(seed: int) -> Graph:
+def graph(seed: int, count: int = 18, links: tuple[int, int] = (20, 70)) -> Graph:
     """Return nodes with relationships of many types, in loops and parallel ones too; some types have no direction."""
     drawn = random.Random(seed)
-    nodes = [{"id": k, "labels": [drawn.choice("ABC")], "properties": {"id": k}} for k in range(18)]
-    links = [
-        {"start": drawn.randrange(18), "end": drawn.randrange(18), "type": drawn.choice(TYPES)}
+    nodes = [{"id": k, "labels": [drawn.choice("ABC")], "properties": {"id": k}} for k in range(count)]
+    relationships = [
+        {"start": drawn.randrange(count), "end": drawn.randrange(count), "type": drawn.choice(TYPES)}
         | ({"properties": {"w": drawn.randrange(6)}} if drawn.random() < 0.7 else {})
-        for _ in range(drawn.choice([20, 70]))
+        for _ in range(drawn.choice(links))
     ]
-    return Graph.from_records(nodes, links, undirected=drawn.sample(TYPES, drawn.choice([0, 3, 12])))
+    return Graph.from_records(nodes, relationships, undirected=drawn.sample(TYPES, drawn.choice([0, 3, 12])))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -66,6 +88,15 @@ def test_merged_lists_give_the_same_rows(seed: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(merged_lists, "_MERGE", -1.0)  # always due
     assert [sorted(map(repr, given.query(text))) for text in QUERIES] == expected
     assert len(set(merged)) == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_walks_back_to_their_start(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = graph(seed, 7, (8, 11))
+    expected = [sorted(map(repr, given.query(text, device="reference"))) for text in CLOSED]
+    assert [sorted(map(repr, given.query(text))) for text in CLOSED] == expected
+    monkeypatch.setattr(merged_lists, "_MERGE", -1.0)  # always due
+    assert [sorted(map(repr, given.query(text))) for text in CLOSED] == expected
 
 
 def test_lists_are_merged_once_searches_have_taken_as_long(monkeypatch: pytest.MonkeyPatch) -> None:

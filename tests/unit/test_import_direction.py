@@ -199,11 +199,11 @@ RECURSIVE = [
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
-    {
+    {f"optimizer.lower.{name}" for name in ("by_node", "match", "match_by_value", "match_pairs", "match_search")}
+    | {
         f"optimizer.lower.{name}"
-        for name in ("by_node", "match", "match_by_value", "match_search", "match_state", "match_strategy")
-    }
-    | {f"optimizer.lower.{name}" for name in ("members", "of_node", "subquery", "tail")},  # as plans do
+        for name in ("match_state", "match_strategy", "members", "of_node", "subquery", "tail")
+    },  # as plans do
     {
         "storage.joint_degrees",
         "storage.mixed_triangles",

@@ -5,7 +5,9 @@
 // cheaper frontier first, until they meet; then the forward side of the meeting is marked with its hops to t, and every
 // step of a depth-first search that keeps to those marks leads to t. To all t: levels from s, and for each t that
 // search backward from it; where all are wanted but none is given, each vertex has as many as those before it together.
-// From s to s in at least one hop: walk_cycles.h, or levels where relationships may repeat.
+// From s to s in at least one hop: walk_cycles.h, or levels where relationships may repeat; where any length will do,
+// walk_components.h.
+#include "walk/walk_components.h"
 #include "walk/walk_rows.h"
 
 namespace qe::walks {
@@ -19,7 +21,12 @@ class ShortestPaths final : public Rows {
         from_(plan.vertex_count),
         to_(plan.vertex_count),
         cycles_(plan.vertex_count),
-        trails_(plan.vertex_count) {}
+        components_(plan.vertex_count),
+        trails_(plan.vertex_count) {
+    any_length_ = plan.mode == kEveryEnd && plan.minimum > 0 && plan.maximum == kUnbounded &&
+                  plan.vertices != kAcyclic && !plan.through_bits && !plan.forbidden_offsets;
+    for (int32_t i = 0; i < plan.n_layers; ++i) any_length_ = any_length_ && !plan.forward[i].two_way;
+  }
 
   Progress fill(Sink& sink, Poll& poll) override {
     const bool paths = all_ || sink.lists();  // else there is one end, and its length is enough
@@ -48,6 +55,13 @@ class ShortestPaths final : public Rows {
           sink.emit(row_, end, from_.of(end));
         }
         given_ = 0;
+      } else if (any_length_) {
+        bool closed = false;
+        if (end_.accepts(end) && !components_.find(forward_, end, poll, closed)) return Progress::kStopped;
+        if (closed) {
+          if (!sink.fits(0)) return Progress::kPaused;
+          sink.emit(row_, end, 0);
+        }
       } else if (end_.accepts(end) && !walk_to(end, poll)) {
         return Progress::kStopped;
       }
@@ -57,7 +71,7 @@ class ShortestPaths final : public Rows {
 
   int64_t bytes() const override {
     const int64_t numbers = numbers_ ? 8 * plan_.vertex_count : 0;
-    return numbers + from_.bytes() + to_.bytes() + cycles_.bytes() + trails_.bytes();
+    return numbers + from_.bytes() + to_.bytes() + cycles_.bytes() + components_.bytes() + trails_.bytes();
   }
 
  private:
@@ -213,11 +227,13 @@ class ShortestPaths final : public Rows {
   bool all_;
   Levels from_, to_;
   Cycles cycles_;
+  Components components_;
   Trails trails_;
   std::unique_ptr<int64_t[], FreeDeleter> numbers_;  // of paths from the start
   int64_t given_ = 0;      // of the next end's
   int64_t length_ = 0;     // of a shortest path to a bound end, kNone: there is none
   size_t next_ = 0;        // the next end
+  bool any_length_ = false;  // whether a walk back to the start is asked for, however long
   bool searched_ = false;
   bool walking_ = false;   // whether trails_ has more for the last end
 };

@@ -69,7 +69,7 @@ def lists_at_once(store: ExecView, search: Search) -> int:
     """
     most = 0
     for level in search.levels if search.strategy != "extend" else ():
-        for source in level.sources if isinstance(level, VertexLevel) else ():
+        for source in level.sources if isinstance(level, VertexLevel) else (level,):
             types = len(source.types) or len(store.types)
             most = max(most, types * (1 + (source.direction is Direction.BOTH)))
     return most

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -12,14 +11,12 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn, integer_column, vertex_ids
 from qengine.exec.common.grouping import group_rows
-from qengine.exec.common.merged_lists import is_due, note
 from qengine.exec.common.operators.stage import ROW
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachChunk, ReachKernels, ReachRules
-from qengine.exec.host.walk import end_filter, walk_space, walked_types
+from qengine.exec.host.walk import end_filter, merging, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkMode, WalkRows, WalkRules, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach
 
 __all__ = ["run_reach"]
@@ -79,15 +76,8 @@ def _reached(
     masks: MaskProvider,
     kernels: ReachKernels,
 ) -> Iterator[Batch]:
-    types = walked_types(store, op)
-    one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
-    lists = len(types) if kernels is HOST and one_way and not op.predicates else 0
-    merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
-    try:
+    with merging(store, op, context, kernels is HOST) as merged:
         yield from _ends(store, op, batch, context, masks, kernels, merged=merged)
-    finally:
-        if not merged:
-            note(store, lists, time.monotonic() - begin)
 
 
 def _ends(

@@ -10,10 +10,10 @@ import numpy as np
 from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
-from qengine.exec.host.walk import end_filter, joined_walks, walk_rows, walk_space
+from qengine.exec.host.walk import end_filter, joined_walks, merging, walk_rows, walk_space
 from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.pattern import PathMode
+from qengine.plan.pattern import ANY_SHORTEST, PathMode
 from qengine.plan.physical import Shortest
 
 __all__ = ["run_shortest"]
@@ -51,19 +51,30 @@ def run_shortest(
     QueryInterrupted, QueryTimeout, OutOfMemory
         As the context says.
     """
-    space = walk_space(store, op, masks)
-    ends = end_filter(store, op.end, masks)
+    lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
+    with merging(store, op, context, lengths_alone) as merged:
+        for chunk in _selected(
+            op, walk_space(store, op, masks, merged=merged), end_filter(store, op.end, masks), batch, context, kernels
+        ):
+            yield from joined_walks(op, batch, chunk, context)
+
+
+def _selected(
+    op: Shortest,
+    space: WalkSpace,
+    ends: EndFilter,
+    batch: Batch,
+    context: ExecutionContext,
+    kernels: ReachKernels,
+) -> Iterator[WalkChunk]:
     rows = walk_rows(op, batch, ends)
     if rows.targets is not None:
-        chunks = _paths(op, space, ends, rows, context)
-    elif op.minimum > 1 or op.selector.count > 1:
-        chunks = _to_each_end(op, space, ends, rows, context, kernels)
-    elif op.relationships is None and not op.selector.groups:
-        chunks = _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
-    else:
-        chunks = _paths(op, space, ends, rows, context)
-    for chunk in chunks:
-        yield from joined_walks(op, batch, chunk, context)
+        return _paths(op, space, ends, rows, context)
+    if op.minimum > 1 or op.selector.count > 1:
+        return _to_each_end(op, space, ends, rows, context, kernels)
+    if op.relationships is None and not op.selector.groups:
+        return _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
+    return _paths(op, space, ends, rows, context)
 
 
 def _paths(

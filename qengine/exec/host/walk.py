@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from qengine.exec.common.columns import (
     integer_column,
     vertex_ids,
 )
+from qengine.exec.common.merged_lists import is_due, note
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import (
     EndFilter,
@@ -30,9 +33,10 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
-__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "run_walk", "walk_rows",
+__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "merging", "run_walk", "walk_rows",
            "walk_space", "walked_types"]  # fmt: skip
 
 
@@ -63,8 +67,29 @@ def run_walk(
     rows = walk_rows(op, batch, ends, op.different)
     mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
     rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
-    for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
-        yield from joined_walks(op, batch, chunk, context)
+    ends_alone = op.distinct_ends and op.minimum <= 1 and not op.different
+    with merging(store, op, context, ends_alone) as merged:
+        for chunk in walk_chunks(walk_space(store, op, masks, merged=merged), ends, rows, context, rules):
+            yield from joined_walks(op, batch, chunk, context)
+
+
+@contextmanager
+def merging(
+    store: ExecView, op: Walk | Shortest | Reach, context: ExecutionContext, ends_alone: bool
+) -> Iterator[bool]:
+    """Tell whether what is run inside is to read the lists of an operator's types as one; else note what it takes.
+
+    ``ends_alone``: only ends, or least lengths, are asked for: no relationships, nor how many there are.
+    """
+    types = walked_types(store, op)
+    one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
+    lists = len(types) if ends_alone and one_way and not op.predicates else 0
+    merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
+    try:
+        yield merged
+    finally:
+        if not merged:
+            note(store, lists, time.monotonic() - begin)
 
 
 def walk_space(store: ExecView, op: Walk | Shortest | Reach, masks: MaskProvider, *, merged: bool = False) -> WalkSpace:

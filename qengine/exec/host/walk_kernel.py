@@ -229,7 +229,8 @@ class WalkSpace:
         self.layers, self.two_way = 1, False
         self.lists = (WalkLists(forward, backward, forward, None),)
         self.forward, self.backward = (
-            (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct())) for own in (forward, backward)
+            (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct(), is_out=own is forward))
+            for own in (forward, backward)
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qengine._frozen import replace
 from qengine.plan.expr import Call, Expr, PathOf, Variable
-from qengine.plan.logical import Filter, Operator, Project
+from qengine.plan.logical import Filter, Limit, Operator, Project, Skip, Sort
 from qengine.plan.physical import Shortest
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import INTEGER
@@ -32,7 +32,7 @@ def lengths_alone(root: Operator, exprs: Sequence[Expr]) -> tuple[Operator, tupl
 
 def _is_over_shortest(operator: Operator) -> bool:
     """Tell whether there may be a path at all below an operator."""
-    while isinstance(operator, Filter | Project):
+    while isinstance(operator, Filter | Limit | Project | Skip | Sort):
         operator = operator.input
     return isinstance(operator, Shortest)
 
@@ -43,6 +43,8 @@ def _of_length(expr: Expr, name: str) -> Expr | None:
     def change(part: Expr) -> Expr:
         if isinstance(part, Call) and part.name in _LENGTHS and len(part.args) == 1:
             (path,) = part.args
+            if isinstance(path, Call) and path.name == "relationships":
+                (path,) = path.args
             if isinstance(path, Variable) and path.name == name:
                 return Variable(_KNOWN + name, type=INTEGER, span=part.span)
         return part
@@ -62,6 +64,17 @@ def _with_length(operator: Operator, name: str, read: frozenset[str]) -> Operato
     match operator:
         case Shortest(relationships=relationships) if relationships == name:
             return replace(operator, relationships=None, hops=name)
+        case Limit(input=below) | Skip(input=below):
+            found = _with_length(below, name, read)
+            return None if found is None else replace(operator, input=found)
+        case Sort(input=below, keys=keys):
+            by = [_of_length(each.expr, name) for each in keys]
+            reads = frozenset[str]().union(*(free_variables(each.expr) for each in keys))
+            found = None if None in by else _with_length(below, name, read | (reads - {name}))
+            if found is None:
+                return None
+            new = tuple(replace(key, expr=expr) for key, expr in zip(keys, by, strict=True) if expr is not None)
+            return replace(operator, input=found, keys=new)
         case Filter(input=below, predicate=predicate):
             condition = _of_length(predicate, name)
             found = _with_length(below, name, read | (free_variables(predicate) - {name}))

@@ -15,7 +15,7 @@ from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
 from qengine.optimizer.lower.links import with_links
-from qengine.optimizer.lower.match_by_value import MatchByValue
+from qengine.optimizer.lower.match_pairs import MatchPairs
 from qengine.optimizer.lower.reach import reaching_by
 from qengine.optimizer.lower.subquery import lower_part
 from qengine.optimizer.lower.walks import (
@@ -39,7 +39,7 @@ __all__ = ["MatchLowering"]
 
 
 @record
-class MatchLowering(MatchByValue):
+class MatchLowering(MatchPairs):
     """Lowers one match."""
 
     def run(self) -> Lowered:

@@ -46,7 +46,12 @@ class MatchSearches(MatchStrategies):
         request = self._request(names, edges, difference, filters, wanted, final)
         self._check_size(names, edges)
         check_planning()
-        strategy = self._strategy(request)
+        self._follow(request, self._strategy(request), filters, wanted, final)
+
+    def _follow(
+        self, request: MatchRequest, strategy: MatchStrategy, filters: PostFilters, wanted: set[str], final: bool
+    ) -> None:
+        """Put what was chosen on top of the plan."""
         if strategy.join is not None and not strategy.join.most:
             self._join(strategy.join, filters, wanted, final)
             return
@@ -54,8 +59,8 @@ class MatchSearches(MatchStrategies):
             self._by_rows(strategy.join, request, strategy, filters, wanted, final)
             return
         self._emit(request, strategy)
-        self._compare_walks(edges)
-        self.searched += edges
+        self._compare_walks(list(request.matching.edges))
+        self.searched += request.matching.edges
 
     def _counted_without_links(self, filters: PostFilters, difference: Differences) -> bool:
         """Count all by an elimination that knows which relationships must not be there, if one pays; tell whether."""

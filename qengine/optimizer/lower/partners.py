@@ -27,7 +27,7 @@ from qengine.plan.physical import Between, SharedKeys
 from qengine.plan.traverse import conjuncts, free_variables, rewrite
 from qengine.types import ANY, INTEGER, Kind
 
-__all__ = ["EVERY_PAIR", "Partners", "partners"]
+__all__ = ["EVERY_PAIR", "Partners", "is_implied", "partners"]
 
 Way: TypeAlias = SharedKeys | Between
 
@@ -83,7 +83,7 @@ class _Sides:
     def of_all(self, conditions: Sequence[Expr]) -> Partners | None:
         """Return the best that one of some conditions tells, or several of one value's bounds."""
         every = [each for condition in conditions for each in _split(condition)]
-        parts = [each for each in every if not _is_implied(each, every)]
+        parts = [each for each in every if not is_implied(each, every)]
         found = [each for part in parts if (each := self.of_one(part)) is not None]
         found += _merged([way for part in parts for way in self._bounds(part)])
         equations = [way for each in found for way in each if len(each) == 1 and isinstance(way, SharedKeys)]
@@ -260,7 +260,7 @@ def _untyped(expr: Expr) -> Expr:
     return rewrite(expr, lambda each: replace(each, type=ANY))
 
 
-def _is_implied(condition: Expr, others: Sequence[Expr]) -> bool:
+def is_implied(condition: Expr, others: Sequence[Expr]) -> bool:
     """Tell whether two elements differ since something of one is less than the same of the other."""
     match condition:
         case Comparison(ops=("<>",), args=(Variable(name=one), Variable(name=other))):

@@ -22,6 +22,9 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.spill.rows import SpilledRows
 from qengine.plan import physical
+from qengine.plan.expr import Comparison, Expr, Logical
+from qengine.plan.traverse import conjunction
+from qengine.types import BOOLEAN
 
 __all__ = ["theta_join_stage"]
 
@@ -40,12 +43,13 @@ def theta_join_stage(operator: physical.ThetaJoin, build: Build, first: int) -> 
 class _Part:
     """Rows of the build side, what the condition reads of them, and what finds them.
 
-    ``weights``: how many rows each stands for; None for one.
+    ``apart``: what finds rows that aren't joined. ``weights``: how many rows each stands for; None for one.
     """
 
     rows: Batch
     read: Batch
     finders: Sequence[Finder]
+    apart: Sequence[Finder] = ()
     weights: IntArray | None = None
 
 
@@ -56,6 +60,10 @@ class _ThetaJoin:
         self._operator, self._runtime = operator, runtime
         self._upstream, self._other = upstream, other
         self._condition = PairCondition(operator.condition, runtime)
+        equal = tuple(conjunction(tuple(map(_equation, each.left, each.right))) for each in operator.apart)
+        same = Logical("OR", equal, type=BOOLEAN) if len(equal) > 1 else conjunction(equal)
+        self._equal = PairCondition(same, runtime) if equal else None
+        self._finders = len(operator.ways) + len(operator.apart)
         self._pairs = not (operator.semi or operator.count)
         self._holding = runtime.memory.holding("ThetaJoin")
         self._built: _Part | SpilledRows | None = None
@@ -121,7 +129,7 @@ class _ThetaJoin:
 
     def _needed(self, held: Sequence[Batch]) -> int:
         """Return what it takes to hold rows, in one piece, and what finds them."""
-        return sum(2 * each.nbytes + _ROW * len(self._operator.ways) * each.length for each in held)
+        return sum(2 * each.nbytes + _ROW * self._finders * each.length for each in held)
 
     def _part(self, held: list[Batch], holding: Holding) -> _Part:
         """Return rows with what finds them; the list is empty afterwards."""
@@ -133,12 +141,14 @@ class _ThetaJoin:
         weights = None
         if not (self._pairs or self._operator.told) and (alike := self._condition.alike(rows)) is not None:
             rows, weights = rows.take(alike.first), np.bincount(alike.codes)
-        finders = [finder(way, self._runtime) for way in self._operator.ways]
-        holding.add(_ROW * len(finders) * rows.length)
-        for each in finders:
+        finders, apart = (
+            [finder(way, self._runtime) for way in ways] for ways in (self._operator.ways, self._operator.apart)
+        )
+        holding.add(_ROW * self._finders * rows.length)
+        for each in (*finders, *apart):
             each.build(rows)
-        holding.set(rows.nbytes + sum(each.nbytes for each in finders))
-        return _Part(rows, self._condition.side(rows), finders, weights)
+        holding.set(rows.nbytes + sum(each.nbytes for each in (*finders, *apart)))
+        return _Part(rows, self._condition.side(rows), finders, apart, weights)
 
     def _parts(self, built: SpilledRows) -> Iterator[_Part]:
         """Yield the build side's rows, as many at a time as fit."""
@@ -182,8 +192,10 @@ class _ThetaJoin:
         alike = None if self._operator.told else self._condition.alike(batch)
         rows = batch if alike is None else batch.take(alike.first)
         found, told = self._found(rows, part)
-        counts = found[0].count() if told and part.weights is None else None
-        if counts is None:
+        counts = found[0].count() if told else None
+        if counts is not None:
+            counts = counts - self._excepted(rows, part, found[0])
+        else:
             counts = np.zeros(rows.length, np.int64)
             done = np.zeros(rows.length, np.bool_) if self._operator.semi else None
             for here, there in self._true(rows, part, found, told, done):
@@ -192,6 +204,19 @@ class _ThetaJoin:
                 if done is not None:
                     done |= counts > 0
         return counts if alike is None else counts[alike.codes]
+
+    def _excepted(self, batch: Batch, part: _Part, found: Found) -> IntArray:
+        """Return how many of the partners that a way finds each row isn't joined with."""
+        counts = np.zeros(batch.length, np.int64)
+        if self._equal is not None:
+            same = [each.find(batch) for each in part.apart]
+            own, other = self._equal.side(batch), self._equal.side(part.rows)
+            for here, there in self._candidates(same, part.rows.length, None):
+                self._runtime.context.check()
+                kept = found.holds(here, there)
+                here, there = here[kept], there[kept]
+                counts += np.bincount(here[self._equal.holds(own, here, other, there)], minlength=batch.length)
+        return counts
 
     def _slices(self, batch: Batch) -> Iterator[Batch]:
         for offset in range(0, batch.length, self._most):
@@ -245,3 +270,7 @@ class _ThetaJoin:
             for begin in range(0, len(built), self._room):
                 part = built[begin : begin + self._room]
                 yield np.full(len(part), row), part
+
+
+def _equation(left: Expr, right: Expr) -> Expr:
+    return Comparison(("=",), (left, right), type=BOOLEAN)
