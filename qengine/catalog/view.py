@@ -98,12 +98,19 @@ class SampledColumn(Protocol):
 
 
 class Sample(Protocol):
-    """Some of the elements that a pattern's node or relationship may be, with their properties; ``size`` rows."""
+    """Some of the elements that a pattern's node or relationship may be, with their properties; ``size`` rows.
+
+    ``total``: how many elements it was drawn from, about; ``size`` where it has all of them.
+    """
 
     size: int
+    total: float
 
     def column(self, element: str, key: str) -> SampledColumn | None:
         """Return a property of an element, None where its values can't be compared."""
+
+    def ids(self, element: str, rows: Any) -> Any:
+        """Return the ids of an element in the rows for which ``rows``, an array of truth values, is true."""
 
     def shuffled(self, rows: int, turn: int) -> Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
@@ -208,10 +215,10 @@ class CatalogView(Protocol):
             satisfy it, or one of each relationship type that does.
         """
 
-    def node_sample(self, labels: Any) -> Sample | None:
+    def node_sample(self, labels: Any, *, every: bool = False) -> Sample | None:
         """Return a sample of the nodes that satisfy a label expression (``plan.pattern.LabelExpr``, None: all).
 
-        Its only element is "node". None where there is none.
+        Its only element is "node". None where there is none. ``every``: it has all of them, None where that's too many.
         """
 
     def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample | None:
@@ -219,4 +226,12 @@ class CatalogView(Protocol):
 
         Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. None where
         there is none.
+        """
+
+    def relationships_at(
+        self, type: str, nodes: Any, element: str, other: str | None, *, both: bool
+    ) -> Sample | None:
+        """Return a sample of the relationships that some nodes (their ids) have, who are its ``element``.
+
+        That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.
         """

@@ -7,7 +7,7 @@ Estimates only order alternatives: they never decide whether a plan is right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, field
 from itertools import combinations, product
 from math import sqrt
@@ -138,7 +138,7 @@ class Cardinality:
         return max(found, min(1.0, perhaps(found * pairs) / pairs))
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
-        types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
+        types = tuple(self._by_type(edge))
         predicates = edge.relationship.predicates
         return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
 
@@ -189,9 +189,14 @@ class Cardinality:
         node = self.nodes[name]
         return Element(node.labels, node.predicates, self.candidates(name) / max(self.labelled(name), 1.0))
 
-    def _by_type(self, edge: PatternEdge) -> list[tuple[RelationshipTypeInfo, EdgeStatistics]]:
+    def _by_type(self, edge: PatternEdge) -> Iterator[tuple[str, float]]:
+        """Yield each type's name with how many of its relationships join the labels of an edge's ends."""
         source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
-        return [(info, self._known(source, info.name, target)) for info in edge.types]
+        for info in edge.types:
+            edges = self._known(source, info.name, target).edges
+            if edge.relationship.direction is Direction.BOTH and not info.undirected:
+                edges += self._known(target, info.name, source).edges
+            yield info.name, float(edges)
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, Sample
+from qengine.optimizer.peeking import peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
 from qengine.plan.expr import Expr
@@ -19,12 +20,15 @@ from qengine.plan.pattern import certain_label
 
 __all__ = ["Joint"]
 
+_FEW = 16  # rows of a sample
+_LEAST = 1e-12
+
 
 @frozen
 class Joint:
     """A relationship of a pattern with its ends, by their names, and the conditions that are on it.
 
-    ``types``: names with how many relationships each has between the ends. ``share``: of them that satisfy
+    ``types``: names with how many relationships each has between the ends, either way where it may be. ``share``: of them that satisfy
     ``predicates``. ``both``: it may be of either direction. ``across``: conditions on two of the three.
     """
 
@@ -41,20 +45,19 @@ class Joint:
 
         That is: with all conditions on ends and relationship, compared with what follows from each one's share.
         """
-        start, end = (nodes[name] for name in self.ends)
+        ends = nodes[self.ends[0]], nodes[self.ends[1]]
         alone = prod(share_of_one(each, nodes, catalog) for each in different(self.across))
         if alone == 0.0:
             return 0.0
-        from qengine.optimizer.sampled import times_as_many
-
         total = found = 0.0
         for type, edges in self.types:
-            sample = self._sample(type, start, end, catalog)
+            sample = self._sample(type, *ends, catalog)
             if sample is None or not sample.size or not edges:
                 return alone
-            seen, chance = self._seen(sample, (start, end), alone, catalog)
+            seen = self._seen(sample, ends, alone, catalog)
+            narrowed = self._narrowed(type, edges, ends, alone, catalog) if seen.is_little else None
             total += edges
-            found += edges * times_as_many(seen, chance * sample.size)
+            found += edges * (seen.times if narrowed is None else narrowed)
         return alone * (found / total if total else 1.0)
 
     def conditional(self, predicates: Sequence[Expr], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
@@ -67,17 +70,69 @@ class Joint:
         labels = certain_label(start.labels), certain_label(end.labels)
         return catalog.relationship_sample(type, *labels, both=self.both)
 
+    def _narrowed(
+        self, type: str, edges: float, ends: tuple[Element, Element], across: float, catalog: CatalogView
+    ) -> float | None:
+        """Return what ``_Seen.times`` is, from the relationships of those nodes that one end's conditions admit.
+
+        None where no end's conditions leave nodes that can be named.
+        """
+        counted = []
+        for place, end in enumerate(ends):
+            nodes = catalog.node_sample(end.labels, every=True) if end.predicates else None
+            if nodes is not None and nodes.size:
+                counted.append((nodes.size * end.share, place, nodes))
+        for _, place, nodes in sorted(counted, key=lambda each: each[:2]):
+            found = self._at(place, nodes, type, ends, across, catalog)
+            if found is not None:
+                expected = edges * ends[0].share * ends[1].share * self.share * across
+                least = 0.0 if peeked() is None else min(1.0, expected)  # for other values there may be one
+                return max(found, least) / max(expected, _LEAST)
+        return None
+
+    def _at(
+        self, place: int, nodes: Sample, type: str, ends: tuple[Element, Element], across: float, catalog: CatalogView
+    ) -> float | None:
+        """Return how many relationships satisfy all conditions, of which those on one end say who it is."""
+        from qengine.optimizer.sampled import conjunction
+
+        end, other = ends[place], ends[1 - place]
+        mask, known = conjunction(end.predicates, {self.ends[place]: (nodes, "node")}, known_values())
+        if mask is None:
+            return None
+        element = ("start", "end")[place]
+        label = certain_label(other.labels)
+        sample = catalog.relationships_at(type, nodes.ids("node", mask), element, label, both=self.both)
+        if sample is None:
+            return None
+        found = sample.total * other.share * self.share * across
+        if len(known) < len(end.predicates):
+            found *= end.share / max(selectivity(known, catalog, "node", end.labels), _LEAST)
+        return found * self._seen(sample, ends, across, catalog, place).times if sample.size else 0.0
+
     def _seen(
-        self, sample: Sample, ends: tuple[Element, Element], across: float, catalog: CatalogView
-    ) -> tuple[int, float]:
-        """Return how many rows satisfy what can be evaluated, and the share that would if it were independent."""
+        self,
+        sample: Sample,
+        ends: tuple[Element, Element],
+        across: float,
+        catalog: CatalogView,
+        known_end: int | None = None,
+    ) -> _Seen:
+        """Return how many rows satisfy what can be evaluated, and how many would if it were independent.
+
+        ``known_end``: the place of one whose conditions are satisfied by all rows.
+        """
         from qengine.optimizer.sampled import conjunction, how_many
 
         values = known_values()
         rows = {self.ends[0]: (sample, "start"), self.name: (sample, "relationship"), self.ends[1]: (sample, "end")}
         every: Any = None
         chance = 1.0
-        parts = [(each.predicates, each.share, "node", each.labels) for each in ends if each.predicates]
+        parts = [
+            (each.predicates, each.share, "node", each.labels)
+            for place, each in enumerate(ends)
+            if each.predicates and place != known_end
+        ]
         if self.predicates:
             parts.append((self.predicates, self.share, "relationship", None))
         if self.across:
@@ -92,4 +147,28 @@ class Joint:
                 chance *= selectivity(known, catalog, entity, owners)
             elif mask is not None:  # of what is left out nothing is known
                 chance *= how_many(mask) / sample.size
-        return (sample.size if every is None else how_many(every)), chance
+        seen = sample.size if every is None else how_many(every)
+        return _Seen(seen, chance * sample.size, sample.size >= sample.total)
+
+
+@frozen
+class _Seen:
+    """How many rows of a sample satisfy conditions, ``expected`` if they were independent; ``all``: of all rows."""
+
+    rows: int
+    expected: float
+    all: bool
+
+    @property
+    def is_little(self) -> bool:
+        """Whether so few rows say little of how many there are."""
+        return self.rows < _FEW and not self.all
+
+    @property
+    def times(self) -> float:
+        """How many times as many elements as if the conditions were independent satisfy them."""
+        from qengine.optimizer.sampled import times_as_many
+
+        if self.all and peeked() is None and self.expected > 0.0:
+            return self.rows / self.expected
+        return times_as_many(self.rows, self.expected)

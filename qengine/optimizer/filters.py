@@ -152,11 +152,15 @@ class _Below:
     ) -> Joint:
         labels = [certain_label(self.nodes[end].labels) for end in ends]
         counted = []
+        either_way = both
         for type in types or self.catalog.relationship_types:
             info = self.catalog.relationship_type(type)
             if info is not None:
+                edges = self.catalog.edge_statistics(labels[0], type, labels[1]).edges
+                if either_way and not info.undirected:
+                    edges += self.catalog.edge_statistics(labels[1], type, labels[0]).edges
                 both = both or info.undirected
-                counted.append((type, float(self.catalog.edge_statistics(labels[0], type, labels[1]).edges)))
+                counted.append((type, float(edges)))
         predicates = edge.predicates if edge is not None else ()
         owners = LabelOr(tuple(LabelIs(type) for type, _ in counted))
         share = selectivity(predicates, self.catalog, "relationship", owners) if predicates else 1.0

@@ -93,6 +93,15 @@ def joint_share(
     return min(1.0, alone * times_as_many(how_many(every), alone * sample.size))
 
 
+def counted_share(
+    predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
+) -> float:
+    """Return the share of elements, all of which are in a sample, that satisfy conditions; ``alone``: as above."""
+    names = frozenset[str]().union(*map(free_variables, predicates))
+    mask, known = conjunction(predicates, dict.fromkeys(names, (sample, element)), values)
+    return how_many(mask) / sample.size if mask is not None and len(known) == len(predicates) else alone
+
+
 def times_as_many(seen: float, expected: float) -> float:
     """Return how many times as many there are as expected, where so many were seen in a sample.
 

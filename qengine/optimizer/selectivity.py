@@ -24,6 +24,7 @@ __all__ = ["holds", "selectivity"]
 _EQUALITY, _OTHER = 0.1, 0.5
 """Shares that are kept where nothing is known."""
 
+_FEW = 64.0  # nodes: of fewer a sample says little
 _ITEMS = 10  # of a list that isn't known
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -40,11 +41,14 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     """
     peeks = peeked()
     if peeks is None:
-        return _Share(catalog, entity, owners).together(predicates)
-    share = _Share(catalog, entity, owners, peeks.values).together(predicates)
-    if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
-        peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
-    return share
+        alone = _Share(catalog, entity, owners)
+        return alone.counted(predicates, alone.together(predicates))
+    found = _Share(catalog, entity, owners, peeks.values)
+    share = found.together(predicates)
+    if not any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
+        return found.counted(predicates, share)
+    peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
+    return max(found.counted(predicates, share), min(share, 1.0 / max(found.size, 1)))  # for other values there may be one
 
 
 def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:
@@ -82,6 +86,28 @@ class _Share:
         from qengine.optimizer.sampled import joint_share
 
         return joint_share(predicates, sample, element, alone, self.values)
+
+    def counted(self, predicates: Sequence[Expr], share: float) -> float:
+        """Return the share of the nodes that satisfy conditions where few are expected to: counted, if it can be.
+
+        Summaries and samples know what is frequent; of what is rare, which of the others it is.
+        """
+        if self.entity != "node" or share * self.size >= _FEW or share == 0.0 or self.names_one(predicates):
+            return share
+        sample = self.catalog.node_sample(self.owners, every=True)
+        if sample is None or not sample.size:
+            return share
+        from qengine.optimizer.sampled import counted_share
+
+        return counted_share(predicates, sample, "node", share, self.values)
+
+    def names_one(self, predicates: Sequence[Expr]) -> bool:
+        """Tell whether a condition is on a property of which no two nodes have the same value."""
+        return any(
+            isinstance(each, Comparison) and each.ops == ("=",) and isinstance(arg, Property) and self.catalog.is_key(arg.key)
+            for each in predicates
+            for arg in getattr(each, "args", ())
+        )
 
     def guess(self, share: float) -> float:
         """Return a share of which nothing is known."""

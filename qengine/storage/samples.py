@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine._lru import LruCache
-from qengine.plan.pattern import LabelExpr, LabelIs
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values
@@ -29,6 +29,7 @@ __all__ = ["Sample", "SampledColumn", "Samples"]
 
 _ROWS = 4096
 _DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept
+_EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
 _MOST = 256  # samples that are kept
 _SEED = 29
 
@@ -130,14 +131,17 @@ class Sample:
     """Nodes, or relationships with their ends; ``size``: how many rows there are, perhaps all that exist."""
 
     def __init__(
-        self, elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]], size: int, share: float = 1.0
+        self,
+        elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]],
+        size: int,
+        total: float | None = None,
     ) -> None:
         """``elements``: for each of "node", or "start", "relationship" and "end", its ids and how columns are found.
 
-        ``share``: how many of the elements that it is a sample of it has.
+        ``total``: how many elements it is a sample of, itself if that isn't told.
         """
         self.size = size
-        self.share = share
+        self.total = float(size) if total is None else total
         self._elements = elements
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
@@ -157,6 +161,10 @@ class Sample:
             ids, find = self._elements[element]
             self._columns[known] = _sampled(find(key), ids)
         return self._columns[known]
+
+    def ids(self, element: str, rows: Array) -> Array:
+        """Return the ids (int64) of an element in the rows for which ``rows`` is true."""
+        return self._elements[element][0][rows]
 
     def shuffled(self, rows: int, turn: int) -> Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
@@ -189,14 +197,14 @@ class Sample:
         after = np.searchsorted(theirs, ours[at], side="right")
         left, right = left[at], right[after - back]
         same = self._elements[element][0][left] == other._elements[element][0][right]
-        return _Picked(self, left), _Picked(other, right), np.where(same, min(self.share, other.share), 1.0)
+        return _Picked(self, left), _Picked(other, right), np.where(same, min(self.size / self.total, other.size / other.total), 1.0)
 
 
 class _Picked(Sample):
     """Rows of a sample by their places, some perhaps more than once."""
 
     def __init__(self, sample: Sample, places: Array) -> None:
-        super().__init__({}, len(places), sample.share)
+        super().__init__({}, len(places))
         self._sample = sample
         self._places = places
 
@@ -220,9 +228,14 @@ class Samples:
         """Bytes of the arrays of all samples that are kept."""
         return sum(sample.nbytes for _, sample in self._known.items())
 
-    def nodes(self, labels: LabelExpr | None) -> Sample:
-        """Return a sample of the nodes that satisfy a label expression."""
-        return self._known.get(("node", labels), lambda: self._nodes(labels))
+    def nodes(self, labels: LabelExpr | None, every: bool = False) -> Sample | None:
+        """Return a sample of the nodes that satisfy a label expression; ``every``: of all, None where that's too many."""
+        few = self._known.get(("node", labels, False), lambda: self._nodes(labels, self._store.fewer(_ROWS)))
+        if not every or few.size == few.total:
+            return few
+        if few.total > self._store.fewer(_EVERY):
+            return None
+        return self._known.get(("node", labels, True), lambda: self._nodes(labels, _EVERY))
 
     def relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
         """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
@@ -231,32 +244,70 @@ class Samples:
         """
         return self._known.get((type, source, target, both), lambda: self._relationships(type, source, target, both))
 
-    def _nodes(self, labels: LabelExpr | None) -> Sample:
+    def at_nodes(self, type: str, nodes: Array, element: str, other: str | None, both: bool) -> Sample:
+        """Return a sample of the relationships that nodes (ids, int64) have, as ``element`` ("start" or "end").
+
+        ``other``: the label of the other ends, None for all. Not kept.
+        """
+        store = self._store
+        index = store.type_index(type)
+        assert index is not None
+        ways = [Direction.OUT if element == "start" else Direction.IN]
+        if store.types[index].undirected:
+            ways = [Direction.BOTH]
+        elif both:
+            ways = [Direction.OUT, Direction.IN]
+        lists = [(way, store.adjacency(index, way)) for way in ways]
+        located = [each.locate_all(nodes.astype(np.uint32)) for _, each in lists]
+        begins, ends = (np.concatenate(each).astype(np.int64) for each in zip(*located, strict=True))
+        sums = np.cumsum(ends - begins)
+        drawn = _places(int(sums[-1]) if len(sums) else 0, store.fewer(_DRAWN))
+        at = np.searchsorted(sums, drawn, side="right")
+        places = drawn - (sums[at] - ends[at]) if len(sums) else drawn
+        near, far, local = nodes[at % max(len(nodes), 1)], np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+        for number, (way, each) in enumerate(lists):
+            rows = at // max(len(nodes), 1) == number
+            far[rows] = each.neighbours[places[rows]]
+            if each.edge_ids is not None or way is Direction.OUT:  # else it has no properties
+                local[rows] = places[rows] if each.edge_ids is None else each.edge_ids[places[rows]]
+        ends_of = (near, far) if element == "start" else (far, near)
+        kept = np.flatnonzero(self._labelled(far, other))
+        return self._joined(index, local, ends_of, kept, float(sums[-1]) if len(sums) else 0.0)
+
+    def _nodes(self, labels: LabelExpr | None, most: int) -> Sample:
         ranges = self._store.label_ranges(labels).astype(np.int64)
         ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-        places = _places(int(ends[-1]) if len(ends) else 0, self._store.fewer(_ROWS))
+        total = int(ends[-1]) if len(ends) else 0
+        places = _places(total, most)
         at = np.searchsorted(ends, places, side="right")
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
-        return Sample({"node": (ids, self._store.node_property)}, len(ids), len(ids) / max(1, int(ends[-1:].sum())))
+        return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
 
     def _relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
         store = self._store
         index = store.type_index(type)
         assert index is not None
+        total = store.types[index].count * (2 if both else 1)
         local = _places(store.types[index].count, store.fewer(_DRAWN))
         start, end = store.endpoints(store.types[index].base + local)
         if both:
             local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
         kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
-        kept = kept[_places(len(kept), store.fewer(_ROWS))]
+        return self._joined(index, local, (start.astype(np.int64), end.astype(np.int64)), kept, float(total))
+
+    def _joined(self, index: int, local: Array, ends: tuple[Array, Array], kept: Array, total: float) -> Sample:
+        """Return the sample of some of the relationships drawn from ``total``, those that are ``kept``."""
+        total *= len(kept) / max(1, len(local))
+        kept = kept[_places(len(kept), self._store.fewer(_ROWS))]
+        start, end = ends
         return Sample(
             {
-                "start": (start[kept].astype(np.int64), store.node_property),
-                "relationship": (local[kept], lambda key: store.relationship_property(index, key)),
-                "end": (end[kept].astype(np.int64), store.node_property),
+                "start": (start[kept], self._store.node_property),
+                "relationship": (local[kept], lambda key: self._store.relationship_property(index, key)),
+                "end": (end[kept], self._store.node_property),
             },
             len(kept),
-            min(1.0, len(kept) / max(1, store.types[index].count)),
+            total,
         )
 
     def _labelled(self, ids: Array, label: str | None) -> Array:

@@ -249,13 +249,17 @@ class GraphStore:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)
 
-    def node_sample(self, labels: LabelExpr | None) -> Sample:
-        """Return some of the nodes that satisfy a label expression, with their properties."""
-        return self.statistics.samples.nodes(labels)
+    def node_sample(self, labels: LabelExpr | None, *, every: bool = False) -> Sample | None:
+        """Return some of the nodes that satisfy a label expression, with their properties; or all, if not too many."""
+        return self.statistics.samples.nodes(labels, every)
 
     def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample:
         """Return some of a type's relationships between two labels, with the properties of all three elements."""
         return self.statistics.samples.relationships(type, source, target, both)
+
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample:
+        """Return some of the relationships that some nodes have, with the properties of all three elements."""
+        return self.statistics.samples.at_nodes(type, nodes, element, other, both)
 
     @property
     def node_numbers(self) -> Numbers:

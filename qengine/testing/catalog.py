@@ -79,11 +79,15 @@ class WrittenCatalog:
         """Return None: nothing is known of the values."""
         return None
 
-    def node_sample(self, labels: LabelExpr | None) -> None:
+    def node_sample(self, labels: LabelExpr | None, *, every: bool = False) -> None:
         """Return None: there are no nodes."""
         return None
 
     def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> None:
         """Return None: there are no relationships."""
         return None
 
