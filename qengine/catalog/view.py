@@ -221,11 +221,13 @@ class CatalogView(Protocol):
         Its only element is "node". None where there is none. ``every``: it has all of them, None where that's too many.
         """
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample | None:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> Sample | None:
         """Return a sample of a type's relationships between nodes with two labels (None: any).
 
-        Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. None where
-        there is none.
+        Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. ``many``: a
+        large sample, for what is rare. None where there is none.
         """
 
     def relationships_at(
@@ -234,4 +236,11 @@ class CatalogView(Protocol):
         """Return a sample of the relationships that some nodes (their ids) have, who are its ``element``.
 
         That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.
+        """
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> Sample | None:
+        """Return a sample of pairs of relationships, one of each kind, that meet at a node with a label (None: any).
+
+        Its elements are "first", "middle", "last", and of kinds of one type "to_first" and "to_last". ``apart``: not
+        the same relationship twice. None where there is none.
         """

@@ -20,13 +20,14 @@ from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.unjoined import Element, equation, share_of_all, share_of_one
-from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.optimizer.unjoined import Element, known_values, share_of_all
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
 _LEAST = 1e-6
+_ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
 
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
@@ -152,37 +153,57 @@ class Cardinality:
             self._shares[edge.name] = found
         return self._shares[edge.name]
 
-    def apart(self, predicates: Sequence[Expr], edges: Sequence[PatternEdge]) -> float:
+    def apart(
+        self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: bool
+    ) -> float:
         """Return how likely two nodes that no edge joins satisfy conditions on both.
 
-        Where a third node is joined with both, and one property is compared, its values are alike along two edges.
+        Where a third node is joined with both that is seen in a sample of such pairs of relationships: values may be
+        alike along these, and both nodes the same one unless relationships ``differ``. ``given``: other conditions.
         """
         names = frozenset[str]().union(*map(free_variables, predicates))
         nodes = {name: self.element(name) for name in sorted(names) if name in self.nodes}
-        share = share_of_all(predicates, nodes, self.catalog)
-        alike = {each: sides for each in predicates if (sides := equation(each)) is not None}
-        alone = {each: share_of_one(each, nodes, self.catalog) for each in alike}
-        for each in sorted(alike, key=lambda each: alone[each]):
-            (one, key), (other, key2) = alike[each]
-            if key == key2 and len(nodes) == 2 and alone[each]:  # the others are as likely given that one
-                return min(1.0, share * self._over_two((one, other), key, alone[each], edges) / alone[each])
-        return share
-
-    def _over_two(self, pair: tuple[str, ...], key: str, alone: float, edges: Sequence[PatternEdge]) -> float:
-        """Return how likely a property is equal at both ends of two edges, if each hands it on or draws it anew."""
-        first, last = ([edge for edge in edges if name in edge.ends] for name in pair)
-        for one, other in product(first, last):
-            middle = set(one.ends) & set(other.ends) - set(pair)
-            if not middle:
-                continue
-            kept = 1.0
-            for edge in (one, other):
-                left, right = (Property(Variable(name), key) for name in edge.ends)
-                ends = {name: self.element(name) for name in edge.ends}
-                equal = self._joint(edge).conditional((Comparison(("=",), (left, right)),), ends, self.catalog)
-                kept *= max(0.0, (equal - alone) / max(1.0 - alone, 1e-9))
-            return alone + kept * (1.0 - alone)
+        alone = share_of_all(predicates, nodes, self.catalog)
+        first, last = sorted(names) if len(names) == 2 else ("", "")
+        ways = ([edge for edge in edges if name in edge.ends and not edge.loops] for name in (first, last))
+        for one, other in product(*ways):
+            middle = set(one.ends) & set(other.ends) - names
+            if middle and alone:
+                (name,) = middle
+                return self._over_two((first, one, name, other, last), predicates, given, alone, differ)
         return alone
+
+    def _over_two(
+        self,
+        path: tuple[str, PatternEdge, str, PatternEdge, str],
+        predicates: Sequence[Expr],
+        given: Sequence[Expr],
+        alone: float,
+        differ: bool,
+    ) -> float:
+        """Return how likely the ends of two edges satisfy conditions, of whom ``alone`` would if edges said nothing."""
+        from qengine.optimizer.sampled import conjunction, how_many, times_as_many
+
+        first, one, middle, other, last = path
+        label = certain_label(self.nodes[middle].labels)
+        kinds = self.incidence(one, middle), self.incidence(other, middle)
+        sample = self.catalog.wedge_sample(label, *kinds, apart=differ)
+        if sample is None or not sample.size:
+            return alone
+        rows = {first: (sample, "first"), middle: (sample, "middle"), last: (sample, "last")}
+        for edge, element in ((one, "to_first"), (other, "to_last")):
+            if len(edge.types) == 1:
+                rows[edge.name] = sample, element
+        own = [each for name in (first, middle, last) for each in self.nodes[name].predicates]
+        own += [*one.relationship.predicates, *other.relationship.predicates]
+        own += [each for each in given if free_variables(each) <= rows.keys()]
+        mask, known = conjunction(predicates, rows, known_values())
+        if mask is None or len(known) < len(predicates):
+            return alone
+        within, _ = conjunction([each for each in own if free_variables(each) <= rows.keys()], rows, known_values())
+        if within is not None and how_many(within) >= _ENOUGH:
+            return min(1.0, alone * times_as_many(how_many(mask & within), alone * how_many(within)))
+        return min(1.0, alone * times_as_many(how_many(mask), alone * sample.size))
 
     def element(self, name: str) -> Element:
         """Return what the conditions on a node are, and how many nodes satisfy them."""

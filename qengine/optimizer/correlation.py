@@ -55,9 +55,8 @@ class Joint:
             if sample is None or not sample.size or not edges:
                 return alone
             seen = self._seen(sample, ends, alone, catalog)
-            narrowed = self._narrowed(type, edges, ends, alone, catalog) if seen.is_little else None
             total += edges
-            found += edges * (seen.times if narrowed is None else narrowed)
+            found += edges * (self._of_rare(type, edges, ends, alone, catalog) if seen.is_little else seen).times
         return alone * (found / total if total else 1.0)
 
     def conditional(self, predicates: Sequence[Expr], nodes: Mapping[str, Element], catalog: CatalogView) -> float:
@@ -66,49 +65,60 @@ class Joint:
         found = replace(self, across=(*self.across, *predicates)).factor(nodes, catalog)
         return min(1.0, found / max(without, 1e-12))
 
-    def _sample(self, type: str, start: Element, end: Element, catalog: CatalogView) -> Sample | None:
+    def _sample(
+        self, type: str, start: Element, end: Element, catalog: CatalogView, many: bool = False
+    ) -> Sample | None:
         labels = certain_label(start.labels), certain_label(end.labels)
-        return catalog.relationship_sample(type, *labels, both=self.both)
+        return catalog.relationship_sample(type, *labels, both=self.both, many=many)
 
-    def _narrowed(
+    def _of_rare(
         self, type: str, edges: float, ends: tuple[Element, Element], across: float, catalog: CatalogView
-    ) -> float | None:
-        """Return what ``_Seen.times`` is, from the relationships of those nodes that one end's conditions admit.
-
-        None where no end's conditions leave nodes that can be named.
-        """
+    ) -> _Seen:
+        """Return what is seen of rare ones: at the nodes that one end's conditions admit, or in a large sample."""
         counted = []
         for place, end in enumerate(ends):
             nodes = catalog.node_sample(end.labels, every=True) if end.predicates else None
             if nodes is not None and nodes.size:
                 counted.append((nodes.size * end.share, place, nodes))
+        expected = edges * ends[0].share * ends[1].share * self.share * across
+        found = None
         for _, place, nodes in sorted(counted, key=lambda each: each[:2]):
-            found = self._at(place, nodes, type, ends, across, catalog)
-            if found is not None:
-                expected = edges * ends[0].share * ends[1].share * self.share * across
-                least = 0.0 if peeked() is None else min(1.0, expected)  # for other values there may be one
-                return max(found, least) / max(expected, _LEAST)
-        return None
+            found = self._at(place, nodes, type, ends, across, expected, catalog)
+            if found is not None and not found.is_little:
+                return found
+        sample = self._sample(type, *ends, catalog, many=True)
+        assert sample is not None
+        seen = self._seen(sample, ends, across, catalog)
+        return seen if found is None or not seen.is_little else found
 
     def _at(
-        self, place: int, nodes: Sample, type: str, ends: tuple[Element, Element], across: float, catalog: CatalogView
-    ) -> float | None:
-        """Return how many relationships satisfy all conditions, of which those on one end say who it is."""
+        self,
+        place: int,
+        nodes: Sample,
+        type: str,
+        ends: tuple[Element, Element],
+        across: float,
+        expected: float,
+        catalog: CatalogView,
+    ) -> _Seen | None:
+        """Return how many relationships satisfy all conditions, of which those on one end say who it is.
+
+        None where these can't be evaluated. ``expected``: how many would if conditions were independent.
+        """
         from qengine.optimizer.sampled import conjunction
 
         end, other = ends[place], ends[1 - place]
         mask, known = conjunction(end.predicates, {self.ends[place]: (nodes, "node")}, known_values())
-        if mask is None:
+        if mask is None or len(known) < len(end.predicates):
             return None
         element = ("start", "end")[place]
         label = certain_label(other.labels)
         sample = catalog.relationships_at(type, nodes.ids("node", mask), element, label, both=self.both)
-        if sample is None:
-            return None
-        found = sample.total * other.share * self.share * across
-        if len(known) < len(end.predicates):
-            found *= end.share / max(selectivity(known, catalog, "node", end.labels), _LEAST)
-        return found * self._seen(sample, ends, across, catalog, place).times if sample.size else 0.0
+        if sample is None or not sample.size:
+            return None if sample is None else _Seen(0.0, expected, True)
+        seen = self._seen(sample, ends, across, catalog, place)
+        found = sample.total * other.share * self.share * across * seen.times
+        return _Seen(found, expected, True, seen.is_little)
 
     def _seen(
         self,
@@ -153,22 +163,27 @@ class Joint:
 
 @frozen
 class _Seen:
-    """How many rows of a sample satisfy conditions, ``expected`` if they were independent; ``all``: of all rows."""
+    """How many rows of a sample satisfy conditions, ``expected`` if they were independent.
 
-    rows: int
+    ``all``: of all there are, which is ``guessed`` from some of them.
+    """
+
+    rows: float
     expected: float
     all: bool
+    guessed: bool = False
 
     @property
     def is_little(self) -> bool:
         """Whether so few rows say little of how many there are."""
-        return self.rows < _FEW and not self.all
+        return self.guessed or (self.rows < _FEW and not self.all)
 
     @property
     def times(self) -> float:
         """How many times as many elements as if the conditions were independent satisfy them."""
         from qengine.optimizer.sampled import times_as_many
 
-        if self.all and peeked() is None and self.expected > 0.0:
-            return self.rows / self.expected
-        return times_as_many(self.rows, self.expected)
+        if not self.all:
+            return times_as_many(self.rows, self.expected)
+        least = 0.0 if peeked() is None else min(1.0, self.expected)  # for other values there may be one
+        return max(self.rows, least) / max(self.expected, _LEAST)

@@ -365,9 +365,13 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
     found: list[tuple[int, float]] = []
     if not matching.conditions:
         return found
-    for pair, conditions in _across(matching).items():
+    across = _across(matching)
+    differ = bool(matching.difference.edges)
+    for pair, conditions in across.items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
-            share = cardinality.apart(conditions, matching.edges)
+            given = [each for names, others in across.items() if names != pair for each in others]
+            apart = differ or pair in matching.difference.vertices
+            share = cardinality.apart(conditions, matching.edges, given, apart)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine._lru import LruCache
+from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
+from qengine.storage.joint_degrees import JointDegrees
 from qengine.temporal.arrow import to_values
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ __all__ = ["Sample", "SampledColumn", "Samples"]
 _ROWS = 4096
 _DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept
 _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
+_MANY = 1 << 16  # relationships, likewise
 _MOST = 256  # samples that are kept
 _SEED = 29
 
@@ -219,8 +222,9 @@ class _Picked(Sample):
 class Samples:
     """The samples of one graph, by label, and by type with the labels of both ends."""
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
+        self._degrees = degrees
         self._known: LruCache[Sample] = LruCache(_MOST)
 
     @property
@@ -237,12 +241,19 @@ class Samples:
             return None
         return self._known.get(("node", labels, True), lambda: self._nodes(labels, _EVERY))
 
-    def relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+    def relationships(self, type: str, source: str | None, target: str | None, both: bool, many: bool) -> Sample:
         """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
 
-        ``both``: of either direction; "start" then is the end with label ``source``.
+        ``both``: of either direction; "start" then is the end with label ``source``. ``many``: a large one.
         """
-        return self._known.get((type, source, target, both), lambda: self._relationships(type, source, target, both))
+        few = self._known.get(
+            (type, source, target, both, False), lambda: self._relationships(type, source, target, both, (_DRAWN, _ROWS))
+        )
+        if not many or few.size == few.total:
+            return few
+        return self._known.get(
+            (type, source, target, both, True), lambda: self._relationships(type, source, target, both, (_MANY, _MANY))
+        )
 
     def at_nodes(self, type: str, nodes: Array, element: str, other: str | None, both: bool) -> Sample:
         """Return a sample of the relationships that nodes (ids, int64) have, as ``element`` ("start" or "end").
@@ -252,27 +263,44 @@ class Samples:
         store = self._store
         index = store.type_index(type)
         assert index is not None
-        ways = [Direction.OUT if element == "start" else Direction.IN]
-        if store.types[index].undirected:
-            ways = [Direction.BOTH]
-        elif both:
-            ways = [Direction.OUT, Direction.IN]
-        lists = [(way, store.adjacency(index, way)) for way in ways]
-        located = [each.locate_all(nodes.astype(np.uint32)) for _, each in lists]
-        begins, ends = (np.concatenate(each).astype(np.int64) for each in zip(*located, strict=True))
-        sums = np.cumsum(ends - begins)
-        drawn = _places(int(sums[-1]) if len(sums) else 0, store.fewer(_DRAWN))
-        at = np.searchsorted(sums, drawn, side="right")
-        places = drawn - (sums[at] - ends[at]) if len(sums) else drawn
-        near, far, local = nodes[at % max(len(nodes), 1)], np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-        for number, (way, each) in enumerate(lists):
-            rows = at // max(len(nodes), 1) == number
-            far[rows] = each.neighbours[places[rows]]
-            if each.edge_ids is not None or way is Direction.OUT:  # else it has no properties
-                local[rows] = places[rows] if each.edge_ids is None else each.edge_ids[places[rows]]
-        ends_of = (near, far) if element == "start" else (far, near)
+        kind = Incidence((type,), both or element == "start", both or element == "end", other)
+        lists = _Lists(store, list(self._degrees.stored(kind)), nodes.astype(np.uint32))
+        total = int(lists.degrees.sum())
+        near, far, local = lists.spread(_places(total, store.fewer(_DRAWN)))
+        ends_of = (nodes[near], far) if element == "start" else (far, nodes[near])
         kept = np.flatnonzero(self._labelled(far, other))
-        return self._joined(index, local, ends_of, kept, float(sums[-1]) if len(sums) else 0.0)
+        return self._joined(index, local, ends_of, kept, float(total), store.fewer(_ROWS))
+
+    def wedges(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> Sample:
+        """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
+        return self._known.get((label, one, other, apart), lambda: self._wedges(label, one, other, apart))
+
+    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: bool) -> Sample:
+        store = self._store
+        vertices, weights = self._degrees.sample(label)
+        sides = [_Lists(store, list(self._degrees.stored(kind)), vertices) for kind in (one, other)]
+        ways = weights * sides[0].degrees * sides[1].degrees
+        sums = np.cumsum(ways)
+        total = float(sums[-1]) if len(sums) else 0.0
+        rows = store.fewer(_ROWS) if total else 0
+        random = np.random.default_rng(_SEED)
+        at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
+        at = np.minimum(at, len(vertices) - 1)
+        (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
+        kept = self._labelled(first, one.label) & self._labelled(last, other.label)
+        if apart:
+            kept &= (place != place2) | (first != last)
+        kept = np.flatnonzero(kept)
+        elements = {
+            "first": (first[kept], store.node_property),
+            "middle": (vertices[at[kept]].astype(np.int64), store.node_property),
+            "last": (last[kept], store.node_property),
+        }
+        for name, kind, ids in (("to_first", one, local), ("to_last", other, local2)):
+            index = store.type_index(kind.types[0]) if len(kind.types) == 1 else None
+            if index is not None:
+                elements[name] = ids[kept], partial(store.relationship_property, index)
+        return Sample(elements, len(kept), total * len(kept) / max(rows, 1))
 
     def _nodes(self, labels: LabelExpr | None, most: int) -> Sample:
         ranges = self._store.label_ranges(labels).astype(np.int64)
@@ -283,22 +311,28 @@ class Samples:
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
         return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
 
-    def _relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+    def _relationships(
+        self, type: str, source: str | None, target: str | None, both: bool, most: tuple[int, int]
+    ) -> Sample:
+        """``most``: relationships to draw, and rows to keep."""
         store = self._store
         index = store.type_index(type)
         assert index is not None
         total = store.types[index].count * (2 if both else 1)
-        local = _places(store.types[index].count, store.fewer(_DRAWN))
+        drawn, kept_rows = map(store.fewer, most)
+        local = _places(store.types[index].count, drawn)
         start, end = store.endpoints(store.types[index].base + local)
         if both:
             local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
         kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
-        return self._joined(index, local, (start.astype(np.int64), end.astype(np.int64)), kept, float(total))
+        return self._joined(index, local, (start.astype(np.int64), end.astype(np.int64)), kept, float(total), kept_rows)
 
-    def _joined(self, index: int, local: Array, ends: tuple[Array, Array], kept: Array, total: float) -> Sample:
-        """Return the sample of some of the relationships drawn from ``total``, those that are ``kept``."""
+    def _joined(
+        self, index: int, local: Array, ends: tuple[Array, Array], kept: Array, total: float, most: int
+    ) -> Sample:
+        """Return the sample of some of the relationships drawn from ``total``, at ``most`` so many that are ``kept``."""
         total *= len(kept) / max(1, len(local))
-        kept = kept[_places(len(kept), self._store.fewer(_ROWS))]
+        kept = kept[_places(len(kept), most)]
         start, end = ends
         return Sample(
             {
@@ -317,6 +351,41 @@ class Samples:
         for low, high in self._store.label_ranges(LabelIs(label)).tolist():
             inside |= (ids >= low) & (ids < high)
         return inside
+
+
+class _Lists:
+    """The lists that nodes (uint32) have in some stored adjacencies, one after the other; ``degrees``: float64."""
+
+    def __init__(self, store: GraphStore, stored: list[tuple[int, Direction]], nodes: Array) -> None:
+        self._lists = [(way, store.adjacency(index, way)) for index, way in stored]
+        located = [each.locate_all(nodes) for _, each in self._lists]
+        shape = len(stored), len(nodes)
+        self._begins = np.array([each[0] for each in located], np.int64).reshape(shape)
+        self._lengths = np.array([each[1] for each in located], np.int64).reshape(shape) - self._begins
+        self.degrees = self._lengths.sum(axis=0).astype(np.float64)
+
+    def spread(self, drawn: Array) -> tuple[Array, Array, Array]:
+        """Return of some entries, counted through all lists of each node, whose they are, the other end, and their id."""
+        sums = np.cumsum(self.degrees).astype(np.int64)
+        at = np.searchsorted(sums, drawn, side="right")
+        far, _, local = self._entries(at, drawn - (sums[at] - self.degrees[at].astype(np.int64)))
+        return at, far, local
+
+    def picked(self, at: Array, random: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Return an entry of each of some nodes, by their places: the other end, where it stands, its id."""
+        return self._entries(at, (random.random(len(at)) * self.degrees[at]).astype(np.int64))
+
+    def _entries(self, at: Array, rank: Array) -> tuple[Array, Array, Array]:
+        far, place, local = (np.zeros(len(at), np.int64) for _ in range(3))
+        for number, (way, each) in enumerate(self._lists):
+            length = self._lengths[number, at]
+            rows = np.flatnonzero((rank >= 0) & (rank < length))
+            here = self._begins[number, at[rows]] + rank[rows]
+            far[rows], place[rows] = each.neighbours[here], here * len(self._lists) + number
+            if each.edge_ids is not None or way is Direction.OUT:  # else it has no properties
+                local[rows] = here if each.edge_ids is None else each.edge_ids[here]
+            rank = rank - length
+        return far, place, local
 
 
 def _places(size: int, most: int) -> Array:

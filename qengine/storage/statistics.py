@@ -80,7 +80,7 @@ class Statistics:
         self._mixed = MixedTriangles(store, self._together)
         self._mutual: dict[str, float] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
-        self.samples = Samples(store)
+        self.samples = Samples(store, self._together)
 
     def gather(self) -> None:
         """Count relationships between labels and summarize the values of properties, by label and by type.

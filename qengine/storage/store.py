@@ -253,13 +253,19 @@ class GraphStore:
         """Return some of the nodes that satisfy a label expression, with their properties; or all, if not too many."""
         return self.statistics.samples.nodes(labels, every)
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> Sample:
         """Return some of a type's relationships between two labels, with the properties of all three elements."""
-        return self.statistics.samples.relationships(type, source, target, both)
+        return self.statistics.samples.relationships(type, source, target, both, many)
 
     def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample:
         """Return some of the relationships that some nodes have, with the properties of all three elements."""
         return self.statistics.samples.at_nodes(type, nodes, element, other, both)
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> Sample:
+        """Return some of the pairs of relationships that meet at a node, with the properties of all five elements."""
+        return self.statistics.samples.wedges(label, one, other, apart=apart)
 
     @property
     def node_numbers(self) -> Numbers:

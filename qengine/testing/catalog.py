@@ -83,11 +83,17 @@ class WrittenCatalog:
         """Return None: there are no nodes."""
         return None
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> None:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> None:
         """Return None: there are no relationships."""
         return None
 
     def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> None:
         """Return None: there are no relationships."""
         return None
 
