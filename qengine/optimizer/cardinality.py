@@ -15,19 +15,18 @@ from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
-from qengine.optimizer.correlation import Joint
+from qengine.optimizer.correlation import Joint, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.unjoined import Element, known_values, share_of_all
+from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
 _LEAST = 1e-6
-_ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
 
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
@@ -169,41 +168,10 @@ class Cardinality:
         for one, other in product(*ways):
             middle = set(one.ends) & set(other.ends) - names
             if middle and alone:
-                (name,) = middle
-                return self._over_two((first, one, name, other, last), predicates, given, alone, differ)
+                joints = self._joint(one), self._joint(other)
+                elements = {name: self.element(name) for name in (*names, *middle)}
+                return over_two(joints, elements, predicates, given, alone, self.catalog, differ=differ)
         return alone
-
-    def _over_two(
-        self,
-        path: tuple[str, PatternEdge, str, PatternEdge, str],
-        predicates: Sequence[Expr],
-        given: Sequence[Expr],
-        alone: float,
-        differ: bool,
-    ) -> float:
-        """Return how likely the ends of two edges satisfy conditions, of whom ``alone`` would if edges said nothing."""
-        from qengine.optimizer.sampled import conjunction, how_many, times_as_many
-
-        first, one, middle, other, last = path
-        label = certain_label(self.nodes[middle].labels)
-        kinds = self.incidence(one, middle), self.incidence(other, middle)
-        sample = self.catalog.wedge_sample(label, *kinds, apart=differ)
-        if sample is None or not sample.size:
-            return alone
-        rows = {first: (sample, "first"), middle: (sample, "middle"), last: (sample, "last")}
-        for edge, element in ((one, "to_first"), (other, "to_last")):
-            if len(edge.types) == 1:
-                rows[edge.name] = sample, element
-        own = [each for name in (first, middle, last) for each in self.nodes[name].predicates]
-        own += [*one.relationship.predicates, *other.relationship.predicates]
-        own += [each for each in given if free_variables(each) <= rows.keys()]
-        mask, known = conjunction(predicates, rows, known_values())
-        if mask is None or len(known) < len(predicates):
-            return alone
-        within, _ = conjunction([each for each in own if free_variables(each) <= rows.keys()], rows, known_values())
-        if within is not None and how_many(within) >= _ENOUGH:
-            return min(1.0, alone * times_as_many(how_many(mask & within), alone * how_many(within)))
-        return min(1.0, alone * times_as_many(how_many(mask), alone * sample.size))
 
     def element(self, name: str) -> Element:
         """Return what the conditions on a node are, and how many nodes satisfy them."""

@@ -11,16 +11,18 @@ from math import prod
 from typing import Any
 
 from qengine._frozen import frozen, replace
-from qengine.catalog.view import CatalogView, Sample
+from qengine.catalog.view import CatalogView, Incidence, Sample
 from qengine.optimizer.peeking import peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import certain_label
+from qengine.plan.traverse import free_variables
 
-__all__ = ["Joint"]
+__all__ = ["Joint", "over_two"]
 
 _FEW = 16  # rows of a sample
+_ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
 _LEAST = 1e-12
 
 
@@ -64,6 +66,13 @@ class Joint:
         without = self.factor(nodes, catalog)
         found = replace(self, across=(*self.across, *predicates)).factor(nodes, catalog)
         return min(1.0, found / max(without, 1e-12))
+
+    def incidence(self, name: str, nodes: Mapping[str, Element]) -> Incidence:
+        """Return what kind of relationships it is of at one of its ends."""
+        start, end = self.ends
+        label = certain_label(nodes[end if name == start else start].labels)
+        names = tuple(type for type, _ in self.types)
+        return Incidence(names, self.both or name == start, self.both or name == end, label)
 
     def _sample(
         self, type: str, start: Element, end: Element, catalog: CatalogView, many: bool = False
@@ -159,6 +168,45 @@ class Joint:
                 chance *= how_many(mask) / sample.size
         seen = sample.size if every is None else how_many(every)
         return _Seen(seen, chance * sample.size, sample.size >= sample.total)
+
+
+def over_two(
+    joints: tuple[Joint, Joint],
+    nodes: Mapping[str, Element],
+    predicates: Sequence[Expr],
+    given: Sequence[Expr],
+    alone: float,
+    catalog: CatalogView,
+    *,
+    differ: bool = True,
+) -> float:
+    """Return how likely the outer ends of two relationships that meet at a node satisfy conditions on both.
+
+    ``given``: other conditions. ``alone``: how likely they do if the relationships say nothing of it. ``differ``: whether
+    these are two.
+    """
+    from qengine.optimizer.sampled import conjunction, how_many, times_as_many
+
+    (middle,) = set(joints[0].ends) & set(joints[1].ends)
+    label = certain_label(nodes[middle].labels)
+    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=differ)
+    if sample is None or not sample.size:
+        return alone
+    rows = {middle: (sample, "middle")}
+    own = [*nodes[middle].predicates, *given]
+    for each, element in zip(joints, ("first", "last"), strict=True):
+        end = each.ends[0] if each.ends[1] == middle else each.ends[1]
+        rows[end] = sample, element
+        if len(each.types) == 1:
+            rows[each.name] = sample, f"to_{element}"
+        own += [*nodes[end].predicates, *each.predicates]
+    mask, known = conjunction(predicates, rows, known_values())
+    if mask is None or len(known) < len(predicates):
+        return alone
+    others, _ = conjunction([each for each in own if free_variables(each) <= rows.keys()], rows, known_values())
+    if others is not None and how_many(others) >= _ENOUGH:
+        return min(1.0, alone * times_as_many(how_many(mask & others), alone * how_many(others)))
+    return min(1.0, alone * times_as_many(how_many(mask), alone * sample.size))
 
 
 @frozen

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import combinations
 
 from qengine._frozen import record, replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.correlation import Joint
+from qengine.optimizer.correlation import Joint, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.selectivity import selectivity
@@ -15,7 +16,7 @@ from qengine.optimizer.unjoined import Element, different, equation, share_of_al
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
+from qengine.plan.physical import Attach, EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
@@ -24,18 +25,18 @@ __all__ = ["elements_below", "filter_share", "join_share"]
 _UNKNOWN = 0.5
 
 
-def filter_share(filter: Filter, catalog: CatalogView) -> float:
-    """Return the share of its input's rows that a filter is expected to keep.
+def filter_share(operator: Operator, predicates: Sequence[Expr], catalog: CatalogView) -> float:
+    """Return the share of an operator's rows that are expected to satisfy conditions.
 
-    Conditions on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
-    on the same ones together, and with what is known to hold below; each other one keeps half of the rows.
+    Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
+    on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
     """
     found = _Below(catalog)
-    found.read_below(filter.input)
+    found.read_below(operator)
     if not found.nodes:
         return _UNKNOWN
     found.join()
-    return found.share(conjuncts(filter.predicate))
+    return found.share(predicates)
 
 
 def join_share(join: HashJoin, catalog: CatalogView) -> float:
@@ -77,7 +78,7 @@ class _Below:
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
         below = operator
-        while isinstance(below, Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
+        while isinstance(below, Attach | Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
             if isinstance(below, Search):
                 self.read(below)
             elif isinstance(below, Walk):
@@ -201,12 +202,25 @@ class _Below:
         given = [each for each in self.given if free_variables(each) == names]
         without = share_of_all(given, elements, self.catalog) if given else 1.0
         share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
+        middle = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
+        if middle is not None and share:
+            joints, nodes = middle
+            return over_two(joints, nodes, predicates, self.given, share, self.catalog)
         walk = next((each for each in self.walks if names == {each.start, each.end.name}), None)
         equal = [each for each in predicates if equation(each)]
         if walk is None or not equal:
             return share
         alone = max(share_of_all(equal, elements, self.catalog), 1e-12)
         return min(1.0, share / alone) * self._along(walk, equal, alone)
+
+    def _meeting(
+        self, names: frozenset[str], joints: tuple[Joint, Joint]
+    ) -> tuple[tuple[Joint, Joint], dict[str, Element]] | None:
+        """Return two relationships whose outer ends have these names, with the elements of all ends; None for others."""
+        one, other = (frozenset(each.ends) for each in joints)
+        if one ^ other != names or len(one | other) != 3 or not one | other <= self.nodes.keys():
+            return None
+        return joints, {name: self.nodes[name] for name in one | other}
 
     def _along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
         """Return how many walks have equal values at both ends, if each hop hands them on or draws them anew."""

@@ -7,12 +7,14 @@ ways that give the same.
 
 from __future__ import annotations
 
+from math import expm1
+
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import filter_share, join_share
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
-from qengine.plan.expr import Expr, ListOf, Literal, Variable
+from qengine.plan.expr import Call, Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     Attach,
@@ -32,6 +34,8 @@ from qengine.plan.physical import (
     ThetaJoin,
     Walk,
 )
+
+from qengine.plan.traverse import conjuncts
 
 __all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
 
@@ -116,7 +120,7 @@ class _Estimate:
             case HashJoin(by_value=True):
                 return rows * self(operator.build, 1.0) * join_share(operator, self.catalog)
             case ThetaJoin(condition=condition):
-                share = filter_share(logical.Filter(operator, condition), self.catalog)
+                share = filter_share(operator, conjuncts(condition), self.catalog)
                 joined = rows * self(operator.build, 1.0) * share
                 return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
             case HashJoin():
@@ -126,6 +130,8 @@ class _Estimate:
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
             case LookUp() | Members():
                 return rows * operator.rows
+            case Search(exists=True, emit=()) if operator.rows is not None:
+                return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
@@ -138,7 +144,7 @@ class _Estimate:
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
-                return rows * filter_share(operator, self.catalog)
+                return rows * self._kept(operator)
             case logical.Aggregate(keys=keys):
                 return min(rows, float(rows**_GROUPS)) if keys else times
             case logical.Distinct():
@@ -156,6 +162,26 @@ class _Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _kept(self, filter: logical.Filter) -> float:
+        """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
+        shares: dict[str, float] = {}
+        below = filter.input
+        while isinstance(below, Attach | logical.Filter):
+            if isinstance(below, Attach) and below.kind == "exists":
+                outer = max(self.found[id(below.input)], 1e-12)
+                shares[below.name] = min(1.0, self.found[id(below.inner)] / outer)
+            below = below.input
+        share, rest = 1.0, []
+        for each in conjuncts(filter.predicate):
+            match each:
+                case Variable(name=name) if name in shares:
+                    share *= shares[name]
+                case Call(name="NOT", args=(Variable(name=name),)) if name in shares:
+                    share *= 1.0 - shares[name]
+                case _:
+                    rest.append(each)
+        return share * (filter_share(filter.input, rest, self.catalog) if rest else 1.0)
 
     def _differ(self, operator: Operator) -> bool:
         """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""
