@@ -203,6 +203,9 @@ class CatalogView(Protocol):
         ``label``: of the vertices, None for all. 1 where nothing is known: as if degrees were independent.
         """
 
+    def degrees_of(self, nodes: Any, kind: Incidence) -> Any:
+        """Return float64: how many relationships of a kind some nodes (their ids) have. None where that's not known."""
+
     def value_summaries(self, entity: str, key: str, owners: Any) -> tuple[ValueSummary, ...] | None:
         """Return what is known of a property's values, None where nothing is.
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, field
 from itertools import combinations, product
 from math import sqrt
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
-from qengine.optimizer.correlation import Joint, over_two
+from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
@@ -49,6 +50,7 @@ class Cardinality:
     _shares: dict[str, float] = field(default_factory=dict)
     _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
+    _admitted_nodes: dict[str, Any] = field(default_factory=dict)
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
@@ -199,6 +201,12 @@ class Cardinality:
 
         Of each pair of ``kinds``, as ``itertools.combinations`` yields them.
         """
+        own = [self._own_degrees(name, kind) for kind in kinds]
+        if all(degrees is not None for degrees in own):
+            return [
+                float(((one * other).sum() + 1.0) / (one.sum() * other.mean() + 1.0))
+                for one, other in combinations(own, 2)
+            ]
         known = _together.setdefault(self.catalog, {})
         key = self.nodes[name].labels, kinds
         found = known.get(key)
@@ -209,6 +217,28 @@ class Cardinality:
             found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
             known[key] = found
         return found
+
+    def unequal(self, name: str, kind: Incidence, known: DegreeStatistics) -> DegreeStatistics:
+        """Return what is ``known`` of degrees of a kind with the moments of those nodes that its conditions admit."""
+        degrees = self._own_degrees(name, kind)
+        if degrees is None or not degrees.any():
+            return known
+        mean, pairs, triples = (float(found.mean()) for found in _falling(degrees))
+        skew = max(pairs / mean**2, _LEAST)
+        tail = triples * mean / pairs**2 if pairs else 1.0
+        times = skew / known.skew
+        ordered = (times * each for each in (known.lesser, known.mixed, known.greater))
+        return DegreeStatistics(known.fan_out, known.most, skew, tail, *ordered)
+
+    def _own_degrees(self, name: str, kind: Incidence) -> Any:
+        """Return the degrees of a kind of nodes that a node's conditions admit: None without, or where none is known."""
+        node = self.nodes[name]
+        if not node.predicates:
+            return None
+        if name not in self._admitted_nodes:
+            self._admitted_nodes[name] = admitted_nodes(node.predicates, node.labels, self.catalog)
+        nodes = self._admitted_nodes[name]
+        return None if nodes is None or not len(nodes) else self.catalog.degrees_of(nodes, kind)
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
@@ -239,6 +269,12 @@ def perhaps(expected: float) -> float:
     Less than one is either none or one at least: the root of what is expected is as far from both.
     """
     return max(expected, sqrt(max(0.0, min(expected, 1.0))))
+
+
+def _falling(degrees: Any) -> tuple[Any, Any, Any]:
+    """Return d, d(d-1) and d(d-1)(d-2)."""
+    pairs = degrees * (degrees - 1.0)
+    return degrees, pairs, pairs * (degrees - 2.0)
 
 
 def _turned(found: EdgeStatistics) -> EdgeStatistics:

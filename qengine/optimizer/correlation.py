@@ -16,10 +16,10 @@ from qengine.optimizer.peeking import peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import certain_label
+from qengine.plan.pattern import LabelExpr, certain_label
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Joint", "over_two"]
+__all__ = ["Joint", "admitted_nodes", "over_two"]
 
 _FEW = 16  # rows of a sample
 _ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
@@ -168,6 +168,23 @@ class Joint:
                 chance *= how_many(mask) / sample.size
         seen = sample.size if every is None else how_many(every)
         return _Seen(seen, chance * sample.size, sample.size >= sample.total)
+
+
+def admitted_nodes(predicates: Sequence[Expr], labels: LabelExpr | None, catalog: CatalogView) -> Any:
+    """Return the ids of nodes that satisfy conditions: all, or a sample if they are many; None where that's unknown."""
+    from qengine.optimizer.sampled import conjunction, how_many
+
+    for every in (False, True):
+        sample = catalog.node_sample(labels, every=every)
+        if sample is None or not sample.size:
+            return None
+        names = frozenset[str]().union(*map(free_variables, predicates))
+        mask, known = conjunction(predicates, dict.fromkeys(names, (sample, "node")), known_values())
+        if mask is None or len(known) < len(predicates):
+            return None
+        if every or sample.size == sample.total or how_many(mask) >= _ENOUGH:
+            return sample.ids("node", mask)
+    return None
 
 
 def over_two(

@@ -7,6 +7,7 @@ decides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
 
@@ -302,6 +303,8 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     links = [cardinality.link(edge, number) for edge in edges]
+    ends = Counter(end for link in links for end in (link.one, link.other))
+    links = [_conditioned(link, names, ends, cardinality) for link in links]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -320,6 +323,16 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _conditioned(link: Link, names: Sequence[str], links: Counter[int], cardinality: Cardinality) -> Link:
+    """Return a link with the degrees of what conditions admit, at ends with several ``links``, where these multiply."""
+    there, back = link.there, link.back
+    if links[link.one] > 1:
+        there = cardinality.unequal(names[link.one], link.kinds[0], there)
+    if links[link.other] > 1:
+        back = cardinality.unequal(names[link.other], link.kinds[1], back)
+    return link if there is link.there and back is link.back else replace(link, there=there, back=back)
 
 
 def _joined_pairs(

@@ -304,6 +304,10 @@ class Statistics:
         """Return what ``CatalogView.together`` does."""
         return self._together.factor(label, one, other)
 
+    def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
+        """Return what ``CatalogView.degrees_of`` does."""
+        return self._together.of_nodes(nodes.astype(np.uint32), kind)
+
     def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
         """Return a summary of the values of a property of "node" or "relationship"s.
 

@@ -245,6 +245,10 @@ class GraphStore:
         """Return E[dd'] / E[d]E[d'] of the degrees that vertices with a label have in two kinds of relationships."""
         return self.statistics.together(label, one, other)
 
+    def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
+        """Return the degrees of some nodes in a kind of relationships: float64."""
+        return self.statistics.degrees_of(nodes, kind)
+
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)

@@ -75,6 +75,10 @@ class WrittenCatalog:
         """Return 1: degrees are independent."""
         return 1.0
 
+    def degrees_of(self, nodes: Any, kind: Incidence) -> None:
+        """Return None: there are no nodes."""
+        return None
+
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> None:
         """Return None: nothing is known of the values."""
         return None
