@@ -155,12 +155,12 @@ class Cardinality:
         return self._shares[edge.name]
 
     def apart(
-        self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: bool
+        self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: str
     ) -> float:
         """Return how likely two nodes that no edge joins satisfy conditions on both.
 
         Where a third node is joined with both that is seen in a sample of such pairs of relationships: values may be
-        alike along these, and both nodes the same one unless relationships ``differ``. ``given``: other conditions.
+        alike along these, and both nodes the same one, but for what must ``differ``. ``given``: other conditions.
         """
         names = frozenset[str]().union(*map(free_variables, predicates))
         nodes = {name: self.element(name) for name in sorted(names) if name in self.nodes}
@@ -172,7 +172,7 @@ class Cardinality:
             if middle and alone:
                 joints = self._joint(one), self._joint(other)
                 elements = {name: self.element(name) for name in (*names, *middle)}
-                return over_two(joints, elements, predicates, given, alone, self.catalog, differ=differ)
+                return over_two(joints, elements, predicates, given, alone, self.catalog, apart=differ)
         return alone
 
     def element(self, name: str) -> Element:

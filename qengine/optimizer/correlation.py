@@ -195,18 +195,18 @@ def over_two(
     alone: float,
     catalog: CatalogView,
     *,
-    differ: bool = True,
+    apart: str,
 ) -> float:
     """Return how likely the outer ends of two relationships that meet at a node satisfy conditions on both.
 
-    ``given``: other conditions. ``alone``: how likely they do if the relationships say nothing of it. ``differ``: whether
-    these are two.
+    ``given``: other conditions. ``alone``: how likely they do if the relationships say nothing of it. ``apart``: what
+    differs, as ``CatalogView.wedge_sample`` wants it.
     """
     from qengine.optimizer.sampled import conjunction, how_many, times_as_many
 
     (middle,) = set(joints[0].ends) & set(joints[1].ends)
     label = certain_label(nodes[middle].labels)
-    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=differ)
+    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=apart)
     if sample is None or not sample.size:
         return alone
     rows = {middle: (sample, "middle")}

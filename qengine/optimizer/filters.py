@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
 
@@ -146,12 +146,18 @@ class _Below:
     ) -> None:
         if direction is Direction.IN:
             ends = ends[1], ends[0]
-        self.joints.append(self._joint(name, ends, types, direction is Direction.BOTH, edge))
+        self.joints.append(self._joint(name, ends, types, direction is Direction.BOTH, edge, self.nodes))
 
     def _joint(
-        self, name: str, ends: tuple[str, str], types: tuple[str, ...], both: bool, edge: EdgeLevel | None
+        self,
+        name: str,
+        ends: tuple[str, str],
+        types: tuple[str, ...],
+        both: bool,
+        edge: EdgeLevel | None,
+        nodes: Mapping[str, Element],
     ) -> Joint:
-        labels = [certain_label(self.nodes[end].labels) for end in ends]
+        labels = [certain_label(nodes[end].labels) for end in ends]
         counted = []
         either_way = both
         for type in types or self.catalog.relationship_types:
@@ -202,10 +208,13 @@ class _Below:
         given = [each for each in self.given if free_variables(each) == names]
         without = share_of_all(given, elements, self.catalog) if given else 1.0
         share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
-        middle = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
-        if middle is not None and share:
-            joints, nodes = middle
-            return over_two(joints, nodes, predicates, self.given, share, self.catalog)
+        meeting = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
+        if meeting is not None and share:
+            joints, nodes = meeting
+            outer = frozenset(joints[0].ends) ^ frozenset(joints[1].ends)
+            closed = any(outer == frozenset(each.ends) for each in self.joints)
+            apart = "nodes" if closed else "relationships"
+            return over_two(joints, nodes, predicates, self.given, share, self.catalog, apart=apart)
         walk = next((each for each in self.walks if names == {each.start, each.end.name}), None)
         equal = [each for each in predicates if equation(each)]
         if walk is None or not equal:
@@ -216,18 +225,32 @@ class _Below:
     def _meeting(
         self, names: frozenset[str], joints: tuple[Joint, Joint]
     ) -> tuple[tuple[Joint, Joint], dict[str, Element]] | None:
-        """Return two relationships whose outer ends have these names, with the elements of all ends; None for others."""
-        one, other = (frozenset(each.ends) for each in joints)
-        if one ^ other != names or len(one | other) != 3 or not one | other <= self.nodes.keys():
+        """Return two relationships that meet at a node and of which two elements have these names; None for others.
+
+        With them the nodes at all ends.
+        """
+        one, other = joints
+        ends = {*one.ends, *other.ends}
+        if len(ends) != 3 or not ends <= self.nodes.keys() or not names <= {*ends, one.name, other.name}:
             return None
-        return joints, {name: self.nodes[name] for name in one | other}
+        return joints, {name: self.nodes[name] for name in ends}
 
     def _along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
-        """Return how many walks have equal values at both ends, if each hop hands them on or draws them anew."""
-        ends = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
-        joint = self._joint("", ends, walk.types, walk.direction is Direction.BOTH, None)
+        """Return how many walks have equal values at both ends: most are of the longest ones.
+
+        Of two hops that is sampled; over more each hop hands them on or draws them anew.
+        """
+        hops = max(walk.minimum, 1) if walk.maximum is None else max(walk.maximum, 1)
+        if hops == 2:
+            ends = (walk.start, ""), ("", walk.end.name)
+            if walk.direction is Direction.IN:
+                ends = ("", walk.start), (walk.end.name, "")
+            nodes = {**self.nodes, "": Element(None, (), 1.0)}
+            one, other = (self._joint("", each, walk.types, walk.direction is Direction.BOTH, None, nodes) for each in ends)
+            return over_two((one, other), nodes, equal, (), alone, self.catalog, apart="relationships")
+        ends_of = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
+        joint = self._joint("", ends_of, walk.types, walk.direction is Direction.BOTH, None, self.nodes)
         kept = (joint.conditional(equal, self.nodes, self.catalog) - alone) / max(1.0 - alone, 1e-9)
-        hops = max(walk.minimum, 1) if walk.maximum is None else max(walk.maximum, 1)  # most walks are the longest
         return alone + float(min(max(kept, 0.0), 1.0) ** hops) * (1.0 - alone)
 
     def _different(self, names: frozenset[str]) -> float:

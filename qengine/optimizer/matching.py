@@ -379,11 +379,11 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
     if not matching.conditions:
         return found
     across = _across(matching)
-    differ = bool(matching.difference.edges)
+    differ = "relationships" if matching.difference.edges else ""
     for pair, conditions in across.items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
             given = [each for names, others in across.items() if names != pair for each in others]
-            apart = differ or pair in matching.difference.vertices
+            apart = "nodes" if pair in matching.difference.vertices else differ
             share = cardinality.apart(conditions, matching.edges, given, apart)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "SampledColumn", "Samples"]
 
 _ROWS = 4096
-_DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept
+_DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept; pairs of them that meet
 _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
 _MANY = 1 << 16  # relationships, likewise
 _MOST = 256  # samples that are kept
@@ -271,25 +271,25 @@ class Samples:
         kept = np.flatnonzero(self._labelled(far, other))
         return self._joined(index, local, ends_of, kept, float(total), store.fewer(_ROWS))
 
-    def wedges(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> Sample:
+    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
         return self._known.get((label, one, other, apart), lambda: self._wedges(label, one, other, apart))
 
-    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: bool) -> Sample:
+    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
         store = self._store
         vertices, weights = self._degrees.sample(label)
         sides = [_Lists(store, list(self._degrees.stored(kind)), vertices) for kind in (one, other)]
         ways = weights * sides[0].degrees * sides[1].degrees
         sums = np.cumsum(ways)
         total = float(sums[-1]) if len(sums) else 0.0
-        rows = store.fewer(_ROWS) if total else 0
+        rows = store.fewer(_DRAWN) if total else 0
         random = np.random.default_rng(_SEED)
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)
         (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
         kept = self._labelled(first, one.label) & self._labelled(last, other.label)
         if apart:
-            kept &= (place != place2) | (first != last)
+            kept &= (first != last) | ((place != place2) & (apart == "relationships"))
         kept = np.flatnonzero(kept)
         elements = {
             "first": (first[kept], store.node_property),

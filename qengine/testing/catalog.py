@@ -97,7 +97,7 @@ class WrittenCatalog:
         """Return None: there are no relationships."""
         return None
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: bool) -> None:
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> None:
         """Return None: there are no relationships."""
         return None
 
