@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,39 +33,90 @@ _DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels
 _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
 _MANY = 1 << 16  # relationships, likewise
 _MOST = 256  # samples that are kept
+_EXACT = 1 << 53  # integers up to which floats have all
+_ARROW = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
 _SEED = 29
 
 
-@dataclass(eq=False)
 class SampledColumn:
-    """One property of a sample's rows.
+    """One property of a sample's rows, by an Arrow array or by ``values``, ``codes`` and ``numbers``; ``kind``: its type.
 
-    ``values``: the different values, ascending. ``codes``: int32[rows], each row's place among them, -1 for null.
-    ``numbers``: float64[rows] where the values are numbers, NaN for null. ``kind``: the Arrow type.
+    What conditions don't ask for isn't made.
     """
 
-    values: list[Any]
-    codes: Array
-    numbers: Array | None
-    kind: Any
+    def __init__(
+        self, kind: Any, array: Any = None, coded: tuple[list[Any], Array] | None = None, numbers: Array | None = None
+    ) -> None:
+        self.kind = kind
+        self._array = array
+        if coded is not None:
+            self._coded = coded
+            self.numbers = numbers
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays; values aside."""
+        made = [self.__dict__.get("numbers"), self.__dict__.get("_coded", (None, None))[1], self._array]
+        return sum(each.nbytes for each in made if each is not None)
+
+    @property
+    def values(self) -> list[Any]:
+        """The different values, ascending."""
+        return self._coded[0]
+
+    @property
+    def codes(self) -> Array:
+        """Each row's place among the values, -1 for null: int32[rows]."""
+        return self._coded[1]
+
+    @cached_property
+    def _coded(self) -> tuple[list[Any], Array]:
+        encoded = self._array.dictionary_encode()
+        order = pc.array_sort_indices(encoded.dictionary)
+        rank = np.empty(len(order) + 1, np.int32)
+        rank[order.to_numpy()] = np.arange(len(order))
+        rank[-1] = -1
+        codes = rank[encoded.indices.fill_null(len(order)).to_numpy()]
+        return to_values(encoded.dictionary.take(order)), codes
+
+    @cached_property
+    def numbers(self) -> Array | None:
+        """float64[rows] where the values are numbers, NaN for null; else None."""
+        if not (pa.types.is_integer(self.kind) or pa.types.is_floating(self.kind)):
+            return None
+        numbers: Array = self._array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return numbers
 
     @cached_property
     def missing(self) -> Array:
         """Which rows have no value: bool[rows]."""
-        return self.codes < 0
+        if self._array is None:
+            return self.codes < 0
+        nulls: Array = self._array.is_null().to_numpy(zero_copy_only=False)
+        return nulls
 
     @cached_property
     def complete(self) -> bool:
         """Whether each row has a value."""
         return not self.missing.any()
 
+    @cached_property
+    def _exact(self) -> bool:
+        """Whether ``numbers`` hold all values as they are."""
+        if self.numbers is None:
+            return False
+        return pa.types.is_floating(self.kind) or not (np.abs(self.numbers) > _EXACT).any()
+
     def compare(self, op: str, value: Any) -> Array | None:
         """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self._exact or (self.numbers is not None and isinstance(value, float)):
+                return self.present(_compared(op, self.numbers, value))
+        elif isinstance(value, str) and "_coded" not in self.__dict__ and pa.types.is_string(self.kind):
+            found = _ARROW[op](self._array, value).fill_null(False)
+            return np.asarray(found.to_numpy(zero_copy_only=False))
         if not self.values:
             return np.zeros(len(self.codes), np.bool_)
-        whole = type(value) is int and type(self.values[0]) is int  # floats may not hold all of these
-        if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
-            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
         if type(value) is not type(self.values[0]):
             return None
         low, high = bisect_left(self.values, value), bisect_right(self.values, value)
@@ -122,12 +172,12 @@ class SampledColumn:
         numbers = None
         if values and isinstance(values[0], int):
             numbers = np.array([*values, np.nan])[codes]
-        return SampledColumn(values, codes, numbers, self.kind if numbers is None else pa.int64())
+        return SampledColumn(self.kind if numbers is None else pa.int64(), None, (values, codes), numbers)
 
     def at(self, rows: Array) -> SampledColumn:
         """Return the column of some rows."""
         numbers = None if self.numbers is None else self.numbers[rows]
-        return SampledColumn(self.values, self.codes[rows], numbers, self.kind)
+        return SampledColumn(self.kind, None, (self.values, self.codes[rows]), numbers)
 
 
 class Sample:
@@ -154,7 +204,7 @@ class Sample:
         """Bytes of the arrays that are kept; values aside."""
         columns = [each for each in list(self._columns.values()) if each is not None]
         found = sum(ids.nbytes for ids, _ in self._elements.values())
-        found += sum(each.codes.nbytes + (0 if each.numbers is None else each.numbers.nbytes) for each in columns)
+        found += sum(each.nbytes for each in columns)
         return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
 
     def column(self, element: str, key: str) -> SampledColumn | None:
@@ -398,20 +448,9 @@ def _places(size: int, most: int) -> Array:
 
 def _sampled(column: PropertyColumn | None, ids: Array) -> SampledColumn | None:
     if column is None:
-        return SampledColumn([], np.full(len(ids), -1, np.int32), None, pa.null())
+        return SampledColumn(pa.null(), pa.nulls(len(ids)), ([], np.full(len(ids), -1, np.int32)))
     array = column.take(ids)
-    if not is_ordered(array.type):
-        return None
-    encoded = array.dictionary_encode()
-    order = pc.array_sort_indices(encoded.dictionary)
-    rank = np.empty(len(order) + 1, np.int32)
-    rank[order.to_numpy()] = np.arange(len(order))
-    rank[-1] = -1
-    codes = rank[encoded.indices.fill_null(len(order)).to_numpy()]
-    numbers = None
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        numbers = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
-    return SampledColumn(to_values(encoded.dictionary.take(order)), codes, numbers, array.type)
+    return SampledColumn(array.type, array) if is_ordered(array.type) else None
 
 
 def _compared(op: str, left: Any, right: Any) -> Array:
