@@ -16,7 +16,7 @@ from qengine.optimizer.unjoined import Element, different, equation, share_of_al
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import Attach, EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
+from qengine.plan.physical import Attach, EdgeLevel, Eliminate, HashJoin, LookUp, Optional, Reach, Search, ThetaJoin, VertexLevel, Walk
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
@@ -49,10 +49,11 @@ def join_share(join: HashJoin, catalog: CatalogView) -> float:
 
 
 def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
-    """Return the nodes that an operator's rows come from, with the conditions on each, as far as they are known."""
+    """Return the nodes and relationships that rows come from, with the conditions on each, as far as they are known."""
     found = _Below(catalog)
     found.read_below(operator)
-    return found.nodes
+    found.join()
+    return {**found.relationships, **found.nodes}
 
 
 def _equations(join: HashJoin) -> list[Expr]:
@@ -78,9 +79,13 @@ class _Below:
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
         below = operator
-        while isinstance(below, Attach | Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
+        while isinstance(below, Attach | Eliminate | Filter | Optional | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
             if isinstance(below, Search):
                 self.read(below)
+            elif isinstance(below, Eliminate):
+                self.read(below.search)
+            elif isinstance(below, Optional):
+                self.read_below(below.inner)
             elif isinstance(below, Walk):
                 self.walks.append(below)
                 if not below.end_bound:

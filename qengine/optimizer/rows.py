@@ -11,6 +11,7 @@ from math import expm1
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import filter_share, join_share
+from qengine.optimizer.group_counts import different_rows
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
@@ -146,9 +147,9 @@ class _Estimate:
             case logical.Filter():
                 return rows * self._kept(operator)
             case logical.Aggregate(keys=keys):
-                return min(rows, float(rows**_GROUPS)) if keys else times
+                return different_rows([key for _, key in keys], operator.input, rows, self.catalog) if keys else times
             case logical.Distinct():
-                return rows if self._differ(operator.input) else min(rows, float(rows**_GROUPS))
+                return rows if self._differ(operator.input) else self._different(operator.input, rows)
             case logical.Limit(count=count):
                 return min(rows, times * _number(count, rows))
             case logical.Skip(count=count):
@@ -162,6 +163,12 @@ class _Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _different(self, operator: Operator, rows: float) -> float:
+        """Return how many different rows an operator has: known of what a projection makes."""
+        if not isinstance(operator, logical.Project):
+            return min(rows, float(rows**_GROUPS))
+        return different_rows([key for _, key in operator.items], operator.input, rows, self.catalog)
 
     def _kept(self, filter: logical.Filter) -> float:
         """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
