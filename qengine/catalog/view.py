@@ -233,9 +233,7 @@ class CatalogView(Protocol):
         large sample, for what is rare. None where there is none.
         """
 
-    def relationships_at(
-        self, type: str, nodes: Any, element: str, other: str | None, *, both: bool
-    ) -> Sample | None:
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample | None:
         """Return a sample of the relationships that some nodes (their ids) have, who are its ``element``.
 
         That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.

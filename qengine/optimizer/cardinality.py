@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
@@ -231,7 +231,7 @@ class Cardinality:
         return DegreeStatistics(known.fan_out, known.most, skew, tail, *ordered)
 
     def _own_degrees(self, name: str, kind: Incidence) -> Any:
-        """Return the degrees of a kind of nodes that a node's conditions admit: None without, or where none is known."""
+        """Return the degrees of a kind of what a node's conditions admit: None without, or where none is known."""
         node = self.nodes[name]
         if not node.predicates:
             return None

@@ -30,8 +30,9 @@ _LEAST = 1e-12
 class Joint:
     """A relationship of a pattern with its ends, by their names, and the conditions that are on it.
 
-    ``types``: names with how many relationships each has between the ends, either way where it may be. ``share``: of them that satisfy
-    ``predicates``. ``both``: it may be of either direction. ``across``: conditions on two of the three.
+    ``types``: names with how many relationships each has between the ends, either way where it may be. ``share``: of
+    them that satisfy ``predicates``. ``both``: it may be of either direction.
+    ``across``: conditions on two of the three.
     """
 
     name: str

@@ -16,7 +16,19 @@ from qengine.optimizer.unjoined import Element, different, equation, share_of_al
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import Attach, EdgeLevel, Eliminate, HashJoin, LookUp, Optional, Reach, Search, ThetaJoin, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    Eliminate,
+    HashJoin,
+    LookUp,
+    Optional,
+    Reach,
+    Search,
+    ThetaJoin,
+    VertexLevel,
+    Walk,
+)
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
@@ -79,7 +91,10 @@ class _Below:
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
         below = operator
-        while isinstance(below, Attach | Eliminate | Filter | Optional | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
+        while isinstance(
+            below,
+            Attach | Eliminate | Filter | Optional | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk,
+        ):
             if isinstance(below, Search):
                 self.read(below)
             elif isinstance(below, Eliminate):
@@ -251,7 +266,9 @@ class _Below:
             if walk.direction is Direction.IN:
                 ends = ("", walk.start), (walk.end.name, "")
             nodes = {**self.nodes, "": Element(None, (), 1.0)}
-            one, other = (self._joint("", each, walk.types, walk.direction is Direction.BOTH, None, nodes) for each in ends)
+            one, other = (
+                self._joint("", each, walk.types, walk.direction is Direction.BOTH, None, nodes) for each in ends
+            )
             return over_two((one, other), nodes, equal, (), alone, self.catalog, apart="relationships")
         ends_of = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
         joint = self._joint("", ends_of, walk.types, walk.direction is Direction.BOTH, None, self.nodes)

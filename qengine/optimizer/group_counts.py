@@ -104,7 +104,11 @@ def _size(element: Element, catalog: CatalogView) -> float:
     """Return how many nodes, or relationships, an element may be."""
     if element.entity == "node":
         return element.share * vertex_count(catalog, element.labels)
-    names = (name for name in catalog.relationship_types if element.labels is None or element.labels.admits(frozenset((name,))))
+    names = (
+        name
+        for name in catalog.relationship_types
+        if element.labels is None or element.labels.admits(frozenset((name,)))
+    )
     return element.share * sum(info.count for info in map(catalog.relationship_type, names) if info is not None)
 
 

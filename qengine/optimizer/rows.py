@@ -35,7 +35,6 @@ from qengine.plan.physical import (
     ThetaJoin,
     Walk,
 )
-
 from qengine.plan.traverse import conjuncts
 
 __all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]

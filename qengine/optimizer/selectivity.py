@@ -45,10 +45,14 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
         return alone.counted(predicates, alone.together(predicates))
     found = _Share(catalog, entity, owners, peeks.values)
     share = found.together(predicates)
-    if not any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
+    if not any(
+        isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)
+    ):
         return found.counted(predicates, share)
     peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
-    return max(found.counted(predicates, share), min(share, 1.0 / max(found.size, 1)))  # for other values there may be one
+    return max(
+        found.counted(predicates, share), min(share, 1.0 / max(found.size, 1))
+    )  # for other values there may be one
 
 
 def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:
@@ -104,7 +108,10 @@ class _Share:
     def names_one(self, predicates: Sequence[Expr]) -> bool:
         """Tell whether a condition is on a property of which no two nodes have the same value."""
         return any(
-            isinstance(each, Comparison) and each.ops == ("=",) and isinstance(arg, Property) and self.catalog.is_key(arg.key)
+            isinstance(each, Comparison)
+            and each.ops == ("=",)
+            and isinstance(arg, Property)
+            and self.catalog.is_key(arg.key)
             for each in predicates
             for arg in getattr(each, "args", ())
         )

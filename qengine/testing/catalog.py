@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import LabelExpr
