@@ -70,15 +70,19 @@ TriangleSide = tuple[Incidence, Incidence]
 
 
 class SampledColumn(Protocol):
-    """A property of a sample's rows; each answer is an array of truth values, one a row.
+    """A property of a sample's rows; each answer is an array of truth values, one a row."""
 
-    ``values``: the different ones, ascending. ``codes``: int32, the place of a row's value among them, -1 for null.
-    ``numbers``: float64 where values are numbers (NaN: null), else None.
-    """
+    @property
+    def values(self) -> Any:
+        """The different values, ascending."""
 
-    values: Any
-    codes: Any
-    numbers: Any
+    @property
+    def codes(self) -> Any:
+        """int32: the place of each row's value among ``values``, -1 for null."""
+
+    @property
+    def numbers(self) -> Any:
+        """float64 where values are numbers (NaN: null), else None."""
 
     @property
     def missing(self) -> Any:

@@ -20,6 +20,7 @@ from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
@@ -233,7 +234,7 @@ class Cardinality:
     def _own_degrees(self, name: str, kind: Incidence) -> Any:
         """Return the degrees of a kind of what a node's conditions admit: None without, or where none is known."""
         node = self.nodes[name]
-        if not node.predicates:
+        if not node.predicates or not counts_rare():
             return None
         if name not in self._admitted_nodes:
             self._admitted_nodes[name] = admitted_nodes(node.predicates, node.labels, self.catalog)

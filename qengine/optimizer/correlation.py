@@ -12,7 +12,7 @@ from typing import Any
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView, Incidence, Sample
-from qengine.optimizer.peeking import peeked
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
 from qengine.plan.expr import Expr
@@ -87,7 +87,7 @@ class Joint:
         """Return what is seen of rare ones: at the nodes that one end's conditions admit, or in a large sample."""
         counted = []
         for place, end in enumerate(ends):
-            nodes = catalog.node_sample(end.labels, every=True) if end.predicates else None
+            nodes = catalog.node_sample(end.labels, every=True) if end.predicates and counts_rare() else None
             if nodes is not None and nodes.size:
                 counted.append((nodes.size * end.share, place, nodes))
         expected = edges * ends[0].share * ends[1].share * self.share * across
@@ -251,5 +251,4 @@ class _Seen:
 
         if not self.all:
             return times_as_many(self.rows, self.expected)
-        least = 0.0 if peeked() is None else min(1.0, self.expected)  # for other values there may be one
-        return max(self.rows, least) / max(self.expected, _LEAST)
+        return self.rows / max(self.expected, _LEAST)

@@ -32,7 +32,7 @@ from qengine.plan.physical import (
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
-__all__ = ["elements_below", "filter_share", "join_share"]
+__all__ = ["elements_below", "ends_alike", "filter_share", "join_share"]
 
 _UNKNOWN = 0.5
 
@@ -58,6 +58,18 @@ def join_share(join: HashJoin, catalog: CatalogView) -> float:
         found.read_below(side)
     found.join()
     return found.share(_equations(join)) if found.nodes else _UNKNOWN
+
+
+def ends_alike(walk: Walk, catalog: CatalogView) -> float:
+    """Return how many times as many walks join two given nodes as any two, for the values that these are equal in."""
+    found = _Below(catalog)
+    found.read_below(walk.input)
+    names = {walk.start, walk.end.name}
+    equal = [each for each in found.given if free_variables(each) == names and equation(each)]
+    if not equal or not names <= found.nodes.keys():
+        return 1.0
+    alone = share_of_all(equal, found.nodes, catalog)
+    return found.along(walk, equal, alone) / alone if alone else 1.0
 
 
 def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
@@ -240,7 +252,7 @@ class _Below:
         if walk is None or not equal:
             return share
         alone = max(share_of_all(equal, elements, self.catalog), 1e-12)
-        return min(1.0, share / alone) * self._along(walk, equal, alone)
+        return min(1.0, share / alone) * self.along(walk, equal, alone)
 
     def _meeting(
         self, names: frozenset[str], joints: tuple[Joint, Joint]
@@ -255,7 +267,7 @@ class _Below:
             return None
         return joints, {name: self.nodes[name] for name in ends}
 
-    def _along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
+    def along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
         """Return how many walks have equal values at both ends: most are of the longest ones.
 
         Of two hops that is sampled; over more each hop hands them on or draws them anew.

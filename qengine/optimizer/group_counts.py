@@ -7,7 +7,7 @@ many nodes and relationships there are from statistics. Keys of different elemen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import expm1, inf, log1p, prod
+from math import expm1, inf, log1p, prod, sqrt
 
 from qengine.catalog.view import CatalogView, Sample
 from qengine.optimizer.filters import elements_below
@@ -120,7 +120,7 @@ def _of_one(key: Expr, name: str, element: Element, catalog: CatalogView) -> flo
         summaries = catalog.value_summaries(element.entity, key.key, element.labels)
         if summaries is not None and len(summaries) == 1 and summaries[0].distinct is not None:
             (found,) = summaries
-            every = found.distinct + (found.nulls > 0)
+            every = (found.distinct or 0) + (found.nulls > 0)
             if not element.predicates or not every:
                 return float(every)
             drawn = element.share * found.count
@@ -154,4 +154,4 @@ def _sampled(keys: Sequence[Expr], name: str, element: Element, catalog: Catalog
     if counts is None:
         return None
     once = float((counts == 1).sum())
-    return float(len(counts)) - once + once * float(sample.total / sample.size) ** 0.5
+    return float(len(counts)) - once + once * sqrt(sample.total / sample.size)

@@ -23,6 +23,7 @@ from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
@@ -30,6 +31,9 @@ from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_lab
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
+
+_LONG = 5e6
+"""Nanoseconds from which on it is worth looking at what few elements satisfy, for the values at hand alone."""
 
 _MARGIN = 3.0
 """How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
@@ -92,6 +96,19 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
     if (alone := _of_one(matching, cardinality)) is not None:
         return alone
+    found = _ordered(matching, cardinality)
+    if found.cost < _LONG or counts_rare() or not _has_conditions(matching, cardinality):
+        return found
+    with counting_rare():
+        return _ordered(matching, Cardinality(cardinality.catalog, cardinality.nodes)) if counts_rare() else found
+
+
+def _has_conditions(matching: Matching, cardinality: Cardinality) -> bool:
+    """Tell whether anything is asked of some node but its labels."""
+    return any(cardinality.nodes[name].predicates for name in (*matching.names, *matching.bound))
+
+
+def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     names, problem, known = _told_problem(matching, cardinality)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)

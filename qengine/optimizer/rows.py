@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import expm1
 
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.filters import filter_share, join_share
+from qengine.optimizer.filters import ends_alike, filter_share, join_share
 from qengine.optimizer.group_counts import different_rows
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.walk_rows import lengths, walks_from_one
@@ -136,6 +136,8 @@ class _Estimate:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
                 return rows * (1.0 if operator.rows is None else operator.rows)
+            case Walk(end_bound=True):
+                return rows * walks_from_one(operator, self.catalog) * ends_alike(operator, self.catalog)
             case Walk() | Reach():
                 return rows * walks_from_one(operator, self.catalog)
             case Repeat():

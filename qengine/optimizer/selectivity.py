@@ -13,7 +13,7 @@ from typing import Any
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.peeking import Assumption, peeked
+from qengine.optimizer.peeking import Assumption, counts_rare, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
@@ -43,16 +43,10 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     if peeks is None:
         alone = _Share(catalog, entity, owners)
         return alone.counted(predicates, alone.together(predicates))
-    found = _Share(catalog, entity, owners, peeks.values)
-    share = found.together(predicates)
-    if not any(
-        isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)
-    ):
-        return found.counted(predicates, share)
-    peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
-    return max(
-        found.counted(predicates, share), min(share, 1.0 / max(found.size, 1))
-    )  # for other values there may be one
+    share = _Share(catalog, entity, owners, peeks.values).together(predicates)
+    if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
+        peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
+    return share
 
 
 def holds(assumption: Assumption, values: Mapping[str, Any], catalog: CatalogView) -> bool:
@@ -96,7 +90,13 @@ class _Share:
 
         Summaries and samples know what is frequent; of what is rare, which of the others it is.
         """
-        if self.entity != "node" or share * self.size >= _FEW or share == 0.0 or self.names_one(predicates):
+        if (
+            not counts_rare()
+            or self.entity != "node"
+            or share * self.size >= _FEW
+            or share == 0.0
+            or self.names_one(predicates)
+        ):
             return share
         sample = self.catalog.node_sample(self.owners, every=True)
         if sample is None or not sample.size:

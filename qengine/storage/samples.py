@@ -33,13 +33,15 @@ _MANY = 1 << 16  # relationships, likewise
 _MOST = 256  # samples that are kept
 _SEED = 29
 
+_Elements = dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]]
+
 
 class Sample:
     """Nodes, or relationships with their ends; ``size``: how many rows there are, perhaps all that exist."""
 
     def __init__(
         self,
-        elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]],
+        elements: _Elements,
         size: int,
         total: float | None = None,
     ) -> None:
@@ -196,11 +198,11 @@ class Samples:
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)
         (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
-        kept = self._labelled(first, one.label) & self._labelled(last, other.label)
+        fits = self._labelled(first, one.label) & self._labelled(last, other.label)
         if apart:
-            kept &= (first != last) | ((place != place2) & (apart == "relationships"))
-        kept = np.flatnonzero(kept)
-        elements = {
+            fits &= (first != last) | ((place != place2) & (apart == "relationships"))
+        kept = np.flatnonzero(fits)
+        elements: _Elements = {
             "first": (first[kept], store.node_property),
             "middle": (vertices[at[kept]].astype(np.int64), store.node_property),
             "last": (last[kept], store.node_property),
