@@ -180,7 +180,7 @@ class Samples:
         near, far, local = lists.spread(_places(total, store.fewer(_DRAWN)))
         ends_of = (nodes[near], far) if element == "start" else (far, nodes[near])
         kept = np.flatnonzero(self._labelled(far, other))
-        return self._joined(index, local, ends_of, kept, float(total), store.fewer(_ROWS))
+        return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
 
     def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
