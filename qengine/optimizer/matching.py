@@ -159,16 +159,15 @@ def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | Non
         return None
     (name,) = matching.names
     candidates = cardinality.candidates(name)
-    rows = max(candidates, 1.0)
 
     def cost(constants: Mapping[str, float]) -> float:
         if matching.counted and name not in matching.wanted:
             return constants["locate"]
-        return constants["locate"] + constants["bind"] * candidates + constants["row"] * rows
+        return constants["locate"] + constants["bind"] * candidates + constants["row"] * candidates
 
     host = cost(costs("cpu", "search"))
     compared = matching.counted and host > _COMPARED
-    return MatchingOrder((name,), rows, host, on_gpu=cost(costs("gpu", "depth_first")) if compared else None)
+    return MatchingOrder((name,), candidates, host, on_gpu=cost(costs("gpu", "depth_first")) if compared else None)
 
 
 def order_on_gpu(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:
