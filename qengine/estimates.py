@@ -194,6 +194,7 @@ def plan_counted(
     from qengine.binder import bind
     from qengine.optimizer.counting import plan_count, plan_groups
     from qengine.optimizer.endings import ending_of
+    from qengine.optimizer.peeking import counting_rare
     from qengine.syntax.checks import updates
 
     text = text.strip().removesuffix(";")
@@ -206,10 +207,11 @@ def plan_counted(
         if bound.plan.explain is not None:
             raise SemanticError("An estimate is of a query, not of its plan.", hint="Leave out EXPLAIN and PROFILE.")
         ending, below = ending_of(bound.plan.root)
-        if ending.keys is None:
-            physical, groups = plan_count(bound.plan, store), None
-        else:
-            physical, groups = plan_groups(ending, below, store)
+        with counting_rare():
+            if ending.keys is None:
+                physical, groups = plan_count(bound.plan, store), None
+            else:
+                physical, groups = plan_groups(ending, below, store)
     log(bound.notices)
     return Counted(text, bound.plan, physical, parameters(bound.plan.root), bound.notices, ending, groups)
 

@@ -70,15 +70,19 @@ TriangleSide = tuple[Incidence, Incidence]
 
 
 class SampledColumn(Protocol):
-    """A property of a sample's rows; each answer is an array of truth values, one a row.
+    """A property of a sample's rows; each answer is an array of truth values, one a row."""
 
-    ``values``: the different ones, ascending. ``codes``: int32, the place of a row's value among them, -1 for null.
-    ``numbers``: float64 where values are numbers (NaN: null), else None.
-    """
+    @property
+    def values(self) -> Any:
+        """The different values, ascending."""
 
-    values: Any
-    codes: Any
-    numbers: Any
+    @property
+    def codes(self) -> Any:
+        """int32: the place of each row's value among ``values``, -1 for null."""
+
+    @property
+    def numbers(self) -> Any:
+        """float64 where values are numbers (NaN: null), else None."""
 
     @property
     def missing(self) -> Any:
@@ -98,12 +102,19 @@ class SampledColumn(Protocol):
 
 
 class Sample(Protocol):
-    """Some of the elements that a pattern's node or relationship may be, with their properties; ``size`` rows."""
+    """Some of the elements that a pattern's node or relationship may be, with their properties; ``size`` rows.
+
+    ``total``: how many elements it was drawn from, about; ``size`` where it has all of them.
+    """
 
     size: int
+    total: float
 
     def column(self, element: str, key: str) -> SampledColumn | None:
         """Return a property of an element, None where its values can't be compared."""
+
+    def ids(self, element: str, rows: Any) -> Any:
+        """Return the ids of an element in the rows for which ``rows``, an array of truth values, is true."""
 
     def shuffled(self, rows: int, turn: int) -> Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
@@ -196,6 +207,9 @@ class CatalogView(Protocol):
         ``label``: of the vertices, None for all. 1 where nothing is known: as if degrees were independent.
         """
 
+    def degrees_of(self, nodes: Any, kind: Incidence) -> Any:
+        """Return float64: how many relationships of a kind some nodes (their ids) have. None where that's not known."""
+
     def value_summaries(self, entity: str, key: str, owners: Any) -> tuple[ValueSummary, ...] | None:
         """Return what is known of a property's values, None where nothing is.
 
@@ -208,15 +222,30 @@ class CatalogView(Protocol):
             satisfy it, or one of each relationship type that does.
         """
 
-    def node_sample(self, labels: Any) -> Sample | None:
+    def node_sample(self, labels: Any, *, every: bool = False) -> Sample | None:
         """Return a sample of the nodes that satisfy a label expression (``plan.pattern.LabelExpr``, None: all).
 
-        Its only element is "node". None where there is none.
+        Its only element is "node". None where there is none. ``every``: it has all of them, None where that's too many.
         """
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample | None:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> Sample | None:
         """Return a sample of a type's relationships between nodes with two labels (None: any).
 
-        Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. None where
-        there is none.
+        Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. ``many``: a
+        large sample, for what is rare. None where there is none.
+        """
+
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample | None:
+        """Return a sample of the relationships that some nodes (their ids) have, who are its ``element``.
+
+        That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.
+        """
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample | None:
+        """Return a sample of pairs of relationships, one of each kind, that meet at a node with a label (None: any).
+
+        Its elements are "first", "middle", "last", and of kinds of one type "to_first" and "to_last". ``apart``:
+        what differs, "relationships", "nodes" (the outer ones) or "". None where there is none.
         """

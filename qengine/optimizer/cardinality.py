@@ -7,21 +7,23 @@ Estimates only order alternatives: they never decide whether a plan is right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, field
 from itertools import combinations, product
 from math import sqrt
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, RelationshipTypeInfo
-from qengine.optimizer.correlation import Joint
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
+from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
-from qengine.optimizer.unjoined import Element, equation, share_of_all, share_of_one
-from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.optimizer.unjoined import Element, share_of_all
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, PatternNode, certain_label
 from qengine.plan.traverse import free_variables
 
@@ -49,6 +51,7 @@ class Cardinality:
     _shares: dict[str, float] = field(default_factory=dict)
     _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
+    _admitted_nodes: dict[str, Any] = field(default_factory=dict)
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
@@ -138,7 +141,7 @@ class Cardinality:
         return max(found, min(1.0, perhaps(found * pairs) / pairs))
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
-        types = tuple((info.name, float(each.edges)) for info, each in self._by_type(edge))
+        types = tuple(self._by_type(edge))
         predicates = edge.relationship.predicates
         return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
 
@@ -152,36 +155,25 @@ class Cardinality:
             self._shares[edge.name] = found
         return self._shares[edge.name]
 
-    def apart(self, predicates: Sequence[Expr], edges: Sequence[PatternEdge]) -> float:
+    def apart(
+        self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: str
+    ) -> float:
         """Return how likely two nodes that no edge joins satisfy conditions on both.
 
-        Where a third node is joined with both, and one property is compared, its values are alike along two edges.
+        Where a third node is joined with both that is seen in a sample of such pairs of relationships: values may be
+        alike along these, and both nodes the same one, but for what must ``differ``. ``given``: other conditions.
         """
         names = frozenset[str]().union(*map(free_variables, predicates))
         nodes = {name: self.element(name) for name in sorted(names) if name in self.nodes}
-        share = share_of_all(predicates, nodes, self.catalog)
-        alike = {each: sides for each in predicates if (sides := equation(each)) is not None}
-        alone = {each: share_of_one(each, nodes, self.catalog) for each in alike}
-        for each in sorted(alike, key=lambda each: alone[each]):
-            (one, key), (other, key2) = alike[each]
-            if key == key2 and len(nodes) == 2 and alone[each]:  # the others are as likely given that one
-                return min(1.0, share * self._over_two((one, other), key, alone[each], edges) / alone[each])
-        return share
-
-    def _over_two(self, pair: tuple[str, ...], key: str, alone: float, edges: Sequence[PatternEdge]) -> float:
-        """Return how likely a property is equal at both ends of two edges, if each hands it on or draws it anew."""
-        first, last = ([edge for edge in edges if name in edge.ends] for name in pair)
-        for one, other in product(first, last):
-            middle = set(one.ends) & set(other.ends) - set(pair)
-            if not middle:
-                continue
-            kept = 1.0
-            for edge in (one, other):
-                left, right = (Property(Variable(name), key) for name in edge.ends)
-                ends = {name: self.element(name) for name in edge.ends}
-                equal = self._joint(edge).conditional((Comparison(("=",), (left, right)),), ends, self.catalog)
-                kept *= max(0.0, (equal - alone) / max(1.0 - alone, 1e-9))
-            return alone + kept * (1.0 - alone)
+        alone = share_of_all(predicates, nodes, self.catalog)
+        first, last = sorted(names) if len(names) == 2 else ("", "")
+        ways = ([edge for edge in edges if name in edge.ends and not edge.loops] for name in (first, last))
+        for one, other in product(*ways):
+            middle = set(one.ends) & set(other.ends) - names
+            if middle and alone:
+                joints = self._joint(one), self._joint(other)
+                elements = {name: self.element(name) for name in (*names, *middle)}
+                return over_two(joints, elements, predicates, given, alone, self.catalog, apart=differ)
         return alone
 
     def element(self, name: str) -> Element:
@@ -189,9 +181,14 @@ class Cardinality:
         node = self.nodes[name]
         return Element(node.labels, node.predicates, self.candidates(name) / max(self.labelled(name), 1.0))
 
-    def _by_type(self, edge: PatternEdge) -> list[tuple[RelationshipTypeInfo, EdgeStatistics]]:
+    def _by_type(self, edge: PatternEdge) -> Iterator[tuple[str, float]]:
+        """Yield each type's name with how many of its relationships join the labels of an edge's ends."""
         source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
-        return [(info, self._known(source, info.name, target)) for info in edge.types]
+        for info in edge.types:
+            edges = self._known(source, info.name, target).edges
+            if edge.relationship.direction is Direction.BOTH and not info.undirected:
+                edges += self._known(target, info.name, source).edges
+            yield info.name, float(edges)
 
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""
@@ -205,6 +202,12 @@ class Cardinality:
 
         Of each pair of ``kinds``, as ``itertools.combinations`` yields them.
         """
+        own = [self._own_degrees(name, kind) for kind in kinds]
+        if all(degrees is not None for degrees in own):
+            return [
+                float(((one * other).sum() + 1.0) / (one.sum() * other.mean() + 1.0))
+                for one, other in combinations(own, 2)
+            ]
         known = _together.setdefault(self.catalog, {})
         key = self.nodes[name].labels, kinds
         found = known.get(key)
@@ -215,6 +218,28 @@ class Cardinality:
             found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
             known[key] = found
         return found
+
+    def unequal(self, name: str, kind: Incidence, known: DegreeStatistics) -> DegreeStatistics:
+        """Return what is ``known`` of degrees of a kind with the moments of those nodes that its conditions admit."""
+        degrees = self._own_degrees(name, kind)
+        if degrees is None or not degrees.any():
+            return known
+        mean, pairs, triples = (float(found.mean()) for found in _falling(degrees))
+        skew = max(pairs / mean**2, _LEAST)
+        tail = triples * mean / pairs**2 if pairs else 1.0
+        times = skew / known.skew
+        ordered = (times * each for each in (known.lesser, known.mixed, known.greater))
+        return DegreeStatistics(known.fan_out, known.most, skew, tail, *ordered)
+
+    def _own_degrees(self, name: str, kind: Incidence) -> Any:
+        """Return the degrees of a kind of what a node's conditions admit: None without, or where none is known."""
+        node = self.nodes[name]
+        if not node.predicates or not counts_rare():
+            return None
+        if name not in self._admitted_nodes:
+            self._admitted_nodes[name] = admitted_nodes(node.predicates, node.labels, self.catalog)
+        nodes = self._admitted_nodes[name]
+        return None if nodes is None or not len(nodes) else self.catalog.degrees_of(nodes, kind)
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
@@ -245,6 +270,12 @@ def perhaps(expected: float) -> float:
     Less than one is either none or one at least: the root of what is expected is as far from both.
     """
     return max(expected, sqrt(max(0.0, min(expected, 1.0))))
+
+
+def _falling(degrees: Any) -> tuple[Any, Any, Any]:
+    """Return d, d(d-1) and d(d-1)(d-2)."""
+    pairs = degrees * (degrees - 1.0)
+    return degrees, pairs, pairs * (degrees - 2.0)
 
 
 def _turned(found: EdgeStatistics) -> EdgeStatistics:

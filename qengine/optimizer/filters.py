@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import combinations
 
 from qengine._frozen import record, replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.correlation import Joint
+from qengine.optimizer.correlation import Joint, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.selectivity import selectivity
@@ -15,27 +16,39 @@ from qengine.optimizer.unjoined import Element, different, equation, share_of_al
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
-from qengine.plan.physical import EdgeLevel, HashJoin, LookUp, Reach, Search, ThetaJoin, VertexLevel, Walk
+from qengine.plan.physical import (
+    Attach,
+    EdgeLevel,
+    Eliminate,
+    HashJoin,
+    LookUp,
+    Optional,
+    Reach,
+    Search,
+    ThetaJoin,
+    VertexLevel,
+    Walk,
+)
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
-__all__ = ["elements_below", "filter_share", "join_share"]
+__all__ = ["elements_below", "ends_alike", "filter_share", "join_share"]
 
 _UNKNOWN = 0.5
 
 
-def filter_share(filter: Filter, catalog: CatalogView) -> float:
-    """Return the share of its input's rows that a filter is expected to keep.
+def filter_share(operator: Operator, predicates: Sequence[Expr], catalog: CatalogView) -> float:
+    """Return the share of an operator's rows that are expected to satisfy conditions.
 
-    Conditions on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
-    on the same ones together, and with what is known to hold below; each other one keeps half of the rows.
+    Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
+    on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
     """
     found = _Below(catalog)
-    found.read_below(filter.input)
+    found.read_below(operator)
     if not found.nodes:
         return _UNKNOWN
     found.join()
-    return found.share(conjuncts(filter.predicate))
+    return found.share(predicates)
 
 
 def join_share(join: HashJoin, catalog: CatalogView) -> float:
@@ -47,11 +60,24 @@ def join_share(join: HashJoin, catalog: CatalogView) -> float:
     return found.share(_equations(join)) if found.nodes else _UNKNOWN
 
 
+def ends_alike(walk: Walk, catalog: CatalogView) -> float:
+    """Return how many times as many walks join two given nodes as any two, for the values that these are equal in."""
+    found = _Below(catalog)
+    found.read_below(walk.input)
+    names = {walk.start, walk.end.name}
+    equal = [each for each in found.given if free_variables(each) == names and equation(each)]
+    if not equal or not names <= found.nodes.keys():
+        return 1.0
+    alone = share_of_all(equal, found.nodes, catalog)
+    return found.along(walk, equal, alone) / alone if alone else 1.0
+
+
 def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
-    """Return the nodes that an operator's rows come from, with the conditions on each, as far as they are known."""
+    """Return the nodes and relationships that rows come from, with the conditions on each, as far as they are known."""
     found = _Below(catalog)
     found.read_below(operator)
-    return found.nodes
+    found.join()
+    return {**found.relationships, **found.nodes}
 
 
 def _equations(join: HashJoin) -> list[Expr]:
@@ -77,9 +103,16 @@ class _Below:
     def read_below(self, operator: Operator) -> None:
         """Take what an operator's rows come from, as far as it only filters and joins them."""
         below = operator
-        while isinstance(below, Filter | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk):
+        while isinstance(
+            below,
+            Attach | Eliminate | Filter | Optional | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk,
+        ):
             if isinstance(below, Search):
                 self.read(below)
+            elif isinstance(below, Eliminate):
+                self.read(below.search)
+            elif isinstance(below, Optional):
+                self.read_below(below.inner)
             elif isinstance(below, Walk):
                 self.walks.append(below)
                 if not below.end_bound:
@@ -145,18 +178,28 @@ class _Below:
     ) -> None:
         if direction is Direction.IN:
             ends = ends[1], ends[0]
-        self.joints.append(self._joint(name, ends, types, direction is Direction.BOTH, edge))
+        self.joints.append(self._joint(name, ends, types, direction is Direction.BOTH, edge, self.nodes))
 
     def _joint(
-        self, name: str, ends: tuple[str, str], types: tuple[str, ...], both: bool, edge: EdgeLevel | None
+        self,
+        name: str,
+        ends: tuple[str, str],
+        types: tuple[str, ...],
+        both: bool,
+        edge: EdgeLevel | None,
+        nodes: Mapping[str, Element],
     ) -> Joint:
-        labels = [certain_label(self.nodes[end].labels) for end in ends]
+        labels = [certain_label(nodes[end].labels) for end in ends]
         counted = []
+        either_way = both
         for type in types or self.catalog.relationship_types:
             info = self.catalog.relationship_type(type)
             if info is not None:
+                edges = self.catalog.edge_statistics(labels[0], type, labels[1]).edges
+                if either_way and not info.undirected:
+                    edges += self.catalog.edge_statistics(labels[1], type, labels[0]).edges
                 both = both or info.undirected
-                counted.append((type, float(self.catalog.edge_statistics(labels[0], type, labels[1]).edges)))
+                counted.append((type, float(edges)))
         predicates = edge.predicates if edge is not None else ()
         owners = LabelOr(tuple(LabelIs(type) for type, _ in counted))
         share = selectivity(predicates, self.catalog, "relationship", owners) if predicates else 1.0
@@ -197,19 +240,51 @@ class _Below:
         given = [each for each in self.given if free_variables(each) == names]
         without = share_of_all(given, elements, self.catalog) if given else 1.0
         share = min(1.0, share_of_all([*given, *predicates], elements, self.catalog) / max(without, 1e-12))
+        meeting = next(filter(None, (self._meeting(names, pair) for pair in combinations(self.joints, 2))), None)
+        if meeting is not None and share:
+            joints, nodes = meeting
+            outer = frozenset(joints[0].ends) ^ frozenset(joints[1].ends)
+            closed = any(outer == frozenset(each.ends) for each in self.joints)
+            apart = "nodes" if closed else "relationships"
+            return over_two(joints, nodes, predicates, self.given, share, self.catalog, apart=apart)
         walk = next((each for each in self.walks if names == {each.start, each.end.name}), None)
         equal = [each for each in predicates if equation(each)]
         if walk is None or not equal:
             return share
         alone = max(share_of_all(equal, elements, self.catalog), 1e-12)
-        return min(1.0, share / alone) * self._along(walk, equal, alone)
+        return min(1.0, share / alone) * self.along(walk, equal, alone)
 
-    def _along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
-        """Return how many walks have equal values at both ends, if each hop hands them on or draws them anew."""
-        ends = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
-        joint = self._joint("", ends, walk.types, walk.direction is Direction.BOTH, None)
+    def _meeting(
+        self, names: frozenset[str], joints: tuple[Joint, Joint]
+    ) -> tuple[tuple[Joint, Joint], dict[str, Element]] | None:
+        """Return two relationships that meet at a node and of which two elements have these names; None for others.
+
+        With them the nodes at all ends.
+        """
+        one, other = joints
+        ends = {*one.ends, *other.ends}
+        if len(ends) != 3 or not ends <= self.nodes.keys() or not names <= {*ends, one.name, other.name}:
+            return None
+        return joints, {name: self.nodes[name] for name in ends}
+
+    def along(self, walk: Walk, equal: Sequence[Expr], alone: float) -> float:
+        """Return how many walks have equal values at both ends: most are of the longest ones.
+
+        Of two hops that is sampled; over more each hop hands them on or draws them anew.
+        """
+        hops = max(walk.minimum, 1) if walk.maximum is None else max(walk.maximum, 1)
+        if hops == 2:
+            ends = (walk.start, ""), ("", walk.end.name)
+            if walk.direction is Direction.IN:
+                ends = ("", walk.start), (walk.end.name, "")
+            nodes = {**self.nodes, "": Element(None, (), 1.0)}
+            one, other = (
+                self._joint("", each, walk.types, walk.direction is Direction.BOTH, None, nodes) for each in ends
+            )
+            return over_two((one, other), nodes, equal, (), alone, self.catalog, apart="relationships")
+        ends_of = (walk.start, walk.end.name) if walk.direction is not Direction.IN else (walk.end.name, walk.start)
+        joint = self._joint("", ends_of, walk.types, walk.direction is Direction.BOTH, None, self.nodes)
         kept = (joint.conditional(equal, self.nodes, self.catalog) - alone) / max(1.0 - alone, 1e-9)
-        hops = max(walk.minimum, 1) if walk.maximum is None else max(walk.maximum, 1)  # most walks are the longest
         return alone + float(min(max(kept, 0.0), 1.0) ** hops) * (1.0 - alone)
 
     def _different(self, names: frozenset[str]) -> float:

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
+from qengine.optimizer.peeking import counting_rare
 from qengine.optimizer.rows import constant_count, estimated_rows, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
@@ -79,7 +80,8 @@ def embeddings_of(search: Search) -> Interval | None:
 def expected_count(root: Operator, catalog: CatalogView, confidence: float) -> tuple[float, float, float]:
     """Return what the plan of a count is expected to count, and an interval of that confidence."""
     assert isinstance(root, logical.Aggregate)
-    value, rows = rows_counted(root, catalog)
+    with counting_rare():
+        value, rows = rows_counted(root, catalog)
     variance = _Intervals(rows, {}, counted=True)(root.input)
     around = _around(value, variance, NormalDist().inv_cdf(0.5 + confidence / 2))
     return value, around.low if around.low >= 1.0 else 0.0, around.high

@@ -7,6 +7,7 @@ decides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
 
@@ -22,6 +23,7 @@ from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
+from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
@@ -29,6 +31,9 @@ from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_lab
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
+
+_LONG = 5e6
+"""Nanoseconds from which on it is worth looking at what few elements satisfy, for the values at hand alone."""
 
 _MARGIN = 3.0
 """How many times less an order must cost a GPU than the host's to be taken instead: costs are only estimated."""
@@ -91,6 +96,19 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
     if (alone := _of_one(matching, cardinality)) is not None:
         return alone
+    found = _ordered(matching, cardinality)
+    if found.cost < _LONG or counts_rare() or not _has_conditions(matching, cardinality):
+        return found
+    with counting_rare():
+        return _ordered(matching, Cardinality(cardinality.catalog, cardinality.nodes)) if counts_rare() else found
+
+
+def _has_conditions(matching: Matching, cardinality: Cardinality) -> bool:
+    """Tell whether anything is asked of some node but its labels."""
+    return any(cardinality.nodes[name].predicates for name in (*matching.names, *matching.bound))
+
+
+def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     names, problem, known = _told_problem(matching, cardinality)
     model = CostModel(problem)
     hinted, reason = _hinted(matching, cardinality)
@@ -141,16 +159,15 @@ def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | Non
         return None
     (name,) = matching.names
     candidates = cardinality.candidates(name)
-    rows = max(candidates, 1.0)
 
     def cost(constants: Mapping[str, float]) -> float:
         if matching.counted and name not in matching.wanted:
             return constants["locate"]
-        return constants["locate"] + constants["bind"] * candidates + constants["row"] * rows
+        return constants["locate"] + constants["bind"] * candidates + constants["row"] * candidates
 
     host = cost(costs("cpu", "search"))
     compared = matching.counted and host > _COMPARED
-    return MatchingOrder((name,), rows, host, on_gpu=cost(costs("gpu", "depth_first")) if compared else None)
+    return MatchingOrder((name,), candidates, host, on_gpu=cost(costs("gpu", "depth_first")) if compared else None)
 
 
 def order_on_gpu(matching: Matching, order: MatchingOrder, cardinality: Cardinality) -> MatchingOrder:
@@ -302,6 +319,8 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     links = [cardinality.link(edge, number) for edge in edges]
+    ends = Counter(end for link in links for end in (link.one, link.other))
+    links = [_conditioned(link, names, ends, cardinality) for link in links]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
         candidates=[cardinality.candidates(name) for name in names],
@@ -320,6 +339,16 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _conditioned(link: Link, names: Sequence[str], links: Counter[int], cardinality: Cardinality) -> Link:
+    """Return a link with the degrees of what conditions admit, at ends with several ``links``, where these multiply."""
+    there, back = link.there, link.back
+    if links[link.one] > 1:
+        there = cardinality.unequal(names[link.one], link.kinds[0], there)
+    if links[link.other] > 1:
+        back = cardinality.unequal(names[link.other], link.kinds[1], back)
+    return link if there is link.there and back is link.back else replace(link, there=there, back=back)
 
 
 def _joined_pairs(
@@ -365,9 +394,13 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
     found: list[tuple[int, float]] = []
     if not matching.conditions:
         return found
-    for pair, conditions in _across(matching).items():
+    across = _across(matching)
+    differ = "relationships" if matching.difference.edges else ""
+    for pair, conditions in across.items():
         if pair not in joined and len(pair) == 2 and all(name in number for name in pair):
-            share = cardinality.apart(conditions, matching.edges)
+            given = [each for names, others in across.items() if names != pair for each in others]
+            apart = "nodes" if pair in matching.difference.vertices else differ
+            share = cardinality.apart(conditions, matching.edges, given, apart)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
 

@@ -7,12 +7,15 @@ ways that give the same.
 
 from __future__ import annotations
 
+from math import expm1
+
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.filters import filter_share, join_share
+from qengine.optimizer.filters import ends_alike, filter_share, join_share
+from qengine.optimizer.group_counts import different_rows
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
-from qengine.plan.expr import Expr, ListOf, Literal, Variable
+from qengine.plan.expr import Call, Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
     Attach,
@@ -32,6 +35,7 @@ from qengine.plan.physical import (
     ThetaJoin,
     Walk,
 )
+from qengine.plan.traverse import conjuncts
 
 __all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
 
@@ -116,7 +120,7 @@ class _Estimate:
             case HashJoin(by_value=True):
                 return rows * self(operator.build, 1.0) * join_share(operator, self.catalog)
             case ThetaJoin(condition=condition):
-                share = filter_share(logical.Filter(operator, condition), self.catalog)
+                share = filter_share(operator, conjuncts(condition), self.catalog)
                 joined = rows * self(operator.build, 1.0) * share
                 return joined if not operator.semi and (operator.count is None or self.counted) else min(rows, joined)
             case HashJoin():
@@ -126,10 +130,14 @@ class _Estimate:
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
             case LookUp() | Members():
                 return rows * operator.rows
+            case Search(exists=True, emit=()) if operator.rows is not None:
+                return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
                 return rows * (1.0 if operator.rows is None else operator.rows)
+            case Walk(end_bound=True):
+                return rows * walks_from_one(operator, self.catalog) * ends_alike(operator, self.catalog)
             case Walk() | Reach():
                 return rows * walks_from_one(operator, self.catalog)
             case Repeat():
@@ -138,11 +146,11 @@ class _Estimate:
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
-                return rows * filter_share(operator, self.catalog)
+                return rows * self._kept(operator)
             case logical.Aggregate(keys=keys):
-                return min(rows, float(rows**_GROUPS)) if keys else times
+                return different_rows([key for _, key in keys], operator.input, rows, self.catalog) if keys else times
             case logical.Distinct():
-                return rows if self._differ(operator.input) else min(rows, float(rows**_GROUPS))
+                return rows if self._differ(operator.input) else self._different(operator.input, rows)
             case logical.Limit(count=count):
                 return min(rows, times * _number(count, rows))
             case logical.Skip(count=count):
@@ -156,6 +164,32 @@ class _Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _different(self, operator: Operator, rows: float) -> float:
+        """Return how many different rows an operator has: known of what a projection makes."""
+        if not isinstance(operator, logical.Project):
+            return min(rows, float(rows**_GROUPS))
+        return different_rows([key for _, key in operator.items], operator.input, rows, self.catalog)
+
+    def _kept(self, filter: logical.Filter) -> float:
+        """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
+        shares: dict[str, float] = {}
+        below = filter.input
+        while isinstance(below, Attach | logical.Filter):
+            if isinstance(below, Attach) and below.kind == "exists":
+                outer = max(self.found[id(below.input)], 1e-12)
+                shares[below.name] = min(1.0, self.found[id(below.inner)] / outer)
+            below = below.input
+        share, rest = 1.0, []
+        for each in conjuncts(filter.predicate):
+            match each:
+                case Variable(name=name) if name in shares:
+                    share *= shares[name]
+                case Call(name="NOT", args=(Variable(name=name),)) if name in shares:
+                    share *= 1.0 - shares[name]
+                case _:
+                    rest.append(each)
+        return share * (filter_share(filter.input, rest, self.catalog) if rest else 1.0)
 
     def _differ(self, operator: Operator) -> bool:
         """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""

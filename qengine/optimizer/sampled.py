@@ -74,6 +74,27 @@ def how_many(mask: Any) -> int:
     return int(np.count_nonzero(mask))
 
 
+def counts_of_values(keys: Sequence[Expr], rows: Rows, values: Mapping[str, Any], mask: Any) -> Any:
+    """Return of each combination of values that some expressions have how many rows have it: int64.
+
+    ``mask``: the rows that count, None for all. None where an expression can't be evaluated.
+    """
+    codes: Any = None
+    evaluation = _Evaluation(rows, values)
+    for key in keys:
+        try:
+            found = evaluation.operand(key)
+        except _NotEvaluated:
+            return None
+        if _is_column(found):
+            found = found.codes
+        if not isinstance(found, np.ndarray):  # a constant
+            continue
+        each = np.unique(found if mask is None else found[mask], return_inverse=True)[1]
+        codes = each if codes is None else codes * (each.max(initial=0) + 1) + each
+    return np.ones(1, np.int64) if codes is None else np.unique(codes, return_counts=True)[1]
+
+
 def joint_share(
     predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
 ) -> float:
@@ -91,6 +112,15 @@ def joint_share(
     if every is None:
         return alone
     return min(1.0, alone * times_as_many(how_many(every), alone * sample.size))
+
+
+def counted_share(
+    predicates: Sequence[Expr], sample: Sample, element: str, alone: float, values: Mapping[str, Any]
+) -> float:
+    """Return the share of elements, all of which are in a sample, that satisfy conditions; ``alone``: as above."""
+    names = frozenset[str]().union(*map(free_variables, predicates))
+    mask, known = conjunction(predicates, dict.fromkeys(names, (sample, element)), values)
+    return how_many(mask) / sample.size if mask is not None and len(known) == len(predicates) else alone
 
 
 def times_as_many(seen: float, expected: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 from qengine._frozen import record
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.peeking import Assumption, peeked
+from qengine.optimizer.peeking import Assumption, counts_rare, peeked
 from qengine.optimizer.value_shares import RANGE, UNKNOWN, ValueRange, equal, known_value, nulls, with_text
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, Parameter, Property, Variable
 from qengine.plan.pattern import LabelExpr
@@ -24,6 +24,7 @@ __all__ = ["holds", "selectivity"]
 _EQUALITY, _OTHER = 0.1, 0.5
 """Shares that are kept where nothing is known."""
 
+_FEW = 64.0  # nodes: of fewer a sample says little
 _ITEMS = 10  # of a list that isn't known
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -40,7 +41,8 @@ def selectivity(predicates: Sequence[Expr], catalog: CatalogView, entity: str, o
     """
     peeks = peeked()
     if peeks is None:
-        return _Share(catalog, entity, owners).together(predicates)
+        alone = _Share(catalog, entity, owners)
+        return alone.counted(predicates, alone.together(predicates))
     share = _Share(catalog, entity, owners, peeks.values).together(predicates)
     if any(isinstance(part, Parameter) and part.name in peeks.values for each in predicates for part in preorder(each)):
         peeks.assumptions[Assumption(tuple(predicates), entity, owners, share)] = None
@@ -82,6 +84,37 @@ class _Share:
         from qengine.optimizer.sampled import joint_share
 
         return joint_share(predicates, sample, element, alone, self.values)
+
+    def counted(self, predicates: Sequence[Expr], share: float) -> float:
+        """Return the share of the nodes that satisfy conditions where few are expected to: counted, if it can be.
+
+        Summaries and samples know what is frequent; of what is rare, which of the others it is.
+        """
+        if (
+            not counts_rare()
+            or self.entity != "node"
+            or share * self.size >= _FEW
+            or share == 0.0
+            or self.names_one(predicates)
+        ):
+            return share
+        sample = self.catalog.node_sample(self.owners, every=True)
+        if sample is None or not sample.size:
+            return share
+        from qengine.optimizer.sampled import counted_share
+
+        return counted_share(predicates, sample, "node", share, self.values)
+
+    def names_one(self, predicates: Sequence[Expr]) -> bool:
+        """Tell whether a condition is on a property of which no two nodes have the same value."""
+        return any(
+            isinstance(each, Comparison)
+            and each.ops == ("=",)
+            and isinstance(arg, Property)
+            and self.catalog.is_key(arg.key)
+            for each in predicates
+            for arg in getattr(each, "args", ())
+        )
 
     def guess(self, share: float) -> float:
         """Return a share of which nothing is known."""

@@ -19,7 +19,7 @@ from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
 from qengine.plan.pattern import LabelExpr, certain_label
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Element", "different", "equation", "known_values", "share_of_all", "share_of_one"]
+__all__ = ["Element", "different", "equation", "known_values", "sample_of", "share_of_all", "share_of_one"]
 
 _PAIRS = 4096  # rows of two samples beside each other
 _EQUAL, _OTHER = 0.1, 0.5  # shares of conditions on two elements of which nothing is known
@@ -156,15 +156,19 @@ def _rows(
 def _samples(nodes: Sequence[tuple[str, Element]], catalog: CatalogView) -> dict[str, tuple[Sample, str]] | None:
     found = {}
     for name, node in nodes:
-        type = certain_label(node.labels)
-        if node.entity == "node":
-            sample = catalog.node_sample(node.labels)
-        else:
-            sample = None if type is None else catalog.relationship_sample(type, None, None, both=False)
+        sample = sample_of(node, catalog)
         if sample is None or not sample.size:
             return None
         found[name] = sample, node.entity
     return found
+
+
+def sample_of(element: Element, catalog: CatalogView) -> Sample | None:
+    """Return a sample of the nodes, or of the relationships, with an element's labels; its element is ``entity``."""
+    if element.entity == "node":
+        return catalog.node_sample(element.labels)
+    type = certain_label(element.labels)
+    return None if type is None else catalog.relationship_sample(type, None, None, both=False)
 
 
 def _shuffled(samples: Mapping[str, tuple[Sample, str]]) -> dict[str, tuple[Sample, str]]:

@@ -89,7 +89,10 @@ class JointDegrees:
         return self._degrees.get((label, kind), lambda: self._looked_up(label, kind))
 
     def _looked_up(self, label: str | None, kind: Incidence) -> Array:
-        vertices, _ = self.sample(label)
+        return self.of_nodes(self.sample(label)[0], kind)
+
+    def of_nodes(self, vertices: Array, kind: Incidence) -> Array:
+        """Return the degrees of some vertices (uint32) in a kind of relationships: float64. Not kept."""
         degrees = np.zeros(len(vertices))
         within = self._store.label_ranges(None if kind.label is None else LabelIs(kind.label)).tolist()
         for index, way in self.stored(kind):

@@ -6,21 +6,20 @@ condition first asks for it.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine._lru import LruCache
+from qengine.catalog.view import Incidence
 from qengine.plan.pattern import LabelExpr, LabelIs
 from qengine.storage.arrays import Array
-from qengine.storage.columns import PropertyColumn, is_ordered
-from qengine.temporal.arrow import to_values
+from qengine.storage.columns import PropertyColumn
+from qengine.storage.joint_degrees import JointDegrees
+from qengine.storage.node_lists import NodeLists
+from qengine.storage.sampled_column import SampledColumn, sampled_column
 
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
@@ -28,116 +27,30 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "SampledColumn", "Samples"]
 
 _ROWS = 4096
-_DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept
+_DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept; pairs of them that meet
+_EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
+_MANY = 1 << 16  # relationships, likewise
 _MOST = 256  # samples that are kept
 _SEED = 29
 
-
-@dataclass(eq=False)
-class SampledColumn:
-    """One property of a sample's rows.
-
-    ``values``: the different values, ascending. ``codes``: int32[rows], each row's place among them, -1 for null.
-    ``numbers``: float64[rows] where the values are numbers, NaN for null. ``kind``: the Arrow type.
-    """
-
-    values: list[Any]
-    codes: Array
-    numbers: Array | None
-    kind: Any
-
-    @cached_property
-    def missing(self) -> Array:
-        """Which rows have no value: bool[rows]."""
-        return self.codes < 0
-
-    @cached_property
-    def complete(self) -> bool:
-        """Whether each row has a value."""
-        return not self.missing.any()
-
-    def compare(self, op: str, value: Any) -> Array | None:
-        """Return of which rows ``row OP value`` is true: bool[rows]; None where values can't be compared."""
-        if not self.values:
-            return np.zeros(len(self.codes), np.bool_)
-        whole = type(value) is int and type(self.values[0]) is int  # floats may not hold all of these
-        if isinstance(value, int | float) and not isinstance(value, bool) and not whole:
-            return None if self.numbers is None else self.present(_compared(op, self.numbers, value))
-        if type(value) is not type(self.values[0]):
-            return None
-        low, high = bisect_left(self.values, value), bisect_right(self.values, value)
-        match op:
-            case "<" | ">=":
-                found = self.codes < low
-            case "<=" | ">":
-                found = self.codes < high
-            case _ if low == high:
-                found = np.zeros(len(self.codes), np.bool_)
-            case _:
-                found = self.codes == low
-        return self.present(~found if op in (">", ">=", "<>") else found)
-
-    def against(self, op: str, other: SampledColumn) -> Array | None:
-        """Return of which rows ``row OP row of other`` is true; None where that can't be told."""
-        if self.numbers is not None and other.numbers is not None:
-            found: Array = _compared(op, self.numbers, other.numbers)
-        elif self.values is other.values:
-            found = _compared(op, self.codes, other.codes)
-        elif self.kind != other.kind:
-            return None
-        elif op in ("=", "<>"):
-            found = _compared(op, self.keys, other.keys)
-        else:
-            places = np.array([bisect_left(self.values, each) for each in other.values] or [0], np.int64)
-            same = np.array([at < len(self.values) and self.values[at] == each
-                             for at, each in zip(places.tolist(), other.values, strict=False)] or [False])  # fmt: skip
-            theirs = 2 * places[other.codes] - ~same[other.codes]  # between two of ours where it is none of them
-            found = _compared(op, 2 * self.codes, theirs)
-        return self.present(other.present(found))
-
-    @cached_property
-    def keys(self) -> Array:
-        """A number for each row that is equal where values are."""
-        return np.array([hash(each) for each in self.values] or [0], np.int64)[self.codes]
-
-    def present(self, found: Array) -> Array:
-        """Return which of the rows found have a value."""
-        return found if self.complete else found & ~self.missing
-
-    def where(self, holds: Callable[[Any], bool]) -> Array:
-        """Return for which rows a test of the value is true."""
-        known = np.array([holds(each) for each in self.values] or [False], np.bool_)
-        return self.present(known[self.codes])
-
-    def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:
-        """Return the column of what a function gives for each value; see ``catalog.view.SampledColumn``."""
-        given = [function(each) for each in self.values]
-        values = sorted(set(given))
-        places = {each: place for place, each in enumerate(values)}
-        codes = np.array([places[each] for each in given] + [-1], np.int32)[self.codes]
-        numbers = None
-        if values and isinstance(values[0], int):
-            numbers = np.array([*values, np.nan])[codes]
-        return SampledColumn(values, codes, numbers, self.kind if numbers is None else pa.int64())
-
-    def at(self, rows: Array) -> SampledColumn:
-        """Return the column of some rows."""
-        numbers = None if self.numbers is None else self.numbers[rows]
-        return SampledColumn(self.values, self.codes[rows], numbers, self.kind)
+_Elements = dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]]
 
 
 class Sample:
     """Nodes, or relationships with their ends; ``size``: how many rows there are, perhaps all that exist."""
 
     def __init__(
-        self, elements: dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]], size: int, share: float = 1.0
+        self,
+        elements: _Elements,
+        size: int,
+        total: float | None = None,
     ) -> None:
         """``elements``: for each of "node", or "start", "relationship" and "end", its ids and how columns are found.
 
-        ``share``: how many of the elements that it is a sample of it has.
+        ``total``: how many elements it is a sample of, itself if that isn't told.
         """
         self.size = size
-        self.share = share
+        self.total = float(size) if total is None else total
         self._elements = elements
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
@@ -147,7 +60,7 @@ class Sample:
         """Bytes of the arrays that are kept; values aside."""
         columns = [each for each in list(self._columns.values()) if each is not None]
         found = sum(ids.nbytes for ids, _ in self._elements.values())
-        found += sum(each.codes.nbytes + (0 if each.numbers is None else each.numbers.nbytes) for each in columns)
+        found += sum(each.nbytes for each in columns)
         return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
 
     def column(self, element: str, key: str) -> SampledColumn | None:
@@ -155,8 +68,12 @@ class Sample:
         known = element, key
         if known not in self._columns:
             ids, find = self._elements[element]
-            self._columns[known] = _sampled(find(key), ids)
+            self._columns[known] = sampled_column(find(key), ids)
         return self._columns[known]
+
+    def ids(self, element: str, rows: Array) -> Array:
+        """Return the ids (int64) of an element in the rows for which ``rows`` is true."""
+        return self._elements[element][0][rows]
 
     def shuffled(self, rows: int, turn: int) -> Sample:
         """Return so many rows in another order, each turn in another one: beside each other they are independent."""
@@ -189,14 +106,18 @@ class Sample:
         after = np.searchsorted(theirs, ours[at], side="right")
         left, right = left[at], right[after - back]
         same = self._elements[element][0][left] == other._elements[element][0][right]
-        return _Picked(self, left), _Picked(other, right), np.where(same, min(self.share, other.share), 1.0)
+        return (
+            _Picked(self, left),
+            _Picked(other, right),
+            np.where(same, min(self.size / self.total, other.size / other.total), 1.0),
+        )
 
 
 class _Picked(Sample):
     """Rows of a sample by their places, some perhaps more than once."""
 
     def __init__(self, sample: Sample, places: Array) -> None:
-        super().__init__({}, len(places), sample.share)
+        super().__init__({}, len(places))
         self._sample = sample
         self._places = places
 
@@ -211,8 +132,9 @@ class _Picked(Sample):
 class Samples:
     """The samples of one graph, by label, and by type with the labels of both ends."""
 
-    def __init__(self, store: GraphStore) -> None:
+    def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
+        self._degrees = degrees
         self._known: LruCache[Sample] = LruCache(_MOST)
 
     @property
@@ -220,43 +142,117 @@ class Samples:
         """Bytes of the arrays of all samples that are kept."""
         return sum(sample.nbytes for _, sample in self._known.items())
 
-    def nodes(self, labels: LabelExpr | None) -> Sample:
-        """Return a sample of the nodes that satisfy a label expression."""
-        return self._known.get(("node", labels), lambda: self._nodes(labels))
+    def nodes(self, labels: LabelExpr | None, every: bool = False) -> Sample | None:
+        """Return a sample of the nodes that satisfy a label expression; all with ``every``, None if that's too many."""
+        few = self._known.get(("node", labels, False), lambda: self._nodes(labels, self._store.fewer(_ROWS)))
+        if not every or few.size == few.total:
+            return few
+        if few.total > self._store.fewer(_EVERY):
+            return None
+        return self._known.get(("node", labels, True), lambda: self._nodes(labels, _EVERY))
 
-    def relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+    def relationships(self, type: str, source: str | None, target: str | None, both: bool, many: bool) -> Sample:
         """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
 
-        ``both``: of either direction; "start" then is the end with label ``source``.
+        ``both``: of either direction; "start" then is the end with label ``source``. ``many``: a large one.
         """
-        return self._known.get((type, source, target, both), lambda: self._relationships(type, source, target, both))
+        few = self._known.get(
+            (type, source, target, both, False),
+            lambda: self._relationships(type, source, target, both, (_DRAWN, _ROWS)),
+        )
+        if not many or few.size == few.total:
+            return few
+        return self._known.get(
+            (type, source, target, both, True), lambda: self._relationships(type, source, target, both, (_MANY, _MANY))
+        )
 
-    def _nodes(self, labels: LabelExpr | None) -> Sample:
-        ranges = self._store.label_ranges(labels).astype(np.int64)
-        ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-        places = _places(int(ends[-1]) if len(ends) else 0, self._store.fewer(_ROWS))
-        at = np.searchsorted(ends, places, side="right")
-        ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
-        return Sample({"node": (ids, self._store.node_property)}, len(ids), len(ids) / max(1, int(ends[-1:].sum())))
+    def at_nodes(self, type: str, nodes: Array, element: str, other: str | None, both: bool) -> Sample:
+        """Return a sample of the relationships that nodes (ids, int64) have, as ``element`` ("start" or "end").
 
-    def _relationships(self, type: str, source: str | None, target: str | None, both: bool) -> Sample:
+        ``other``: the label of the other ends, None for all. Not kept.
+        """
         store = self._store
         index = store.type_index(type)
         assert index is not None
-        local = _places(store.types[index].count, store.fewer(_DRAWN))
+        kind = Incidence((type,), both or element == "start", both or element == "end", other)
+        lists = NodeLists(store, self._degrees.stored(kind), nodes.astype(np.uint32))
+        total = int(lists.degrees.sum())
+        near, far, local = lists.spread(_places(total, store.fewer(_DRAWN)))
+        ends_of = (nodes[near], far) if element == "start" else (far, nodes[near])
+        kept = np.flatnonzero(self._labelled(far, other))
+        return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
+
+    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+        """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
+        return self._known.get((label, one, other, apart), lambda: self._wedges(label, one, other, apart))
+
+    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+        store = self._store
+        vertices, weights = self._degrees.sample(label)
+        sides = [NodeLists(store, self._degrees.stored(kind), vertices) for kind in (one, other)]
+        ways = weights * sides[0].degrees * sides[1].degrees
+        sums = np.cumsum(ways)
+        total = float(sums[-1]) if len(sums) else 0.0
+        rows = store.fewer(_DRAWN) if total else 0
+        random = np.random.default_rng(_SEED)
+        at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
+        at = np.minimum(at, len(vertices) - 1)
+        (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
+        fits = self._labelled(first, one.label) & self._labelled(last, other.label)
+        if apart:
+            fits &= (first != last) | ((place != place2) & (apart == "relationships"))
+        kept = np.flatnonzero(fits)
+        elements: _Elements = {
+            "first": (first[kept], store.node_property),
+            "middle": (vertices[at[kept]].astype(np.int64), store.node_property),
+            "last": (last[kept], store.node_property),
+        }
+        for name, kind, ids in (("to_first", one, local), ("to_last", other, local2)):
+            index = store.type_index(kind.types[0]) if len(kind.types) == 1 else None
+            if index is not None:
+                elements[name] = ids[kept], partial(store.relationship_property, index)
+        return Sample(elements, len(kept), total * len(kept) / max(rows, 1))
+
+    def _nodes(self, labels: LabelExpr | None, most: int) -> Sample:
+        ranges = self._store.label_ranges(labels).astype(np.int64)
+        ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+        total = int(ends[-1]) if len(ends) else 0
+        places = _places(total, most)
+        at = np.searchsorted(ends, places, side="right")
+        ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
+        return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
+
+    def _relationships(
+        self, type: str, source: str | None, target: str | None, both: bool, most: tuple[int, int]
+    ) -> Sample:
+        """``most``: relationships to draw, and rows to keep."""
+        store = self._store
+        index = store.type_index(type)
+        assert index is not None
+        total = store.types[index].count * (2 if both else 1)
+        drawn, kept_rows = map(store.fewer, most)
+        local = _places(store.types[index].count, drawn)
         start, end = store.endpoints(store.types[index].base + local)
         if both:
             local, start, end = np.tile(local, 2), np.concatenate((start, end)), np.concatenate((end, start))
         kept = np.flatnonzero(self._labelled(start, source) & self._labelled(end, target))
-        kept = kept[_places(len(kept), store.fewer(_ROWS))]
+        return self._joined(index, local, (start.astype(np.int64), end.astype(np.int64)), kept, float(total), kept_rows)
+
+    def _joined(
+        self, index: int, local: Array, ends: tuple[Array, Array], kept: Array, total: float, most: int
+    ) -> Sample:
+        """Return the sample of those relationships drawn from ``total`` that are ``kept``, at ``most`` so many."""
+        total *= len(kept) / max(1, len(local))
+        kept = kept[_places(len(kept), most)]
+        start, end = ends
         return Sample(
             {
-                "start": (start[kept].astype(np.int64), store.node_property),
-                "relationship": (local[kept], lambda key: store.relationship_property(index, key)),
-                "end": (end[kept].astype(np.int64), store.node_property),
+                "start": (start[kept], self._store.node_property),
+                "relationship": (local[kept], lambda key: self._store.relationship_property(index, key)),
+                "end": (end[kept], self._store.node_property),
             },
             len(kept),
-            min(1.0, len(kept) / max(1, store.types[index].count)),
+            total,
         )
 
     def _labelled(self, ids: Array, label: str | None) -> Array:
@@ -274,38 +270,3 @@ def _places(size: int, most: int) -> Array:
         return np.arange(size)
     begins = np.arange(most + 1, dtype=np.int64) * size // most
     return begins[:-1] + (np.random.default_rng(_SEED).random(most) * np.diff(begins)).astype(np.int64)
-
-
-def _sampled(column: PropertyColumn | None, ids: Array) -> SampledColumn | None:
-    if column is None:
-        return SampledColumn([], np.full(len(ids), -1, np.int32), None, pa.null())
-    array = column.take(ids)
-    if not is_ordered(array.type):
-        return None
-    encoded = array.dictionary_encode()
-    order = pc.array_sort_indices(encoded.dictionary)
-    rank = np.empty(len(order) + 1, np.int32)
-    rank[order.to_numpy()] = np.arange(len(order))
-    rank[-1] = -1
-    codes = rank[encoded.indices.fill_null(len(order)).to_numpy()]
-    numbers = None
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        numbers = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
-    return SampledColumn(to_values(encoded.dictionary.take(order)), codes, numbers, array.type)
-
-
-def _compared(op: str, left: Any, right: Any) -> Array:
-    match op:
-        case "=":
-            found = left == right
-        case "<>":
-            found = left != right
-        case "<":
-            found = left < right
-        case "<=":
-            found = left <= right
-        case ">":
-            found = left > right
-        case _:
-            found = left >= right
-    return np.asarray(found)

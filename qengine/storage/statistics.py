@@ -80,7 +80,7 @@ class Statistics:
         self._mixed = MixedTriangles(store, self._together)
         self._mutual: dict[str, float] = {}
         self._values: dict[tuple[str, str, str | LabelExpr | None], ValueSummary] = {}
-        self.samples = Samples(store)
+        self.samples = Samples(store, self._together)
 
     def gather(self) -> None:
         """Count relationships between labels and summarize the values of properties, by label and by type.
@@ -303,6 +303,10 @@ class Statistics:
     def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
         """Return what ``CatalogView.together`` does."""
         return self._together.factor(label, one, other)
+
+    def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
+        """Return what ``CatalogView.degrees_of`` does."""
+        return self._together.of_nodes(nodes.astype(np.uint32), kind)
 
     def values(self, entity: str, key: str, owner: str | None = None) -> ValueSummary:
         """Return a summary of the values of a property of "node" or "relationship"s.

@@ -245,17 +245,31 @@ class GraphStore:
         """Return E[dd'] / E[d]E[d'] of the degrees that vertices with a label have in two kinds of relationships."""
         return self.statistics.together(label, one, other)
 
+    def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
+        """Return the degrees of some nodes in a kind of relationships: float64."""
+        return self.statistics.degrees_of(nodes, kind)
+
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> tuple[ValueSummary, ...]:
         """Return what is known of a property's values: of the nodes of a label expression, or of each type of one."""
         return self.statistics.value_summaries(entity, key, owners)
 
-    def node_sample(self, labels: LabelExpr | None) -> Sample:
-        """Return some of the nodes that satisfy a label expression, with their properties."""
-        return self.statistics.samples.nodes(labels)
+    def node_sample(self, labels: LabelExpr | None, *, every: bool = False) -> Sample | None:
+        """Return some of the nodes that satisfy a label expression, with their properties; or all, if not too many."""
+        return self.statistics.samples.nodes(labels, every)
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> Sample:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> Sample:
         """Return some of a type's relationships between two labels, with the properties of all three elements."""
-        return self.statistics.samples.relationships(type, source, target, both)
+        return self.statistics.samples.relationships(type, source, target, both, many)
+
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample:
+        """Return some of the relationships that some nodes have, with the properties of all three elements."""
+        return self.statistics.samples.at_nodes(type, nodes, element, other, both)
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample:
+        """Return some of the pairs of relationships that meet at a node, with the properties of all five elements."""
+        return self.statistics.samples.wedges(label, one, other, apart)
 
     @property
     def node_numbers(self) -> Numbers:

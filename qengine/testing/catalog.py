@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import LabelExpr
@@ -75,15 +76,29 @@ class WrittenCatalog:
         """Return 1: degrees are independent."""
         return 1.0
 
+    def degrees_of(self, nodes: Any, kind: Incidence) -> None:
+        """Return None: there are no nodes."""
+        return None
+
     def value_summaries(self, entity: str, key: str, owners: LabelExpr | None) -> None:
         """Return None: nothing is known of the values."""
         return None
 
-    def node_sample(self, labels: LabelExpr | None) -> None:
+    def node_sample(self, labels: LabelExpr | None, *, every: bool = False) -> None:
         """Return None: there are no nodes."""
         return None
 
-    def relationship_sample(self, type: str, source: str | None, target: str | None, *, both: bool) -> None:
+    def relationship_sample(
+        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+    ) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> None:
         """Return None: there are no relationships."""
         return None
 

@@ -169,7 +169,7 @@ def test_what_cannot_be_evaluated_leaves_shares_as_they_are(towns: Graph) -> Non
         ("MATCH (a:P)-[k:K]->(c:P)-[l:K]->(b:P) WHERE abs(k.w - l.w) < 0.1", 1.3),
         ("MATCH (a:P)-[:K*1..2]->(b:P)", 1.1),
         ("MATCH (a:P)-[:K*2]->(b:P) WHERE a.rank = 10", 1.6),
-        ("MATCH (a:P)-[:K*1..3]->(b:P) WHERE b.town = 't3' AND b.age < 40", 1.4),
+        ("MATCH (a:P)-[:K*1..3]->(b:P) WHERE b.town = 't3' AND b.age < 40", 1.5),
         ("MATCH (a:P)<-[:K*1..2]-(b:P) WHERE a.age IS NULL AND b.rank = 10", 1.4),
         ("MATCH (a:P)-[:K*2..3]-(b:P) WHERE a.country = 2", 1.7),
         ("MATCH (a:P)-[:K*1]->(b:P) WHERE a.town = 't3' AND b.country = 3", 1.3),

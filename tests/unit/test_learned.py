@@ -152,12 +152,13 @@ def test_a_transaction_does_not_believe_what_it_may_have_changed(graph: Graph) -
 
 
 def test_conditions_between_nodes_belong_to_a_part(graph: Graph) -> None:
-    joined = "MATCH (a:A)-[:R]->(b:B)-[:S]->(c:C) WHERE a.x = c.y RETURN count(*)"
+    far = "MATCH (a:A)-[:R]->(b:B)<-[:R]-(o:A)-[:R]->(p:B)-[:S]->(c:C)"  # no node is joined with both a and c
+    joined = f"{far} WHERE a.x = c.y RETURN count(*)"
     true = graph.query(joined).value()
     plain = search(graph, joined.replace("WHERE a.x = c.y", "")).rows
     profile(graph, joined)
     assert search(graph, joined).rows == pytest.approx(true)
-    turned = "MATCH (u:C)<-[:S]-(v:B)<-[:R]-(w:A) WHERE u.y = w.x RETURN count(*)"
+    turned = "MATCH (u:C)<-[:S]-(v:B)<-[:R]-(q:A)-[:R]->(r:B)<-[:R]-(w:A) WHERE u.y = w.x RETURN count(*)"
     assert search(graph, turned).rows == pytest.approx(true)
     for other in ("", "WHERE a.x < c.y", "WHERE a.x = c.z"):
         assert search(graph, joined.replace("WHERE a.x = c.y", other)).rows != pytest.approx(true, rel=0.01) or (

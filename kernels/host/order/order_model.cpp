@@ -168,10 +168,17 @@ typename OrderModel<Set>::Growth OrderModel<Set>::growth_at(int vertex, int sort
 
 // ---------------------------------------------------------------- sizes
 
+// What is asked for is there, if what it is asked of is: unless it is known to be less.
 template <class Set>
 double OrderModel<Set>::rows(const Set& bound) {
-  const double found = rows_by_degrees(bound);
-  return problem.n_known == 0 ? found : std::max(found * correction(bound), kLeast);
+  if (bound.empty() || bound == given) return 1.0;
+  if (const double* found = rows_.find(bound, 2)) return *found;
+  const double factor = problem.n_known == 0 ? 1.0 : correction(bound);
+  double found = std::max(rows_by_degrees(bound) * factor, kLeast);
+  const Set before = bound - Set::of(last_of(bound - given));
+  if (given.empty() && !before.empty()) found = std::max(found, std::min(1.0, rows(before)) * std::min(1.0, factor));
+  rows_.put(bound, 2, found);
+  return found;
 }
 
 template <class Set>
@@ -181,8 +188,7 @@ double OrderModel<Set>::rows_by_degrees(const Set& bound) {
   const int last = last_of(bound - given);
   const Set before = bound - Set::of(last);
   const double size = problem.n_known == 0 ? step(before, last).size : step_by_degrees(before, last).size;
-  double found = std::min(rows_by_degrees(before) * size, kMost);
-  if (given.empty()) found = std::max(found, std::min(1.0, rows_by_degrees(before)));  // what is asked for is there
+  const double found = std::min(rows_by_degrees(before) * size, kMost);
   rows_.put(bound, 1, found);
   return found;
 }

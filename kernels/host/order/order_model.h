@@ -9,7 +9,8 @@
 // independent.) Edges of two sorts go together at a vertex as their degrees do. Between hubs more edges would be expected than there can be: x of them make the chance x / (1 + x).
 //
 // In triangles edges aren't independent: the odds of a link that closes some are multiplied by what samples say.
-// And what is asked for is there: a pattern whose parts have embeddings is taken to have one.
+// And what is asked for is there: a pattern whose parts have embeddings is taken to have one, unless it is known to have
+// less.
 //
 // Where the rows of a part are known to be other than that, what has the part is corrected by the same factor, for as
 // many such parts as share no edge, the largest first.

@@ -1,0 +1,157 @@
+"""How many groups, or different rows, an operator's rows make: by how many values their keys have.
+
+Values of stored properties are known from summaries, those of expressions over one element from a sample of it, how
+many nodes and relationships there are from statistics. Keys of different elements are taken to go together in all ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import expm1, inf, log1p, prod, sqrt
+
+from qengine.catalog.view import CatalogView, Sample
+from qengine.optimizer.filters import elements_below
+from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.unjoined import Element, known_values, sample_of
+from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
+from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
+from qengine.plan.traverse import free_variables, rewrite
+from qengine.types import BOOLEAN
+
+__all__ = ["different_rows"]
+
+_UNKNOWN = 0.75  # exponent: of so many rows
+_TRUTHS = 2.0
+
+
+def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: CatalogView) -> float:
+    """Return how many different combinations of keys, expressions over an operator's columns, its rows have."""
+    if isinstance(below, Union):
+        each = [different_rows(keys, side, rows, catalog) for side in below.inputs]
+        return min(rows, max(each))
+    keys, below = _resolved(keys, below)
+    elements = elements_below(below, catalog)
+    of_names: dict[frozenset[str], list[Expr]] = {}
+    for key in keys:
+        if not isinstance(key, Literal | Parameter):
+            of_names.setdefault(free_variables(key), []).append(key)
+    most = 1.0
+    for names, together in of_names.items():
+        found = _values(names, together, elements, catalog)
+        most *= max(rows, 1.0) ** _UNKNOWN if found is None else max(found, 1.0)
+    every = 1.0
+    for name in frozenset[str]().union(*of_names):
+        every *= _size(elements[name], catalog) if name in elements else inf
+    return min(rows, most if rows >= every else most * -expm1(-rows / most))
+
+
+def _resolved(keys: Sequence[Expr], below: Operator) -> tuple[list[Expr], Operator]:
+    """Return keys by what they are made from below projections, and the operator that has that."""
+    found = list(keys)
+    while isinstance(below, Project | Filter | Sort | Limit | Skip | Distinct):
+        if isinstance(below, Project):
+            items = dict(below.items)
+
+            def made(expr: Expr, items: Mapping[str, Expr] = items) -> Expr:
+                return items.get(expr.name, expr) if isinstance(expr, Variable) else expr
+
+            found = [rewrite(key, made) for key in found]
+        elif isinstance(below, Filter):  # whose conditions say more of the nodes
+            break
+        below = below.input
+    return found, below
+
+
+def _values(
+    names: frozenset[str], keys: Sequence[Expr], elements: Mapping[str, Element], catalog: CatalogView
+) -> float | None:
+    """Return how many combinations of values keys over the same variables have; None where that's unknown."""
+    known = [elements.get(name) for name in names]
+    sizes = [_size(each, catalog) for each in known if each is not None]
+    most = None
+    if len(sizes) == len(known):
+        most = 1.0
+        for size in sizes:
+            most *= size
+    few = [_by_form(key) for key in keys]
+    if None not in few:
+        values = prod(each or 1.0 for each in few)
+        return values if most is None else min(most, values)
+    if most is None or len(known) != 1:
+        return most
+    (element,), (name,) = known, names
+    assert element is not None
+    if any(isinstance(key, Variable) for key in keys):
+        return most
+    found = 1.0
+    for key in keys:
+        found *= _of_one(key, name, element, catalog) or most
+    return min(most, found) if len(keys) == 1 else min(most, found, _sampled(keys, name, element, catalog) or found)
+
+
+def _by_form(key: Expr) -> float | None:
+    """Return how many values an expression has by its form: a truth value, one of some constants; None for others."""
+    if key.type == BOOLEAN:
+        return _TRUTHS
+    if isinstance(key, Case):
+        results = {*(result for _, result in key.whens), key.otherwise}
+        if all(isinstance(each, Literal | Parameter) for each in results):
+            return float(len(results))
+    return None
+
+
+def _size(element: Element, catalog: CatalogView) -> float:
+    """Return how many nodes, or relationships, an element may be."""
+    if element.entity == "node":
+        return element.share * vertex_count(catalog, element.labels)
+    names = (
+        name
+        for name in catalog.relationship_types
+        if element.labels is None or element.labels.admits(frozenset((name,)))
+    )
+    return element.share * sum(info.count for info in map(catalog.relationship_type, names) if info is not None)
+
+
+def _of_one(key: Expr, name: str, element: Element, catalog: CatalogView) -> float | None:
+    """Return how many values an expression over an element has; None where that's unknown."""
+    if (few := _by_form(key)) is not None:
+        return few
+    if isinstance(key, Property) and isinstance(key.subject, Variable):
+        summaries = catalog.value_summaries(element.entity, key.key, element.labels)
+        if summaries is not None and len(summaries) == 1 and summaries[0].distinct is not None:
+            (found,) = summaries
+            every = (found.distinct or 0) + (found.nulls > 0)
+            if not element.predicates or not every:
+                return float(every)
+            drawn = element.share * found.count
+            rest = 1.0 - sum(share for _, share in found.common)
+            others = max(every - len(found.common), 1)
+            seen = sum(_at_least_one(share, drawn) for _, share in found.common)
+            return seen + others * _at_least_one(rest / others, drawn)
+    return _sampled([key], name, element, catalog)
+
+
+def _at_least_one(share: float, drawn: float) -> float:
+    """Return how likely a value with a share is among so many drawn."""
+    return 1.0 if share >= 1.0 else -expm1(drawn * log1p(-share))
+
+
+def _sampled(keys: Sequence[Expr], name: str, element: Element, catalog: CatalogView) -> float | None:
+    """Return how many combinations of values some expressions have in a sample of an element; None if that's unknown.
+
+    Where it has few elements of many, what was seen once stands for others as well (GEE: Charikar et al. 2000).
+    """
+    sample = sample_of(element, catalog)
+    if sample is None or not sample.size:
+        return None
+    from qengine.optimizer.sampled import conjunction, counts_of_values
+
+    rows: dict[str, tuple[Sample, str]] = {name: (sample, element.entity)}
+    mask, known = conjunction(element.predicates, rows, known_values())
+    if len(known) < len(element.predicates):
+        return None
+    counts = counts_of_values(keys, rows, known_values(), mask)
+    if counts is None:
+        return None
+    once = float((counts == 1).sum())
+    return float(len(counts)) - once + once * sqrt(sample.total / sample.size)
