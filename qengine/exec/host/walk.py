@@ -18,6 +18,7 @@ from qengine.exec.common.columns import (
     vertex_ids,
 )
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.walk_chains import chain_chunks, lead_one_way
 from qengine.exec.host.walk_kernel import (
     EndFilter,
     WalkChunk,
@@ -63,7 +64,9 @@ def run_walk(
     rows = walk_rows(op, batch, ends, op.different)
     mode = WalkMode.EVERY_END if op.distinct_ends else WalkMode.EVERY_WALK
     rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
-    for chunk in walk_chunks(walk_space(store, op, masks), ends, rows, context, rules):
+    space = walk_space(store, op, masks)
+    chunks = chain_chunks if lead_one_way(store, walked_types(store, op), space, rows, rules) else walk_chunks
+    for chunk in chunks(space, ends, rows, context, rules):
         yield from joined_walks(op, batch, chunk, context)
 
 
