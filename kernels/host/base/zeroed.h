@@ -1,6 +1,8 @@
 // Arrays of zeros, one entry a vertex, of which few may be touched.
 #pragma once
+#ifndef _WIN32
 #include <sys/mman.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +18,13 @@ constexpr size_t kMapped = 1 << 20;  // bytes from which an array is mapped by i
 struct ZeroedDeleter {
   size_t bytes = 0;
   void operator()(void* p) const {
+#ifndef _WIN32
     if (bytes) {
       munmap(p, bytes);
-    } else {
-      std::free(p);
+      return;
     }
+#endif
+    std::free(p);
   }
 };
 
@@ -32,14 +36,16 @@ using Zeroed = std::unique_ptr<T[], ZeroedDeleter>;
 template <class T>
 Zeroed<T> zeroed(int64_t count) {
   const size_t bytes = (static_cast<size_t>(count) + 1) * sizeof(T);
-  if (bytes < kMapped) {
-    void* p = std::calloc(1, bytes);
-    if (!p) throw std::bad_alloc();
-    return Zeroed<T>(static_cast<T*>(p));
+#ifndef _WIN32
+  if (bytes >= kMapped) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    return Zeroed<T>(static_cast<T*>(p), ZeroedDeleter{bytes});
   }
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) throw std::bad_alloc();
-  return Zeroed<T>(static_cast<T*>(p), ZeroedDeleter{bytes});
+#endif
+  void* p = std::calloc(1, bytes);
+  if (!p) throw std::bad_alloc();
+  return Zeroed<T>(static_cast<T*>(p));
 }
 
 }  // namespace qe
