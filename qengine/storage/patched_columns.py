@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -253,6 +254,7 @@ class PatchedColumn(PropertyColumn):
     _find: Callable[[], tuple[Pieces, Any]] | None
     _change: Change | None
     _taken: tuple[Pieces, Any] | None = None
+    _base: Callable[[], PropertyColumn | None]
     _type: Any
     _length: int
     _present: int
@@ -274,6 +276,7 @@ class PatchedColumn(PropertyColumn):
         if before.depth >= _DEEPEST:
             _ = before.array  # those before it are let go
         self.__dict__.update(_before=before, _find=find, _change=change, _lock=threading.Lock(), depth=before.depth + 1)
+        self.__dict__.update(_base=weakref.ref(before))
 
     array = _Gate()
 
@@ -307,8 +310,23 @@ class PatchedColumn(PropertyColumn):
         return not pa.types.is_string(self._type) or self._bytes < _TEXTS
 
     def changed_from(self, before: PropertyColumn) -> Change | None:
-        """Return what tells how it differs from a column, ids being the same; None where that isn't known."""
-        return self._change if self._before is before else None
+        """Return what tells how it differs from a column, ids being the same; None where that isn't known.
+
+        That is the column before, or one that was made of the same one and covers no other ids.
+        """
+        own, base = self._change, self._base()
+        if own is None or base is before:
+            return own
+        if base is None or not isinstance(before, PatchedColumn) or before._base() is not base:
+            return None
+        other = before._change
+        if other is None or before.begin < self.begin or before.end > self.end:
+            return None
+        return lambda: self._beside(own, other)
+
+    def _beside(self, own: Change, other: Change) -> tuple[Array, Any]:
+        ids = ascending(np.concatenate((own()[0], other()[0])))
+        return ids, self.take(ids)
 
     def take(self, ids: Array) -> Any:
         """Return the values of ``ids`` as an Arrow array; for few ones of a column that isn't made, nothing is made."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -221,7 +222,7 @@ def _spliced(before: SplicedType, change: Change, again: Array) -> SplicedType |
         return _both(other, (one, list_change(turned, vertices, back.edit, owners, entries, touched[other])))
 
     origin = edit if edit.size else None
-    doubts = None if both or not len(starts) else lambda: _doubts(before.adjacencies, vertices, starts, ends)
+    doubts = None if both or not len(starts) else cache(lambda: _doubts(before.adjacencies, vertices, starts, ends))
     made_both = {Direction.OUT: made[0], other: made[1]}
     return SplicedType(made_both, origin, parallel, has_loops, changes, doubts)
 

@@ -29,7 +29,7 @@ from qengine.storage.statistics import Statistics
 from qengine.types import ANY, Node, Relationship, Type
 
 _KNOWN_RANGES = 4096  # label expressions whose ranges are remembered
-_INDEXES = frozenset(("hash", "sorted"))  # with what begins the places of indexes among what is derived
+_INDEXES = frozenset(("hash", "sorted", "codes"))  # with what begins the places of indexes among what is derived
 _SPARED = 32  # times fewer elements are sampled where pages cost
 _LEAST_DERIVED = 1 << 20  # bytes that may be derived of a small graph; of a larger one as many as it has
 
@@ -184,9 +184,9 @@ class GraphStore:
         return index is not None and bool(index.unique)
 
     def take_over_indexes(self, before: GraphStore) -> None:
-        """Keep the indexes of columns that are those of the version before, whose ids are the same.
+        """Keep the indexes and the codes of columns that are those of the version before, whose ids are the same.
 
-        Of columns in which few values differ indexes that find these, too.
+        Of columns in which few values differ those that have these, too.
         """
         for place, index in before.derived.items():
             if not isinstance(place, tuple) or place[0] not in _INDEXES:

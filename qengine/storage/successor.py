@@ -1,13 +1,16 @@
 """The next version of a graph: a graph store made from the one before and what a transaction has changed.
 
 What isn't touched is shared with the version before. Where ids stay, only columns with changed values and types with
-changed relationships are made anew.
+changed relationships are made anew. Versions that are made of one base one after the other share the columns and types
+of which nothing else is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import eq, is_
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,68 +34,150 @@ from qengine.storage.states import Commit, Patch, RelationshipState, size_of
 from qengine.storage.statistics import Statistics
 from qengine.storage.store import EdgeType, GraphStore
 
-__all__ = ["successor"]
+__all__ = ["Successors", "successor"]
 
 _EMPTY = np.empty(0, np.int64)
 _PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 
 
 def successor(base: GraphStore, commit: Commit, undirected: frozenset[str] = frozenset()) -> GraphStore:
-    """Return the next version of a graph.
+    """Return the next version of a graph: the first one that ``Successors`` make; arguments and errors as there."""
+    return Successors(base).version(commit, undirected)
 
-    Labels, types and property keys that no element of those made anew has any more are gone. So that it stays
-    undirected, a type which is that is kept without relationships too.
+
+class Successors:
+    """Makes versions of one base, one after the other; they share what their commits say in the same way.
 
     Parameters
     ----------
     base
         The version before; it stays as it is.
-    commit
-        What has changed. Deleted nodes have no relationships left.
-    undirected
-        Names of new types that have no direction.
-
-    Raises
-    ------
-    StorageError
-        If the graph would be too large, or for a value that can't be a property.
     """
-    old_nodes = _places(base.node_numbers, commit.nodes, base.next_node)
-    parts = parts_of(commit.node_blocks, commit.nodes)
-    layout = lay_out(base, commit.nodes, old_nodes, parts, commit.node_patches)
-    nodes = _node_columns(base, layout, commit, old_nodes, parts)
-    made = [each for each in _types(base, layout, commit, undirected) if each.count or each.undirected]
-    types, end = [], 0
-    for index, each in enumerate(made):
-        facts = each.undirected, each.lists.parallel, each.lists.loops
-        types.append(EdgeType(each.name, index, end, each.count, *facts, tuple(each.columns)))
-        end += each.count
-    identity = Identity(
-        layout.numbers, Numbers([each.numbers for each in made]), commit.next_node, commit.next_relationship
-    )
-    adjacencies = [each.lists.adjacencies for each in made]
-    columns = [each.columns for each in made]
-    rules = base.rules if commit.rules is None else Rules.of(commit.rules)
-    store = GraphStore(layout.groups, layout.labels, types, adjacencies, nodes, columns, identity, rules)
-    doubts = {each.name: each.lists.doubts for each in made if each.lists.doubts is not None}
-    nature, drift = following(base, store, size_of(commit), doubts, grows=_grows(commit))
-    if nature is not None:
-        store.__dict__.update(nature=nature, drift=drift)
-    store.is_better_base = any(each.lists.made_anew for each in made)
-    store.take_over_indexes(base)
-    store.kept = base.kept.after(commit, rules)
-    same = [each.name for each in made if each.lists.origin is None] if layout.moves is None else None
-    found = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
 
-    def follow(statistics: Statistics) -> None:
-        if same is not None:
-            statistics.take_over(base.statistics, same)
-        changes = {name: change for name, changed in found.items() if (change := changed()) is not None}
-        if changes:
-            statistics.follow(base.statistics, changes)
+    def __init__(self, base: GraphStore) -> None:
+        self._base = base
+        self._last: _Parts | None = None
 
-    store.statistics_before = follow
-    return store
+    def version(self, commit: Commit, undirected: frozenset[str] = frozenset()) -> GraphStore:
+        """Return the next version of the base.
+
+        Labels, types and property keys that no element of those made anew has any more are gone. So that it stays
+        undirected, a type which is that is kept without relationships too.
+
+        Parameters
+        ----------
+        commit
+            What has changed. Deleted nodes have no relationships left.
+        undirected
+            Names of new types that have no direction.
+
+        Raises
+        ------
+        StorageError
+            If the graph would be too large, or for a value that can't be a property.
+        """
+        base, last = self._base, self._last
+        own = _parts(base, commit, undirected, last)
+        layout, made = own.layout, [each for each in own.types.values() if each.count or each.undirected]
+        types, end = [], 0
+        for index, each in enumerate(made):
+            facts = each.undirected, each.lists.parallel, each.lists.loops
+            types.append(EdgeType(each.name, index, end, each.count, *facts, tuple(each.columns)))
+            end += each.count
+        identity = Identity(
+            layout.numbers, Numbers([each.numbers for each in made]), commit.next_node, commit.next_relationship
+        )
+        adjacencies = [each.lists.adjacencies for each in made]
+        columns = [each.columns for each in made]
+        rules = base.rules if commit.rules is None else Rules.of(commit.rules)
+        store = GraphStore(layout.groups, layout.labels, types, adjacencies, own.columns, columns, identity, rules)
+        doubts = {each.name: each.lists.doubts for each in made if each.lists.doubts is not None}
+        nature, drift = following(base, store, size_of(commit), doubts, grows=_grows(commit))
+        if nature is not None:
+            store.__dict__.update(nature=nature, drift=drift)
+        store.is_better_base = any(each.lists.made_anew for each in made)
+        for before in (base, *(() if last is None else (last.store,))):
+            store.take_over_indexes(before)
+        store.kept = base.kept.after(commit, rules)
+        same = [each.name for each in made if each.lists.origin is None] if layout.moves is None else None
+        found = {each.name: each.lists.changes for each in made if each.lists.changes is not None}
+
+        def follow(statistics: Statistics) -> None:
+            if same is not None:
+                statistics.take_over(base.statistics, same)
+            changes = {name: change for name, changed in found.items() if (change := changed()) is not None}
+            if changes:
+                statistics.follow(base.statistics, changes)
+
+        store.statistics_before = follow
+        self._last = replace(own, store=store)
+        return store
+
+
+@frozen
+class _Parts:
+    """What a version was made of, and how.
+
+    ``changed``: by key and id the nodes' values that differ from the base's, but for those of blocks and patches;
+    ``touched``: what the commit says of types. ``store``: the version, once it is there.
+    """
+
+    commit: Commit
+    layout: NodeLayout
+    changed: Mapping[str, Mapping[int, Any]]
+    columns: Mapping[str, PropertyColumn]
+    touched: Mapping[str, _Touched]
+    types: Mapping[str, _Made]
+    store: GraphStore
+
+    def says_of_nodes(self, commit: Commit) -> bool:
+        """Tell whether another commit says the same of nodes."""
+        own = self.commit
+        pairs = ((own.node_blocks, commit.node_blocks), (own.node_patches, commit.node_patches))
+        alike = all(len(one) == len(other) and all(map(is_, one, other)) for one, other in pairs)
+        return alike and _same(own.nodes, commit.nodes)
+
+    def column(self, key: str, values: Mapping[int, Any]) -> PropertyColumn | None:
+        """Return a column of nodes if these values make it of the base's where no id moves."""
+        known = self.changed.get(key)
+        return self.columns.get(key) if known is not None and _same(known, values) else None
+
+    def type(self, name: str, touched: _Touched, layout: NodeLayout) -> _Made | None:
+        """Return a type, of which the same is said as in this version, if it is the same by a layout, too."""
+        if layout is not self.layout:
+            for each in (layout, self.layout):
+                if each.moves is not None or len(each.relabelled):
+                    return None
+            if not all(map(np.array_equal, _ends(self.layout, touched), _ends(layout, touched))):
+                return None
+        return self.types[name]
+
+
+def _same(one: Mapping[int, Any], other: Mapping[int, Any]) -> bool:
+    """Tell whether both have the very same values by the same keys, in the same order."""
+    return len(one) == len(other) and all(map(eq, one, other)) and all(map(is_, one.values(), other.values()))
+
+
+def _parts(base: GraphStore, commit: Commit, undirected: frozenset[str], last: _Parts | None) -> _Parts:
+    """Make what a version is made of; ``last``: of the version before that was made of the same base."""
+    if last is not None and last.says_of_nodes(commit):
+        layout, changed, columns = last.layout, last.changed, last.columns
+    else:
+        old_nodes = _places(base.node_numbers, commit.nodes, base.next_node)
+        blocks = parts_of(commit.node_blocks, commit.nodes)
+        layout = lay_out(base, commit.nodes, old_nodes, blocks, commit.node_patches)
+        changed, columns = _node_columns(base, layout, commit, old_nodes, blocks, last)
+    touched, types = _touched(base, commit), {}
+    names = dict.fromkeys((*(each.name for each in base.types), *touched))
+    for name in names:
+        own, made = touched.setdefault(name, _Touched()), None
+        if last is not None and (before := last.touched.get(name)) is not None and before.says(own):
+            own = touched[name] = before
+            made = last.type(name, own, layout)
+        if made is None and (index := base.type_index(name)) is not None:
+            made = _next_type(base, base.types[index], layout, own)
+        types[name] = made or _new_type(name, layout, own, undirected=name in undirected)
+    return _Parts(commit, layout, changed, columns, touched, types, base)
 
 
 def _places(numbers: Numbers, wanted: Mapping[int, Any], end: int) -> Array:
@@ -109,8 +194,9 @@ def _places(numbers: Numbers, wanted: Mapping[int, Any], end: int) -> Array:
 
 
 def _node_columns(
-    base: GraphStore, layout: NodeLayout, commit: Commit, old_ids: Array, parts: Sequence[Part]
-) -> dict[str, PropertyColumn]:
+    base: GraphStore, layout: NodeLayout, commit: Commit, old_ids: Array, parts: Sequence[Part], last: _Parts | None
+) -> tuple[dict[str, dict[int, Any]], dict[str, PropertyColumn]]:
+    """Return what ``_differing`` does, but of properties that blocks or patches have, and the columns."""
     states = commit.nodes
     columns = {key: column for key in base.property_keys("node") if (column := base.node_property(key)) is not None}
     kept = [(number, state.properties) for number, state in states.items() if state is not None]
@@ -120,7 +206,9 @@ def _node_columns(
     # Where ids stay, new nodes have no value unless it is among those that have changed.
     added = _placed(parts, np.concatenate([_EMPTY, *(layout.numbers.places(part.numbers) for part in parts)]))
     _add_patched(added, commit.node_patches, layout.numbers.places, np.sort(new))
-    return _patched(columns, layout.moves, layout.count, changed, added, whole=False)
+    stays = last is not None and layout.moves is None and last.layout.moves is None
+    made = _patched(columns, layout.moves, layout.count, changed, added, last if stays else None, whole=False)
+    return {key: values for key, values in changed.items() if key not in added}, made
 
 
 def _add_patched(
@@ -160,25 +248,20 @@ def _differing(
 
     ``old_ids``: ids in the columns, -1 for new elements.
     """
-    found: dict[str, dict[int, Any]] = {}
     known = np.flatnonzero(old_ids >= 0)
-    rows = known.tolist()
-    for key in dict.fromkeys((*columns, *(key for own in properties for key in own))):
-        was: list[Any] = [None] * len(properties)
-        if key in columns and rows:
-            for row, value in zip(rows, columns[key].values(old_ids[known]), strict=True):
-                was[row] = value
-        now = [own.get(key) for own in properties]
-        differ = [
-            row
-            for row, (one, other) in enumerate(zip(was, now, strict=True))
-            if one is not other
-            and not (type(one) in _PLAIN and type(other) is type(one) and one == other)
-            and not same_value(one, other)
-        ]
-        if differ:
-            ids = new_ids[differ].tolist()
-            found[key] = {id: now[row] for id, row in zip(ids, differ, strict=True)}
+    rows, ids = known.tolist(), new_ids.tolist()
+    found: dict[str, dict[int, Any]] = {}
+    for key in dict.fromkeys((*columns, *(key for row in rows for key in properties[row]))) if rows else ():
+        was: list[Any] = columns[key].values(old_ids[known]) if key in columns else [None] * len(rows)
+        for row, one in zip(rows, was, strict=True):
+            other = properties[row].get(key)
+            if one is other or (type(one) in _PLAIN and type(other) is type(one) and one == other):
+                continue
+            if not same_value(one, other):
+                found.setdefault(key, {})[ids[row]] = other
+    for row in np.flatnonzero(old_ids < 0).tolist():
+        for key, value in properties[row].items():
+            found.setdefault(key, {})[ids[row]] = value
     return found
 
 
@@ -188,15 +271,20 @@ def _patched(
     count: int,
     changed: Mapping[str, Mapping[int, Any]],
     added: _Added,
+    last: _Parts | None = None,
     *,
     whole: bool,
 ) -> dict[str, PropertyColumn]:
-    """Return the columns of the next version. ``whole``: of relationships, whose values are given by their sources."""
+    """Return the columns of the next version. ``whole``: of relationships, whose values are given by their sources.
+
+    ``last``: of the version before of the same base, where ids stay as they do there.
+    """
     find = origin.find if whole and origin is not None else None
     found = {}
     for key in dict.fromkeys((*columns, *changed, *added)):
         values, own = changed.get(key, {}), added.get(key, ())
-        column = patched(columns.get(key), origin, count, values, whole=whole, added=own, find=find)
+        column = None if last is None or own else last.column(key, values)
+        column = column or patched(columns.get(key), origin, count, values, whole=whole, added=own, find=find)
         if column is not None:
             found[key] = column
     return found
@@ -231,6 +319,19 @@ class _Touched:
     parts: list[Part] = field(default_factory=list)
     patched: list[tuple[Array, Mapping[str, Any]]] = field(default_factory=list)
 
+    def says(self, other: _Touched) -> bool:
+        """Tell whether another commit, above the same base, says the same of the type; nothing said in patches is."""
+        blocks = [[part.block for part in each.parts if part.rows is None] for each in (self, other)]
+        return (
+            not (self.patched or other.patched)
+            and len(self.gone) == len(other.gone)
+            and all(map(np.array_equal, self.gone, other.gone))
+            and _same(self.fresh, other.fresh)
+            and _same(self.kept, other.kept)
+            and len(self.parts) == len(other.parts) == len(blocks[0]) == len(blocks[1])
+            and all(map(is_, *blocks))
+        )
+
     @property
     def new(self) -> int:
         """How many are new."""
@@ -249,8 +350,9 @@ class _Touched:
         own = np.fromiter(self.fresh, np.int64, len(self.fresh))
         return np.concatenate([own, *(part.numbers for part in self.parts)])
 
+    @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Return the numbers of the starts and ends of the new ones (int64)."""
+        """The numbers of the starts and ends of the new ones (int64)."""
         states, parts = self.fresh.values(), self.parts
         starts = np.fromiter((each.start for each in states), np.int64, len(states))
         ends = np.fromiter((each.end for each in states), np.int64, len(states))
@@ -263,14 +365,6 @@ class _Touched:
 def _grows(commit: Commit) -> bool:
     """Tell whether a commit deletes no relationship."""
     return None not in commit.relationships.values() and not any(each.deleted for each in commit.relationship_patches)
-
-
-def _types(base: GraphStore, layout: NodeLayout, commit: Commit, undirected: frozenset[str]) -> Iterator[_Made]:
-    touched = _touched(base, commit)
-    for edge_type in base.types:
-        yield _next_type(base, edge_type, layout, touched.pop(edge_type.name, _Touched()))
-    for name, own in touched.items():
-        yield _new_type(name, layout, own, undirected=name in undirected)
 
 
 def _touched(base: GraphStore, commit: Commit) -> dict[str, _Touched]:
@@ -367,7 +461,7 @@ def _new_type(name: str, layout: NodeLayout, touched: _Touched, *, undirected: b
 
 def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
     """Return the starts and ends of new relationships (uint32)."""
-    starts, ends = (layout.numbers.places(each) for each in touched.ends())
+    starts, ends = (layout.numbers.places(each) for each in touched.ends)
     if (starts < 0).any() or (ends < 0).any():
         raise InternalError("A relationship has an end that is no node.")
     return starts.astype(np.uint32), ends.astype(np.uint32)

@@ -20,7 +20,7 @@ from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.storage.states import Commit, size_of
 from qengine.storage.store import GraphStore
-from qengine.storage.successor import successor
+from qengine.storage.successor import Successors, successor
 from qengine.write.base import Base
 from qengine.write.merged_commits import merged
 from qengine.write.open_folder import News, OpenFolder
@@ -52,9 +52,20 @@ class _Chain:
         self.history = History(store, self.commits)
         self.store = store
         self.sealed = store, 0
+        self.successors = Successors(store)
         self.lock = threading.Lock()
         size = store.vertex_count + store.relationship_count
         self.few = min(_FEW_TOUCHED, max(_LEAST_FEW, int(_FEW_SHARE * size)))
+        self._sized: tuple[int, Commit | None, int] = 0, None, 0
+
+    def touched(self, count: int) -> int:
+        """Return how many elements the first commits touch, so many of these."""
+        known, last, size = self._sized
+        if not (known <= count and (not known or self.commits[known - 1] is last)):
+            known = size = 0
+        size += sum(map(size_of, self.commits[known:count]))
+        self._sized = count, self.commits[count - 1] if count else None, size
+        return size
 
 
 class Version:
@@ -101,10 +112,10 @@ class Version:
         if count == self._count:
             return store
         kept, since = store.kept, count
-        if sum(size_of(each) for each in chain.commits[: self._count]) <= chain.few:
+        if chain.touched(self._count) <= chain.few:
             store, count = chain.store, 0
         for each in merged(chain.commits[count : self._count]):
-            store = successor(store, each)
+            store = chain.successors.version(each) if store is chain.store else successor(store, each)
         for each in chain.commits[since : self._count]:
             kept = kept.after(each, store.rules)
         store.kept = kept

@@ -1,8 +1,9 @@
-"""Masks of single comparisons equal the truths that the reference finds: nulls, NaN, signed zeros, texts by codes."""
+"""Masks of single comparisons equal the truths that the reference finds: of numbers, texts by codes, times."""
 
 from __future__ import annotations
 
 import math
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -18,11 +19,26 @@ COLUMNS: dict[str, st.SearchStrategy[Any]] = {
     "floats": st.sampled_from([0.0, -0.0, 1.0, 0.5, -2.5, math.nan, math.inf, -math.inf, 2.0**53, None]),
     "texts": st.sampled_from(["", "a", "ab", "b", "ä", None]),
     "whole": st.integers(0, 3),
+    "dates": st.sampled_from([date(1969, 12, 31), date(1970, 1, 1), date(2020, 2, 29), date(1, 1, 1), None]),
+    "moments": st.sampled_from([datetime(1970, 1, 1), datetime(2020, 2, 29, 1, 2, 3, 500_000), None]),
+    "zoned": st.sampled_from([datetime(1970, 1, 1, tzinfo=UTC), datetime(2020, 2, 29, tzinfo=UTC)]),
 }
 _NUMBERS = ("0", "1", "-1", "9007199254740993", "0.0", "-0.0", "0.5", "1.0 / 0.0", "0.0 / 0.0")
 _TEXTS = ("'a'", "'aa'", "''", "'b'")
 _OTHERS = ("true", "null", "n.v", "n.w")
-CONSTANTS = {kind: (*(_TEXTS if kind == "texts" else _NUMBERS), *_OTHERS, "'a'", "1") for kind in COLUMNS}
+_TIMES = {
+    "dates": ("date('1970-01-01')", "date('2020-02-29')", "localdatetime('1970-01-01T00:00:00')"),
+    "moments": (
+        "localdatetime('1970-01-01T00:00:00')",
+        "localdatetime('2020-02-29T01:02:03.500000001')",  # between two numbers of the column's unit
+        "localdatetime('1969-12-31T23:59:59.999999999')",
+        "datetime('1970-01-01T00:00:00Z')",
+    ),
+    "zoned": ("datetime('1970-01-01T00:00:00Z')", "datetime('1970-01-01T01:00:00+01:00')"),
+}
+CONSTANTS = {
+    kind: (*_TIMES.get(kind, _TEXTS if kind == "texts" else _NUMBERS), *_OTHERS, "'a'", "1") for kind in COLUMNS
+}
 OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 
 

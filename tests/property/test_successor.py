@@ -16,7 +16,7 @@ from qengine.plan.pattern import Direction
 from qengine.storage import GraphStore, node_layout, open_saved, save, spliced_type
 from qengine.storage.numbers import Identity, NumberList, Numbers
 from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
-from qengine.storage.successor import successor
+from qengine.storage.successor import Successors, successor
 from qengine.storage.variant import from_python
 from qengine.temporal import Date, Duration, LocalDateTime
 from qengine.testing.compare import difference
@@ -415,11 +415,13 @@ def test_merged_commits_do_what_they_do_one_after_the_other(folded, seed, chance
     graph = random_graph(seed)
     store = above = graph.store()
     model = Model.of(store, graph.undirected)
-    commits = []
+    commits, successors = [], Successors(store)
     for _ in range(chance.randint(2, 6)):
         commit = model.commit(chance)
         commits.append(in_patches(in_blocks(commit, above, chance), Model.of(above, graph.undirected), chance))
         above = successor(above, commit)
+        if len(whole := list(merged(commits))) == 1:
+            check(successors.version(*whole), model)
     history = History(store, commits)
     for count in range(1, len(commits) + 1):
         version = history.version(count)

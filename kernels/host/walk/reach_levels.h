@@ -59,8 +59,8 @@ class ReachLevels {
   const ReachPlan plan_;  // but for lanes, offsets and starts, which start() has its own of
   Control* control_;
   Charge charge_;
-  std::unique_ptr<Cell[], FreeDeleter> cells_;
-  std::unique_ptr<uint64_t[], FreeDeleter> now_, after_;  // lanes that stand on a vertex
+  Zeroed<Cell> cells_;
+  Zeroed<uint64_t> now_, after_;  // lanes that stand on a vertex
   std::vector<std::vector<uint32_t>> fresh_;
   std::vector<Share> shares_;
   std::vector<uint32_t> visited_;  // what lanes have come to, as long as these are few; else `many_`

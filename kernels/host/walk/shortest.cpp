@@ -229,7 +229,7 @@ class ShortestPaths final : public Rows {
   Cycles cycles_;
   Components components_;
   Trails trails_;
-  std::unique_ptr<int64_t[], FreeDeleter> numbers_;  // of paths from the start
+  Zeroed<int64_t> numbers_;  // of paths from the start
   int64_t given_ = 0;      // of the next end's
   int64_t length_ = 0;     // of a shortest path to a bound end, kNone: there is none
   size_t next_ = 0;        // the next end

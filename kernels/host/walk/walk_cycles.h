@@ -50,7 +50,7 @@ class Cycles {
   }
 
   int64_t vertex_count_;
-  std::unique_ptr<Label[], FreeDeleter> labels_;
+  Zeroed<Label> labels_;
   std::vector<Arrival> queue_;
 };
 

@@ -31,7 +31,7 @@ class VertexSet {
 
  private:
   int64_t vertex_count_;
-  std::unique_ptr<uint64_t[], FreeDeleter> bits_;
+  Zeroed<uint64_t> bits_;
   std::vector<uint32_t> members_;
 };
 

@@ -1,26 +1,12 @@
 // Breadth-first levels from one vertex, grown level by level; starting anew costs what was reached, not the graph.
 #pragma once
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "base/zeroed.h"
 #include "walk/walk_hops.h"
 #include "walk/walk_poll.h"
 
 namespace qe::walks {
-
-struct FreeDeleter {
-  void operator()(void* p) const { std::free(p); }
-};
-
-// Zeroed, and untouched pages cost nothing.
-template <class T>
-std::unique_ptr<T[], FreeDeleter> zeroed(int64_t count) {
-  void* p = std::calloc(static_cast<size_t>(count) + 1, sizeof(T));
-  if (!p) throw std::bad_alloc();
-  return std::unique_ptr<T[], FreeDeleter>(static_cast<T*>(p));
-}
 
 class Levels {
  public:
@@ -81,7 +67,7 @@ class Levels {
 
  private:
   int64_t vertex_count_;
-  std::unique_ptr<uint32_t[], FreeDeleter> level_;  // hops + 1
+  Zeroed<uint32_t> level_;  // hops + 1
   std::vector<uint32_t> queue_;
   size_t frontier_ = 0;  // where the last level begins in queue_
   int64_t depth_ = 0;

@@ -78,7 +78,7 @@ class Trails {
   std::vector<uint32_t> vertices_;   // of the walk; frames_[i].vertex
   std::vector<int64_t> edges_;       // edges_[i] leads from vertices_[i] to vertices_[i + 1]
   std::vector<Incident> incident_;
-  std::unique_ptr<uint64_t[], FreeDeleter> marks_;  // bits of the walk's vertices, made for long walks
+  Zeroed<uint64_t> marks_;  // bits of the walk's vertices, made for long walks
   bool marked_ = false;                             // whether marks_ is in use for this walk
 };
 

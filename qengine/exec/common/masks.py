@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ __all__ = ["Masks", "conditions_hold_out"]
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
 
 _Predicate = Callable[[Batch], BoolArray]
+_Compiled = tuple[list[_Predicate], list[_Predicate]]
 
 
 class Masks:
@@ -80,7 +81,7 @@ class Masks:
     def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
         """Return for each of some vertices, as variable ``name``, whether all predicates are true."""
         mask: BoolArray = np.ones(len(ids), dtype=np.bool_)
-        compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        compiled = self._compiled(predicates)
         for begin in range(0, len(ids), _RANGE):
             part = ids[begin : begin + _RANGE]
             self._narrow(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
@@ -137,7 +138,7 @@ class Masks:
         if key in self._known:
             return self._known[key][1]
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
-        compiled = [(compile_predicate(predicate, self._runtime), predicate) for predicate in predicates]
+        compiled = self._compiled(predicates)
         size = part_size(len(mask), self._runtime.context)
 
         def narrow(begin: int) -> None:
@@ -151,20 +152,25 @@ class Masks:
             self._known[key] = (predicates, mask)
         return mask
 
-    def _narrow(self, mask: BoolArray, batch: Batch, compiled: list[tuple[_Predicate, Expr]]) -> None:
+    def _compiled(self, predicates: Iterable[Expr]) -> _Compiled:
+        """Return the predicates that can't fail, and those that can."""
+        found: _Compiled = ([], [])
+        for predicate in predicates:
+            found[condition_can_fail(predicate)].append(compile_predicate(predicate, self._runtime))
+        return found
+
+    def _narrow(self, mask: BoolArray, batch: Batch, compiled: _Compiled) -> None:
         """Clear the mask where a predicate isn't true."""
         self._runtime.context.check()
-        for holds, predicate in compiled:
-            if not condition_can_fail(predicate):
+        for holds in compiled[0]:
+            mask &= holds(batch)
+        sure = mask.copy() if compiled[1] else mask
+        for holds in compiled[1]:
+            try:
                 mask &= holds(batch)
-        sure = mask.copy()
-        for holds, predicate in compiled:
-            if condition_can_fail(predicate):
-                try:
-                    mask &= holds(batch)
-                except ExecutionError:  # asked again only where all that can't fail holds
-                    if sure.any():
-                        mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+            except ExecutionError:  # asked again only where all that can't fail holds
+                if sure.any():
+                    mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
 
 
 def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:

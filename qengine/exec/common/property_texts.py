@@ -7,8 +7,9 @@ preserving dictionary compression: Antoshenkov, Lomet, Murray, "Order Preserving
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.view import ExecView
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.patched_columns import Change
 
 __all__ = ["Codes", "OrderedTexts", "PropertyTexts", "TextProperty"]
 
@@ -36,26 +38,72 @@ _SAMPLED, _MOST_DIFFERENT = 65_536, 0.5
 before all are looked at. A small sample has few strings twice even where all are of a few thousand."""
 
 
+_Parts: TypeAlias = tuple[NDArray[np.int32], Any, int]
+"""Codes, strings, and the first id."""
+
+
 class Codes:
-    """The codes of a property: int32, -1 for null, the last -1 for ids that the property lacks. ``texts``: by code."""
+    """The codes of a property: int32, -1 for null, the last -1 for ids that the property lacks. ``texts``: by code.
 
-    __slots__ = ("_ordered", "codes", "texts")
+    ``begin``: the id of the first code.
+    """
 
-    def __init__(self, codes: NDArray[np.int32], texts: Any) -> None:
-        self.codes = codes
-        self.texts = texts
+    __slots__ = ("_made", "_make", "_ordered", "nbytes")
+
+    def __init__(self, codes: NDArray[np.int32], texts: Any, begin: int = 0) -> None:
+        self._made: _Parts | None = (codes, texts, begin)
+        self._make: Callable[[], _Parts] | None = None
         self._ordered: OrderedTexts | None = None
+        self.nbytes = int(codes.nbytes + texts.nbytes)
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The code of each id, the last of those that there aren't."""
+        return self._parts()[0]
+
+    @property
+    def texts(self) -> Any:
+        """The different strings, in order."""
+        return self._parts()[1]
+
+    def _parts(self) -> _Parts:
+        if self._made is None:
+            assert self._make is not None
+            self._made = self._make()
+            self._make = None
+        return self._made
+
+    def with_change(self, change: Change) -> Codes:
+        """Return the codes of the column in which some values differ, made when somebody asks for them."""
+        if self is _NONE:
+            return self
+        found = copy(self)
+        found._made, found._make, found._ordered = None, lambda: self._changed(*change()), None
+        return found
+
+    def _changed(self, ids: IntArray, values: Any) -> _Parts:
+        codes, texts, begin = self._parts()
+        values = values.cast(texts.type)
+        new = pc.unique(values).drop_null()
+        new = new.filter(pc.invert(pc.is_in(new, texts)))
+        if len(new):
+            whole = pa.concat_arrays([texts, new])
+            order = pc.sort_indices(whole).to_numpy()
+            rank = np.empty(len(order) + 1, np.int32)
+            rank[order] = np.arange(len(order), dtype=np.int32)
+            rank[-1] = -1
+            codes, texts = rank[codes], whole.take(order)
+        first, end = min(begin, int(ids[0])), max(begin + len(codes) - 1, int(ids[-1]) + 1)
+        found = np.full(end - first + 1, -1, np.int32)
+        found[begin - first : begin - first + len(codes) - 1] = codes[:-1]
+        found[ids - first] = pc.index_in(values, texts).fill_null(-1).to_numpy()
+        return found, texts, first
 
     def decoded(self, codes: IntArray) -> PropertyTexts:
         """Return the strings of codes, null for -1, as a column that knows their codes."""
         if self._ordered is None:
             self._ordered = OrderedTexts(self.texts)
         return PropertyTexts(self._ordered, codes.astype(np.int64, copy=False))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of codes and strings."""
-        return int(self.codes.nbytes + self.texts.nbytes)
 
     def place(self, text: str) -> tuple[int, bool]:
         """Return how many of the strings stand before ``text``, and whether it is one of them."""
@@ -97,7 +145,7 @@ class TextProperty:
         return self.store.derived.get(("ranks", *self.key), self._ranked)
 
     def _ranked(self) -> Any:
-        found = self.codes(max(_LEAST, len(self.column.array))) or _coded(self.column.array)
+        found = self.codes(max(_LEAST, len(self.column.array))) or _coded(self.column)
         codes = found.codes[:-1]
         return pa.array(codes, pa.int64(), mask=codes < 0)
 
@@ -106,7 +154,7 @@ class TextProperty:
         sample = array.slice(0, _SAMPLED)
         if len(pc.unique(sample)) > _MOST_DIFFERENT * len(sample):
             return _NONE
-        found = _coded(array)
+        found = _coded(self.column)
         return _NONE if len(found.texts) > _MOST_DIFFERENT * len(array) else found
 
 
@@ -124,14 +172,14 @@ class OrderedTexts:
         return self._codes
 
 
-def _coded(array: Any) -> Codes:
-    encoded = array.dictionary_encode()
+def _coded(column: PropertyColumn) -> Codes:
+    encoded = column.array.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
     rank = np.empty(len(order) + 1, np.int32)
     rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     rank[-1] = -1
     places = encoded.indices.fill_null(len(order)).to_numpy()
-    return Codes(np.append(rank[places], np.int32(-1)), encoded.dictionary.take(order))
+    return Codes(np.append(rank[places], np.int32(-1)), encoded.dictionary.take(order), column.begin)
 
 
 class PropertyTexts(ArrowColumn):

@@ -21,6 +21,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.merged_lists import is_due, note
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.walk_chains import chain_chunks, lead_one_way
 from qengine.exec.host.walk_kernel import (
     EndFilter,
     WalkChunk,
@@ -69,7 +70,9 @@ def run_walk(
     rules = WalkRules(mode, op.minimum, op.maximum, lists=op.relationships is not None, repeats=op.mode)
     ends_alone = op.distinct_ends and op.minimum <= 1 and not op.different
     with merging(store, op, context, ends_alone) as merged:
-        for chunk in walk_chunks(walk_space(store, op, masks, merged=merged), ends, rows, context, rules):
+        space = walk_space(store, op, masks, merged=merged)
+        chunks = chain_chunks if lead_one_way(store, walked_types(store, op), space, rows, rules) else walk_chunks
+        for chunk in chunks(space, ends, rows, context, rules):
             yield from joined_walks(op, batch, chunk, context)
 
 

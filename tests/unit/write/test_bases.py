@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from qengine import Graph
+from qengine.exec.common import property_texts
 from qengine.plan.pattern import Direction
 from qengine.statements import Statements
+from qengine.storage import successor
+from qengine.storage.successor import Successors
 from qengine.write import versions
 
-COUNT = 300
+COUNT, FEW = 300, 50
 HOPS = "MATCH (a:P)-[:R]->(b:P)-[:S]->(c:Q) WHERE a.x < $most RETURN count(*), sum(c.x)"
 CIRCLES = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
 BOTH_WAYS = "MATCH (a)-[:R]-(b) RETURN count(*)"
@@ -166,9 +169,69 @@ def test_versions_between_reads_are_those_of_a_graph_made_anew() -> None:
         assert (found.edges, found.max_out, found.max_in) == (int(out.sum()), int(out.max()), int(into.max()))
 
 
+READS = (
+    "MATCH (n:P) RETURN n.name, count(*) ORDER BY n.name",
+    "MATCH (n) WHERE n.name = 'one' OR n.name > 'two' OR n.word = 'new' RETURN n.x, n.name ORDER BY n.x, n.name",
+    "MATCH (a:P)-[:R]->(b:P) WHERE a.name < b.name RETURN count(*)",
+    "MATCH (a)-[s:S]->(b) RETURN a.name, b.name, sum(s.w), min(b.word) ORDER BY a.name, b.name",
+)
+
+
+def test_versions_share_what_their_commits_say_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    def noted(module: Any, name: str) -> None:
+        real = getattr(module, name)
+
+        def run(*arguments: Any, **more: Any) -> Any:
+            found = real(*arguments, **more)
+            made.append(getattr(found, "name", name))
+            return found
+
+        monkeypatch.setattr(module, name, run)
+
+    monkeypatch.setattr(property_texts, "_LEAST", 1)
+    chance, words, most = random.Random(5), ("one", "two", "three"), 2 * FEW
+    nodes = [
+        {"id": n, "labels": ["P" if n < FEW else "Q"], "properties": {"x": n, "name": words[n % 3]}}
+        for n in range(most)
+    ]
+    links = [
+        {"type": kind, "start": chance.randrange(FEW), "end": chance.randrange(most), "properties": {"w": n}}
+        for kind in "RST"
+        for n in range(most)
+    ]
+    graph = Graph.from_records(nodes, links)
+    graph.query("MATCH (n {x: 3}) SET n.word = 'old', n.name = 'thrice'")
+    for text in READS:
+        graph.query(text).fetchall()
+    for module, name in ((successor, "_next_type"), (successor, "_node_columns"), (property_texts, "_coded")):
+        noted(module, name)
+    pair = "MATCH (a {x: 7}), (b {x: 77}) "
+    for text, expected in (
+        (f"{pair}CREATE (a)-[:S {{w: 5}}]->(b)", ["S"]),  # columns of nodes and all other types are there
+        (f"{pair}CREATE (b)-[:R {{w: 6}}]->(a)", ["R"]),
+        ("MATCH (a {x: 8}) SET a.name = 'aardvark'", ["_node_columns"]),
+        ("MATCH (a {x: 9}) CREATE (:P {x: -9, name: 'zebra'})-[:R]->(a)", ["_node_columns", "R"]),
+        # the node before moves, and with it an end of R
+        ("MATCH (a {x: 1}) CREATE (:Q {x: -8, name: 'one'}), (a)-[:S]->(:P {x: -7})", ["_node_columns", "R", "S"]),
+        ("MATCH (a {x: 2}) SET a.word = 'new'", ["_node_columns"]),
+        ("MATCH (:P {x: 7})-[s:S {w: 5}]->() DELETE s", ["S"]),
+        ("MATCH (a {x: -9}) DETACH DELETE a", ["_node_columns", "R", "S"]),
+        ("MATCH (a {x: 10}) SET a:Q, a.name = NULL", ["_node_columns", "R", "S", "T"]),
+    ):
+        graph.query(text)
+        made.clear()
+        found = [graph.query(each).fetchall() for each in READS]
+        assert [name for name in made if name in expected] == expected
+        assert len([name for name in made if name != "_coded"]) == len(expected)
+        assert "_coded" not in made or any(part in text for part in ("DELETE a", "SET a:Q", "SET a.word")), text
+        assert found == [graph.query(each, device="reference").fetchall() for each in READS], text
+
+
 def test_a_base_is_made_while_others_write_and_read(monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go_on = threading.Event(), threading.Event()
-    real = versions.successor
+    real = Successors.version
 
     def held(*args: Any) -> Any:
         if threading.current_thread().name == versions.FOLDING:
@@ -176,7 +239,7 @@ def test_a_base_is_made_while_others_write_and_read(monkeypatch: pytest.MonkeyPa
             assert go_on.wait(30)
         return real(*args)
 
-    monkeypatch.setattr(versions, "successor", held)
+    monkeypatch.setattr(Successors, "version", held)
     monkeypatch.setattr(versions, "_LEAST_TOUCHED", 40)
     monkeypatch.setattr(versions, "_TOUCHED_SHARE", 0.0)
     graph, seen = society(), "MATCH (p:P {x: $x}) RETURN p.y"

@@ -27,8 +27,8 @@ from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["compared", "field_of", "first_day", "kind_of", "months_of", "numbers_of", "unit_of", "weekday", "written",
-           "year_of"]  # fmt: skip
+__all__ = ["compared", "compared_rows", "field_of", "first_day", "kind_of", "months_of", "numbers_of", "unit_of",
+           "weekday", "written", "year_of"]  # fmt: skip
 
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
@@ -39,17 +39,23 @@ _INT64 = np.iinfo(np.int64)
 
 def compared(op: str, left: Column, right: Column) -> Column | None:
     """Return a comparison of two columns of one temporal type, or of one with a constant; None for all others."""
+    found = compared_rows(op, left, right)
+    return None if found is None else boolean_column(found, null_rows(left, right))
+
+
+def compared_rows(op: str, left: Column, right: Column) -> BoolArray | None:
+    """Return for which rows ``compared`` is true, something for those where it is null; None as there."""
     if isinstance(left, ConstantColumn):
         left, right, op = right, left, MIRRORED[op]
     if not isinstance(left, ArrowColumn) or (kind := kind_of(left.type)) is None:
         return None
     if isinstance(right, ConstantColumn):
         number = _constant(kind, right.value)
-        return None if number is None else boolean_column(_beside(op, left, number), null_rows(left))
+        return None if number is None else _beside(op, left, number)
     if not isinstance(right, ArrowColumn) or kind_of(right.type) != kind:
         return None
     numbers = _in_one_unit(left, right)
-    return None if numbers is None else boolean_column(COMPARE[op](*numbers), null_rows(left, right))
+    return None if numbers is None else COMPARE[op](*numbers)
 
 
 def _in_one_unit(left: ArrowColumn, right: ArrowColumn) -> tuple[IntArray, IntArray] | None:
