@@ -378,7 +378,9 @@ def _shared(
     begin, taken, of = share
     if ids is not None:
         whole = len(ids) // of * of
-        return np.concatenate((ids[:whole].reshape(-1, of)[:, begin : begin + taken].ravel(), ids[whole:][begin:][:taken]))
+        return np.concatenate(
+            (ids[:whole].reshape(-1, of)[:, begin : begin + taken].ravel(), ids[whole:][begin:][:taken])
+        )
     found, before = [np.empty(0, np.uint32)], 0
     for low, high in ranges:  # nothing is made of the ids that others have
         first = low - before % of  # may be negative, and then isn't among what is found

@@ -68,7 +68,7 @@ def fold_search(
         If the search has more levels than the device's kernels take.
     """
     check_device_levels(len(search.levels))
-    if is_spread(search, lent.run.context) and all(fold.can_be_spread for fold in folds):
+    if is_spread(search, lent.run.context, folded=True) and all(fold.can_be_spread for fold in folds):
         return _spread(lent, search, names, weight, folds, masks)
     resolved = resolve(lent.store, search, lent.masks(masks))
     if resolved is None:

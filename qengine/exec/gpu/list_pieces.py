@@ -190,7 +190,7 @@ class RootPieces:
             For each segment and behind the last where what the outer slices have of it begins: uint32[n] each. Roots
             with none there are in no piece of it.
         share
-            Of so many roots in a row, by their numbers, which to take: those from one on, and how many, and of how many.
+            Of each so many roots, by their numbers, which to take: from where on, how many, and of how many.
         limits
             The most members in a marked slice of each class, ascending.
         least
@@ -223,13 +223,13 @@ class RootPieces:
                 break
             records = np.zeros(n.value, ROOT_PIECE)
         records = records[: n.value]
-        pieces = [
-            Piece(*(int(each[name]) for name in ("at", "n_heads", "n_rows", "n_heads", "n_members")),
-                  tuple(each["classes"][: len(limits)].tolist()))
-            for each in records
-        ]  # fmt: skip
+        numbers = (records[name].tolist() for name in ("at", "n_heads", "n_rows", "n_heads", "n_members"))
+        classes = map(tuple, records["classes"][:, : len(limits)].tolist())
+        pieces = [Piece(*each) for each in zip(*numbers, classes, strict=True)]
         bounds = np.searchsorted(records["segment"], np.arange(len(ends))).tolist()
-        return cls(pieces, [range(*each) for each in pairwise(bounds)], n_bytes.value, given, records, (arrays, ends, places))
+        return cls(
+            pieces, [range(*each) for each in pairwise(bounds)], n_bytes.value, given, records, (arrays, ends, places)
+        )
 
     def fill(self, address: int, context: ExecutionContext) -> None:
         """Write all images, from an address on. Errors as of ``cut``."""
