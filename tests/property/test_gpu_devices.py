@@ -12,7 +12,6 @@ import pytest
 
 from qengine import Graph
 from qengine.catalog import costs as costs_module
-from qengine.exec.common import resolve
 from qengine.exec.common.fold_plan import COUNT, DISTINCT, LEAST, SUM
 from qengine.exec.common.operators import first_on_device, folded_rows
 from qengine.exec.gpu import dealing, folds, spread
@@ -120,19 +119,6 @@ def test_shares_are_all_roots_once(monkeypatch: pytest.MonkeyPatch) -> None:
             taken = [root for each in shares for root in range(each.begin, each.begin + each.taken)]
             assert taken == list(range(shares[0].round))
             assert [each.taken for each in shares] == sorted((each.taken for each in shares), reverse=True)
-
-
-@pytest.mark.parametrize("ranges", [[], [[5, 5 + 61]], [[3, 4], [10, 12], [40, 90]]])
-def test_shares_of_ids_are_all_ids_once(ranges: list[list[int]]) -> None:
-    """Of each round of ids, those of several ranges together, a share has those at its places."""
-    ids = np.array([each for low, high in ranges for each in range(low, high)], np.uint32)
-    for devices, cost in ((2, 0.0), (2, 1e9), (3, 1e8)):
-        for share in spread.root_shares(devices, cost):
-            place = np.arange(len(ids)) % share.round
-            expected = ids[(place >= share.begin) & (place < share.begin + share.taken)]
-            for given in (None, ids):
-                found = resolve._shared(given, ranges, (share.begin, share.taken, share.round))
-                assert found.dtype == np.uint32 and found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(

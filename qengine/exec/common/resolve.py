@@ -374,17 +374,8 @@ class _Resolver:
 def _shared(
     ids: npt.NDArray[np.uint32] | None, ranges: list[list[int]], share: tuple[int, int, int]
 ) -> npt.NDArray[np.uint32]:
-    """Return a share of some ids, of all in the ranges where none are given: of each ``share[2]`` some, in order."""
+    """Return a share of some ids, of all in the ranges where none are given."""
+    if ids is None:
+        ids = np.concatenate([np.arange(low, high, dtype=np.uint32) for low, high in ranges])
     begin, taken, of = share
-    if ids is not None:
-        whole = len(ids) // of * of
-        return np.concatenate(
-            (ids[:whole].reshape(-1, of)[:, begin : begin + taken].ravel(), ids[whole:][begin:][:taken])
-        )
-    found, before = [np.empty(0, np.uint32)], 0
-    for low, high in ranges:  # nothing is made of the ids that others have
-        first = low - before % of  # may be negative, and then isn't among what is found
-        some = np.add.outer(np.arange(first, high, of), np.arange(begin, begin + taken)).ravel()
-        found.append(some[slice(*np.searchsorted(some, (low, high)))].astype(np.uint32))
-        before += high - low
-    return np.concatenate(found)
+    return ids[(np.arange(len(ids)) % of - begin).view(np.uint64) < taken]
