@@ -216,7 +216,8 @@ class Statements:
 
         bound = bind(one_statement(planned.text), planned.text, self.store, procedures=self.procedures)
         left = 1e3 * (_LEARNING_SHARE * seconds - (time.perf_counter() - begin))
-        learned.add(self.store, sampled_parts(bound.plan, self.store, context, left))
+        own = context.beside()  # the run may go on meanwhile, and ends by its own time alone
+        learned.add(self.store, sampled_parts(bound.plan, self.store, own, left))
 
     def start(self, planned: Planned, context: ExecutionContext, stats: ResultStats) -> Iterator[ResultBatch]:
         """Run a plan lazily; account time and rows; turn Ctrl-C into ``QueryInterrupted``."""

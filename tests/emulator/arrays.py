@@ -139,6 +139,7 @@ cupy = SimpleNamespace(
             getDevice=current_device,
             getDeviceCount=lambda: 1,
             deviceSynchronize=lambda: None,
+            free=lambda pointer: None,
             CUDARuntimeError=CudaError,
         ),
     ),

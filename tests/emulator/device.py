@@ -314,7 +314,7 @@ class EmulatedRun:
 
     alone = DeviceRun.alone
 
-    place, copied = DeviceRun.place, DeviceRun.copied
+    place, copied, filled = DeviceRun.place, DeviceRun.copied, DeviceRun.filled
 
     def zeroed(self, n_bytes: int, what: str, *, placed: bool = False) -> Any:
         block = self.place(n_bytes, what) if placed else self.allocate(n_bytes, what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 
@@ -12,7 +13,7 @@ from qengine.errors import DeviceError
 from qengine.estimate import device as estimate_device
 from qengine.estimate import run as estimate_run
 from qengine.exec.gpu import spread
-from qengine.exec.gpu.device import cupy, usable
+from qengine.exec.gpu.device import cupy, guarded, usable
 from tests.gpu.test_counting import PATTERNS, skewed
 
 pytestmark = pytest.mark.gpu
@@ -24,10 +25,12 @@ QUERIES = [
     "MATCH (a)-[:E]-(b)-[:E]-(c)-[:E]-(d), (a)-[:E]-(c) WHERE id(a) < id(d) RETURN count(*)",
 ]
 
+ANY_COST = {"spread": 0.0, "spread_search": 0.0, "spread_fold": 0.0}
+
 
 @pytest.fixture(autouse=True)
 def spread_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "costs", lambda *names: {**costs(*names), "spread": 0.0, "spread_search": 0.0})
+    monkeypatch.setattr(spread, "costs", lambda *names: {**costs(*names), **ANY_COST})
     for module in (estimate_device, estimate_run):
         monkeypatch.setattr(module, "WORTH_SPREADING", 1 << 10)
 
@@ -55,6 +58,21 @@ def test_all_devices_draw_the_same_samples(graph: Graph) -> None:
         )
         assert (one.hits, one.samples) == (several.hits, several.samples)
         assert several.value == pytest.approx(one.value)
+
+
+def test_a_new_thread_has_a_context() -> None:
+    """Whatever calls the driver first; nothing of the runtime's has been called there."""
+    found: list[int] = []
+
+    def look(number: int) -> None:
+        with guarded(number):
+            found.append(cupy().cuda.driver.ctxGetCurrent())
+
+    for number in usable():
+        thread = Thread(target=look, args=(number,))
+        thread.start()
+        thread.join()
+    assert found and all(found)
 
 
 def test_a_device_that_is_not_there_is_told_with_those_that_are(graph: Graph) -> None:

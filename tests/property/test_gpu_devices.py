@@ -40,7 +40,7 @@ def devices(memories: list[DeviceMemory]) -> Iterator[pytest.MonkeyPatch]:
             patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
         patch.setattr(folds, "_DISTINCT_SHARE", 1 << 24)  # different values are groups of their own
         patch.setattr(spread, "_GUIDED", ((0.0, (4, 2, 1, 1)),))
-        any_cost = {"spread": 0.0, "spread_search": 0.0}
+        any_cost = {"spread": 0.0, "spread_search": 0.0, "spread_fold": 0.0}
         patch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), **any_cost})
         yield patch
 
@@ -95,6 +95,20 @@ def test_what_is_soon_done_runs_on_one(
     text = f"MATCH {PATTERNS['triangle']} RETURN count(*)"
     assert graph.query(text, device="gpu").value() == graph.query(text, device="cpu").value()
     assert not taken
+
+
+def test_what_folds_are_spread_for_is_longer(
+    valued: Graph, taken: list[dict[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Than what rows are: each device makes groups of its own, and the host evaluates conditions."""
+    any_cost = {"spread": 0.0, "spread_search": 0.0, "spread_fold": 1e18}
+    monkeypatch.setattr(spread, "costs", lambda *names: {**costs_module.costs(*names), **any_cost})
+    for result, spreads in (("a, b, c", 1), ("a.x, count(*)", 0)):
+        text = f"MATCH (a:A)-[:R]->(b)-[:R]->(c) RETURN {result} // {spreads}"
+        there, here = (valued.query(text, device=device).fetchall() for device in ("gpu", "cpu"))
+        assert sorted(map(repr, there)) == sorted(map(repr, here))
+        assert len(taken) == spreads
+        taken.clear()
 
 
 def test_shares_are_all_roots_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,10 +229,27 @@ def test_two_devices_share_long_calls(
     assert kernel == "cliques" or {0, 1} == set(shared)
 
 
+@pytest.mark.parametrize("spread", [1e-9, 1e18])
+def test_of_two_devices_one_folds_counts_by_node(
+    labelled: Graph, spread: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether both share the long calls or one runs all."""
+    costs, noted = {**exchange.costs("gpu", "choice"), "spread": spread}, []
+    pretended(monkeypatch, 2)
+    monkeypatch.setattr(exchange, "costs", lambda *names: costs)
+    monkeypatch.setattr(folded_rows, "DEVICE_ROWS", 0)
+    monkeypatch.setattr(folded_rows.FoldedRows, "is_worth_on_device", lambda self, rows: True)
+    monkeypatch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
+    text = f"/*+ eliminate kernel(masked_product) */ MATCH {SHARED['masked_product']} RETURN a.g, count(*), max(a.g)"
+    found = labelled.query(text, device="gpu").fetchall()
+    assert "rows are folded on the GPU" in noted and ("shared by 2 GPUs" in noted) is (spread < 1)
+    assert len(found) > 2 and sorted(found) == sorted(labelled.query(text, device="cpu").fetchall())
+
+
 @pytest.fixture(scope="module")
 def labelled() -> Graph:
     random = np.random.default_rng(5)
-    nodes = [{"id": k, "labels": ["AB"[k % 2]]} for k in range(40)]
+    nodes = [{"id": k, "labels": ["AB"[k % 2]], "properties": {"g": k % 7}} for k in range(40)]
     ends = sorted({(int(a), int(b)) for a, b in random.integers(0, 40, (260, 2)) if a != b})
     return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
 

@@ -16,7 +16,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import count, count_columns, count_kernels, count_policy, count_segments, list_pieces, search
 from qengine.exec.gpu.count_kernels import total_of
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.list_pieces import Images, RootParts, add_roots
+from qengine.exec.gpu.list_pieces import RootPieces, RootSlices
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import Component, View
@@ -86,42 +86,62 @@ def test_shares_of_the_roots_add_up_whatever_is_copied(
 
 @pytest.mark.parametrize("is_one", [True, False])
 def test_pieces_of_roots_hold_their_slices(is_one: bool) -> None:
-    """Whatever lies apart, short lists and long ones, in rooms that hold one root or many."""
+    """Whatever lies apart, short lists and long ones, in rooms that hold one root or many, in shares and segments."""
     rng = np.random.default_rng(7)
     lists = rng.integers(0, 1 << 32, (2, 60_000), dtype=np.uint32)
     if is_one:
         lists[1] = lists[0]
     run: Any = EmulatedRun(ExecutionContext(), device_memory())
-    for n, longest, most in ((200, 9, 3_000), (40, 3_000, 100_000), (3, 50_000, 0)):
+    run.context.control.threads = 3
+    for n, longest, most in ((200, 9, 3_000), (40, 3_000, 100_000), (3, 50_000, 0), (70_000, 2, 100_000), (0, 9, 9)):
         begins = rng.integers(0, 60_000 - longest, (2, n))
         ends = begins + rng.integers(1, longest + 1, (2, n))
         within = rng.random(n) < 0.5
         begins[1, within] = rng.integers(begins[0], ends[0])[within]
         ends[1, within] = rng.integers(begins[1] + 1, np.maximum(ends[0], begins[1] + 1) + 1)[within]
-        slices = (each.astype(np.uint32) for each in (begins[0], ends[0], begins[1], ends[1]))
-        parts = RootParts(is_one, np.arange(n, dtype=np.uint32), *slices)
-        images, limits = Images(), (3, 600, 2**32 - 1)
-        pieces = add_roots(images, parts, limits, most)
-        assert sum(each.n_heads for each in pieces) == n
-        words, found = images.take(), []
-        for piece in pieces:
-            image = words[piece.at // 4 :][: piece.n_bytes // 4]
-            members = np.zeros(piece.n_members, np.uint32)
+        numbers = np.sort(rng.choice(2 * n, n, replace=False)).astype(np.uint32)
+        bounds = (each.astype(np.uint32) for each in (begins[0], ends[0], begins[1], ends[1]))
+        roots = RootSlices(is_one, numbers, *bounds)
+        middle = rng.integers(begins[1], ends[1] + 1).astype(np.uint32)
+        cuts = [roots.outer_begin, middle, roots.outer_end]
+        ways = ((1, 2, 4), None), ((0, 1, 1), None), ((0, 2, 3), 1 if is_one else None)
+        for share, least in ways[: 1 if n > 1_000 else 3]:
+            check_pieces(run, lists, roots, cuts, share, most, least)
+
+
+def check_pieces(
+    run: Any, lists: Any, roots: RootSlices, cuts: Any, share: tuple[int, int, int], most: int, least: int | None
+) -> None:
+    """Copy all pieces as a device does, and compare what they have with the lists."""
+    limits = (3, 600, 2**32 - 1)
+    cut = RootPieces.cut(roots, cuts, share, limits, most, least, run.context)
+    images = np.empty(cut.n_bytes, np.uint8)
+    cut.fill(images.ctypes.data, run.context)
+    assert len(cut.of) == len(cuts) - 1 and [k for each in cut.of for k in each] == list(range(len(cut.pieces)))
+    for pieces, begin, end in zip(cut.of, cuts, cuts[1:], strict=False):
+        found, sizes = [], []
+        for piece in (cut.pieces[k] for k in pieces):
             views = np.zeros((2, piece.n_heads, 4), np.uint32)
-            taken = piece.n_bytes + views.nbytes + members.nbytes
-            assert taken <= most or (piece.n_heads == 1 and taken <= parts.sizes.max())
-            addresses = lists[0].ctypes.data, lists[1].ctypes.data
-            record = piece.record(image.ctypes.data, members.ctypes.data, addresses)
-            record["slots"], record["n_roots"] = image.ctypes.data, piece.n_heads
+            members = np.zeros(piece.n_members, np.uint32)
+            sizes.append(piece.n_bytes + views.nbytes + members.nbytes)
+            assert sizes[-1] <= most or (piece.n_heads == 1 and sizes[-1] <= roots.most_bytes)
+            image = images.ctypes.data + piece.at
+            record = piece.record(image, members.ctypes.data, (lists[0].ctypes.data, lists[1].ctypes.data))
+            record["slots"], record["n_roots"] = image, piece.n_heads
             record["markeds"], record["outers"] = views[0].ctypes.data, views[1].ctypes.data
             run.launch(run.kernel("count_views", "copy_lists"), 2, 64, (record,))
             shown = [[members[a:c].tobytes() for a, b, c, _ in view if a == b] for view in views]
             found += zip(*shown, strict=True)
-            sizes = np.searchsorted(limits, views[0, :, 2] - views[0, :, 0])
-            assert sizes.tolist() == np.repeat([2, 1, 0], piece.classes).tolist()
-        bounds = zip(*np.stack((begins, ends), axis=1).reshape(4, n), strict=True)
-        expected = [(lists[0, a:b].tobytes(), lists[1, c:d].tobytes()) for a, b, c, d in bounds]
-        assert sorted(found) == sorted(expected)
+            kinds = np.searchsorted(limits, views[0, :, 2] - views[0, :, 0])
+            assert kinds.tolist() == np.repeat([2, 1, 0], piece.classes).tolist()
+        marked_end = roots.marked_end if least is None else np.minimum(roots.marked_end, end)
+        turn = roots.numbers % np.uint32(share[2])
+        kept = (turn >= share[0]) & (turn < share[0] + share[1]) & (begin < end)
+        kept &= marked_end.astype(np.int64) - roots.marked_begin >= (least or 0)
+        bounds = zip(*(each[kept] for each in (roots.marked_begin, marked_end, begin, end)), strict=True)
+        assert sorted(found) == sorted((lists[0, a:b].tobytes(), lists[1, c:d].tobytes()) for a, b, c, d in bounds)
+        fewest = sum(sizes) / max(1, most)
+        assert most < 5_000 or len(sizes) <= 2 * fewest + 1, "pieces are as large as may be"
 
 
 EDGES = (

@@ -9,9 +9,29 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph, QueryInterrupted
-from qengine.exec.common import masks
+from qengine.exec.common import dealing, masks
 from qengine.exec.common.dealing import deal
 from qengine.exec.context import ExecutionContext
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes after the first place takes long enough for all threads."""
+    monkeypatch.setattr(dealing, "_ALONE_SECONDS", 0.0)
+
+
+def test_what_takes_little_time_is_done_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(ExecutionContext, "begun", lambda self, run: begun.append(run))
+    monkeypatch.setattr(ExecutionContext, "awaited", lambda self, each: None)
+    monkeypatch.setattr(dealing, "_ALONE_SECONDS", 10.0)
+    for seconds, threads in ((1.0, 0), (5.0, 3), (20.0, 4)):
+        clock = iter(range(100))
+        monkeypatch.setattr(dealing, "perf_counter", lambda clock=clock, each=seconds: each * next(clock))
+        seen: list[int] = []
+        deal(seen.append, range(6), ExecutionContext(threads=5))
+        assert (seen, len(begun)) == ([*range(6)], threads)
+        begun.clear()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from qengine import Graph
+from qengine import Graph, long_runs
 from qengine.estimate import level_rows
+from qengine.exec.context import ExecutionContext
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
+from qengine.statements import Statements
 
 SKEWED = "MATCH (a:A {x: 3})-[:R]->(b:B)-[:S]->(c:C {y: 3})-[:T]->(d:D) WHERE d.z < 60 RETURN count(*)"
 OTHER = "MATCH (q:C {y: 3})<-[:S]-(p:B)<-[:R]-(o:A {x: 3}) RETURN count(*)"
@@ -197,6 +199,28 @@ def test_a_run_that_took_long_teaches_without_a_profile(graph: Graph, monkeypatc
     learned = graph.learned.round
     assert graph.query(SKEWED).value() == count
     assert graph.learned.round == learned  # what is expected now is what was found
+
+
+def test_sampling_for_a_run_has_a_time_of_its_own(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of the run, which has none, may still be at work."""
+    graph.learned.after = 0.0
+    runs: list[ExecutionContext] = []
+    deadlines: list[int] = []
+    execute = Statements._execute
+
+    def noted(statements: Statements, planned: Any, context: ExecutionContext, device: str) -> Any:
+        runs.append(context)
+        return execute(statements, planned, context, device)
+
+    def sampled(logical: Any, store: Any, context: ExecutionContext, budget_ms: float) -> list[Any]:
+        with context.within(0.0):
+            deadlines.append(runs[-1].control.deadline_ns)
+        return []
+
+    monkeypatch.setattr(Statements, "_execute", noted)
+    monkeypatch.setattr(long_runs, "sampled_parts", sampled)
+    assert len(graph.query("MATCH (a:A)-[:R]->(b:B) RETURN a, b").fetchall()) == 5 * SIZE
+    assert deadlines == [0]
 
 
 def test_what_a_run_may_not_teach(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

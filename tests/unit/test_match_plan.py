@@ -12,6 +12,7 @@ import pytest
 
 from qengine import _native
 from qengine.exec.common.match_plan import STRUCTS
+from qengine.exec.gpu import list_pieces
 from qengine.exec.host import joined_rows, row_sinks
 from qengine.storage.adjacency import PcsrStruct
 from qengine.storage.structs import STRUCTS as LOADING_STRUCTS
@@ -28,7 +29,14 @@ def native_layouts(function: str = "qe_plan_layout") -> list[list[int]]:
     return [list(part) for is_end, part in groupby(table[:n], lambda number: number == -1) if not is_end]
 
 
-@pytest.mark.parametrize(("structs", "function"), [(STRUCTS, "qe_plan_layout"), (SINK_STRUCTS, "qe_sink_layout")])
+@pytest.mark.parametrize(
+    ("structs", "function"),
+    [
+        (STRUCTS, "qe_plan_layout"),
+        (SINK_STRUCTS, "qe_sink_layout"),
+        ((list_pieces.ROOT_LISTS, list_pieces.ROOT_PIECE), "qe_root_layout"),
+    ],
+)
 def test_layouts_agree(structs: Sequence[np.dtype[Any]], function: str) -> None:
     mirrored = [[dtype.itemsize, *(dtype.fields[name][1] for name in dtype.names)] for dtype in structs]
     assert mirrored == native_layouts(function)

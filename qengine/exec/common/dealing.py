@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ _LEAST, _MOST = 1 << 16, 1 << 19
 """Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
 _MANY, _LONG = 1 << 26, 1 << 21
 """From so many elements on parts are longer."""
+_ALONE_SECONDS = 1e-3
+"""Of work before other threads are begun, which takes about a tenth of that for each of them."""
 _A_THREAD = 2
 """Parts for each thread, where there are enough elements: the first is done before the others, and some end late."""
 
@@ -28,7 +31,7 @@ def part_size(n: int, context: ExecutionContext) -> int:
 
 
 def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionContext) -> None:
-    """Call a function for each of some places, the first before all others, these on all threads.
+    """Call a function for each of some places, the first before all others, these on all threads once it takes long.
 
     Where memory is limited they come one after the other, so that no more is held than by one. The function must let go
     of Python's lock for most of the time, as NumPy and Arrow do, and look at the limits itself. Where it fails for
@@ -39,10 +42,13 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
     QueryTimeout, QueryInterrupted
         By the context's limits.
     """
-    if not places:
-        return
-    work(places[0])  # what is found once for all is there then
-    left = iter(places[1:])
+    begin, alone = perf_counter(), 0
+    while alone < len(places):
+        work(places[alone])  # what is found once for all is there after the first
+        alone += 1
+        if perf_counter() - begin >= _ALONE_SECONDS:
+            break
+    left = iter(places[alone:])
     failed: dict[int, BaseException] = {}
 
     def run() -> None:
@@ -54,7 +60,7 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
             except BaseException as error:
                 failed[place] = error
 
-    threads = 1 if context.memory.limit is not None else min(context.threads, len(places) - 1)
+    threads = 1 if context.memory.limit is not None else min(context.threads, len(places) - alone)
     helpers = [context.begun(run) for _ in range(threads - 1)]
     run()
     for each in helpers:

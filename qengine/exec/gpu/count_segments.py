@@ -27,7 +27,7 @@ from qengine.exec.gpu.count_kernels import (
 )
 from qengine.exec.gpu.count_policy import edge_launch, edge_limits, hub_words
 from qengine.exec.gpu.launch import DeviceRun
-from qengine.exec.gpu.list_pieces import HEAD_BYTES, ROOT_BYTES, Images, Piece, RootParts, add_roots, segments
+from qengine.exec.gpu.list_pieces import HEAD_BYTES, ROOT_BYTES, Images, Piece, RootPieces, RootSlices, segments
 from qengine.exec.gpu.memory import host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
 from qengine.plan.shares import Share
@@ -125,7 +125,8 @@ class SegmentCounter(Segmented):
     def __init__(self, lists: npt.NDArray[Any], shape: EdgeShape[ViewSpec], roots: Roots) -> None:
         super().__init__(lists, shape, roots)
         self.shape = shape
-        self.parts: list[RootParts] = []
+        self.admitted: RootSlices | None = None
+        self.cuts: list[npt.NDArray[np.uint32]] = []
         self.pieces: list[Piece] = []
         self.pieces_of: list[range] = []
 
@@ -137,8 +138,8 @@ class SegmentCounter(Segmented):
         while words > _LEAST_WORDS and 4 * 32 * words**2 > run.free_bytes() // _ROWS_SHARE:
             words = words // 8 * 4
         self.streamed = base.view(shape.streamed, words, shape.marked.lo)
-        ids, admitted = self._admitted()
-        self.room = max(int(admitted.sizes.max(initial=0)), min(_MOST_ROOM, run.free_bytes() // _ROOM_SHARE))
+        self.admitted = admitted = self._admitted()
+        self.room = max(admitted.most_bytes, min(_MOST_ROOM, run.free_bytes() // _ROOM_SHARE))
         self.rooms = [run.allocate(self.room, _WHAT) for _ in range(_ROOMS)]
         places = np.arange(self.room // ROOT_BYTES, dtype=np.uint32)
         self.places = run.upload(places, _WHAT)  # of a piece's roots
@@ -146,7 +147,7 @@ class SegmentCounter(Segmented):
         if size > 4 * _MOST_MEMBERS:
             return False
         self.packed = run.allocate(size, _WHAT)
-        self.parts = self._parts(ids, admitted)
+        self.cuts = self._cuts(admitted)
         self.n_bytes = base.n_bytes + size + _ROOMS * self.room + places.nbytes
         self.host_bytes = base.host_bytes + host_bytes_of(self.images)
         return True
@@ -159,8 +160,8 @@ class SegmentCounter(Segmented):
             assert isinstance(each, SegmentCounter)
             each._deal()
             self.crossing += _bytes_of(each.pieces)
-            each.parts = []
-        self.parts = []
+            each.admitted, each.cuts = None, []  # what only dealing reads
+        self.admitted, self.cuts = None, []
         return made
 
     def start(self, run: DeviceRun) -> None:
@@ -183,8 +184,8 @@ class SegmentCounter(Segmented):
         low, high = run.fetched(self.counters.ptr, 2, np.uint64).tolist()
         return low + (high << 64), 0
 
-    def _admitted(self) -> tuple[npt.NDArray[np.uint32], RootParts]:
-        """Return the roots that can count for anything, and their slices."""
+    def _admitted(self) -> RootSlices:
+        """Return the slices of the roots that can count for anything."""
         shape, roots, run = self.shape, self.roots, self.base.run
         ids = np.arange(roots.begin, roots.end, dtype=np.uint32)
         if roots.candidates:
@@ -202,8 +203,7 @@ class SegmentCounter(Segmented):
         least = shape.taken + int(others)  # a member is among the root's, and not in its own list
         kept = kept & (marked[1] - marked[0] >= least) & (outer[0] < outer[1])
         numbers = np.arange(len(ids), dtype=np.uint32)
-        found = RootParts(shape.outer.list == shape.marked.list, numbers, *marked, *outer)
-        return ids[kept], found.where(kept)
+        return RootSlices(shape.outer.list == shape.marked.list, numbers, *marked, *outer).where(kept)
 
     def _slices(self, spec: ViewSpec, ids: npt.NDArray[np.uint32], scratch: Any) -> list[npt.NDArray[np.uint32]]:
         """Return where some vertices' slices of a view begin and end: uint32[len(ids)] each."""
@@ -228,54 +228,41 @@ class SegmentCounter(Segmented):
             heads[:, _BEGIN] = starts + (heads[:, _BEGIN] != heads[:, _TAIL])  # only whether there are words is asked
             begins = heads[rows, _TAIL]
             heads[:, _TAIL], heads[:, _END] = starts, ends
-            self.copies.append(images.add(heads, begins, starts[rows], int(some.sum(dtype=np.int64)), len(rows)))
+            self.copies.append(images.add(heads, begins, starts[rows], int(some.sum(dtype=np.int64))))
         self.segments = [(outer.lo + begin, outer.lo + end) for begin, end in found]
-        self.images = self._laid_out(images)
+        self.images = self._laid_out(images.n_bytes, images.fill)
         return max((int(sizes[begin:end].sum()) for begin, end in found), default=0)
 
-    def _parts(self, ids: npt.NDArray[np.uint32], admitted: RootParts) -> list[RootParts]:
-        """Return what is read of roots for each segment.
-
-        Where lesser members are sought, of a root's list that is what comes before the last member that has any.
-        """
-        run, shape, n = self.base.run, self.shape, len(ids)
-        slices = np.stack((admitted.outer_begin, admitted.outer_end), axis=1)
+    def _cuts(self, roots: RootSlices) -> list[npt.NDArray[np.uint32]]:
+        """Return for each segment, and behind the last, where what roots' lists have of it begins."""
+        run = self.base.run
+        slices, n = np.stack((roots.outer_begin, roots.outer_end), axis=1), len(roots.numbers)
         there, cuts = (run.place(max(1, n_bytes), "counting", front=0) for n_bytes in (slices.nbytes, 4 * n))
         run.copied(there, slices)
-        kernel, lists = run.kernel("count_views", "cut_slices"), self.lists[shape.outer.list]["neighbours"]
-        found, outer_begin = [], admitted.outer_begin
+        kernel, lists = run.kernel("count_views", "cut_slices"), self.lists[self.shape.outer.list]["neighbours"]
+        found = [roots.outer_begin]
         for _, end in self.segments:
             if n:
                 given = np.uint64(lists), np.uint64(there.ptr), np.uint32(n), np.uint32(end), np.uint64(cuts.ptr)
                 run.launch(kernel, -(-n // _THREADS), _THREADS, given)
-            outer_end = run.fetched(cuts.ptr, n, np.uint32).copy()
-            kept, marked_end = outer_begin < outer_end, admitted.marked_end
-            if shape.streamed.below and shape.taken_marked is None and admitted.is_one:
-                marked_end = np.minimum(marked_end, outer_end)
-                kept &= marked_end.astype(np.int64) - admitted.marked_begin >= shape.taken
-            parts = replace(admitted, marked_end=marked_end, outer_begin=outer_begin, outer_end=outer_end)
-            found.append(parts.where(kept))
-            outer_begin = outer_end
+            found.append(run.fetched(cuts.ptr, n, np.uint32).copy())
         return found
 
-    def _laid_out(self, images: Images) -> Any:
-        """Return a block of the host's memory with images."""
+    def _laid_out(self, n_bytes: int, fill: Callable[[int], None]) -> Any:
+        """Return a block of the host's memory with images, which ``fill`` writes to an address."""
         run = self.base.run
-        return run.copied(run.place(max(1, images.n_bytes), "counting", front=0), images.take())
+        return run.filled(run.place(max(1, n_bytes), "counting", front=0), n_bytes, fill)
 
     def _deal(self) -> None:
         """Cut the share's roots into pieces, and prepare what counts each."""
-        run, share, images = self.base.run, self.roots.share, Images()
-        limits = edge_limits(self.shape.marked.hi - self.shape.marked.lo)
-        self.pieces, self.pieces_of = [], []
-        for parts in self.parts:
-            if share.taken < share.round:
-                turns = parts.numbers % np.uint32(share.round)
-                parts = parts.where((turns >= share.begin) & (turns < share.begin + share.taken))
-            first = len(self.pieces)
-            self.pieces += add_roots(images, parts, limits, self.room)
-            self.pieces_of.append(range(first, len(self.pieces)))
-        self.root_images = self._laid_out(images)
+        assert self.admitted is not None
+        run, shape, least = self.base.run, self.shape, None
+        limits = edge_limits(shape.marked.hi - shape.marked.lo)
+        if shape.streamed.below and shape.taken_marked is None and self.admitted.is_one:
+            least = shape.taken  # lesser members are sought: nothing behind the last member that has any is read
+        cut = RootPieces.cut(self.admitted, self.cuts, self.roots.share, limits, self.room, least, run.context)
+        self.pieces, self.pieces_of = cut.pieces, cut.of
+        self.root_images = self._laid_out(cut.n_bytes, lambda address: cut.fill(address, run.context))
         numbers = np.array([each.classes for each in self.pieces], np.uint32).reshape(-1, len(limits))
         self.sizes = run.upload(numbers, "counting")
         self.counters_bytes = _SUMS_BYTES + numbers.nbytes

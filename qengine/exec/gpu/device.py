@@ -220,6 +220,7 @@ def guarded(number: int) -> Iterator[None]:
     """
     with using(number):
         try:
+            cupy().cuda.runtime.free(0)  # a new thread has no context, which the driver's calls want, before this
             yield
         except _cuda_errors() as error:
             raise _failed(number, error) from None

@@ -80,7 +80,7 @@ def fold_eliminated(
 
     ``weighted``: else each counts once.
 
-    False where counts are too large. Then what was folded is of no use. There is one device.
+    False where counts are too large. Then what was folded is of no use. Of several devices the first folds.
 
     Raises
     ------
@@ -134,6 +134,8 @@ def _eliminated(
             steps.take = take
             if exchange is not None:
                 steps.number, steps.exchange = runtime.context.gpus.index(on.device.number), exchange
+                if steps.number and take is not None:
+                    steps.take = _leave  # the first has the same counts
             found = steps.counts(known.calls, searched)
             if elsewhere := host_bytes(held):
                 runtime.context.note(operator, IN_HOST_MEMORY.format(elsewhere / 1e6))
@@ -154,6 +156,10 @@ def _eliminated(
             if wide:
                 runtime.context.raise_for(Status.OVERFLOW)
             known.wide = True
+
+
+def _leave(columns: list[Any], n: int, counts: Any) -> None:
+    """Take nothing."""
 
 
 def _too_far(name: str) -> OutOfMemory:

@@ -25,7 +25,16 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["DeviceRows", "Extension", "LevelTable", "block_warps", "has_room", "level_table", "window_bytes"]
+__all__ = [
+    "MOST_SLOTS",
+    "DeviceRows",
+    "Extension",
+    "LevelTable",
+    "block_warps",
+    "has_room",
+    "level_table",
+    "window_bytes",
+]
 
 _LANES = 32
 _STEP_BYTES = 32
@@ -35,7 +44,7 @@ _SHARED_BYTES = 48 * 1024
 _WARPS = 8
 _THREADS = 256
 _FIRST_SLOTS = 1 << 22
-_MOST_SLOTS = 1 << 27
+MOST_SLOTS = 1 << 27
 """Slots of one piece: few at first, so that the first rows come soon; in the end many enough to fill any device, and
 few enough that a stop is seen within milliseconds."""
 
@@ -127,8 +136,8 @@ class Extension:
         Of the same plan, with no more than one level that is only counted.
     budget
         Bytes of device memory that frontiers may take.
-    most_slots
-        Slots of one piece at most.
+    most_slots, first_slots
+        Slots of one piece at most, and of the first: few where someone waits for the first rows.
     tile, window
         Slots that a warp takes at a time, and of how many rows (1 to 32) together.
     """
@@ -140,7 +149,8 @@ class Extension:
         shape: LevelTable,
         budget: int,
         *,
-        most_slots: int = _MOST_SLOTS,
+        most_slots: int = MOST_SLOTS,
+        first_slots: int = _FIRST_SLOTS,
         tile: int = 1024,
         window: int = _LANES,
     ) -> None:
@@ -148,7 +158,7 @@ class Extension:
         self.tile = tile
         self.macros = {"QE_WINDOW_ROWS": window}
         self.most_slots = max(_LEAST_SLOTS, min(most_slots, _fitting(shape, budget)))
-        self.slots = min(self.most_slots, _FIRST_SLOTS)
+        self.slots = min(self.most_slots, first_slots)
         self.tables = np.zeros((3, MAX_DEVICE_LEVELS), np.uint64)  # vertices, edges, parents: qe::ExtendTables
         self.reported = np.frombuffer(cupy().cuda.alloc_pinned_memory(8), np.int64, 1)
         self.first_rows: Any = None  # of the first table: their input rows, and a column for each seed

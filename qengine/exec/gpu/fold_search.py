@@ -10,7 +10,7 @@ from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.dealing import each_device, shares_in_words
-from qengine.exec.gpu.extend import DeviceRows, block_warps, has_room, level_table
+from qengine.exec.gpu.extend import MOST_SLOTS, DeviceRows, block_warps, has_room, level_table
 from qengine.exec.gpu.extend_counts import CountingExtension
 from qengine.exec.gpu.fold_parts import FoldedPart
 from qengine.exec.gpu.folds import DeviceFold, DeviceFolds
@@ -68,7 +68,7 @@ def fold_search(
         If the search has more levels than the device's kernels take.
     """
     check_device_levels(len(search.levels))
-    if is_spread(search, lent.run.context) and all(fold.can_be_spread for fold in folds):
+    if is_spread(search, lent.run.context, folded=True) and all(fold.can_be_spread for fold in folds):
         return _spread(lent, search, names, weight, folds, masks)
     resolved = resolve(lent.store, search, lent.masks(masks))
     if resolved is None:
@@ -114,7 +114,7 @@ def _fold(
         shape = level_table(resolved)
         if not has_room(shape, run.free_bytes()) or not block_warps(shape.warp_bytes, run.device):
             return False
-        extension = CountingExtension(run, plan, shape, run.free_bytes() // 2)
+        extension = CountingExtension(run, plan, shape, run.free_bytes() // 2, first_slots=MOST_SLOTS)
         for rows in extension.rows([], 1):
             for columns in columns_of(rows, resolved, search, names):
                 weights, times = _weights(rows, resolved, search, weight)

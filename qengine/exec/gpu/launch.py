@@ -154,6 +154,18 @@ class DeviceRun:
         self.publish()
         return block
 
+    def filled(self, block: Any, n_bytes: int, fill: Callable[[int], None]) -> Any:
+        """Let ``fill`` write so many bytes at the address that it is given, which a new block then has; return that.
+
+        Where all of the block lies in the host's memory, that is its own address.
+        """
+        if all(on_host for _, _, on_host in parts_at(block.ptr, n_bytes)):
+            fill(int(block.ptr))
+            return block
+        array = np.empty(n_bytes, np.uint8)
+        fill(array.ctypes.data)
+        return self.copied(block, array)
+
     def write(self, block: Any, host: npt.NDArray[Any]) -> None:
         """Copy an array's bytes into a block, before what this run launches next; the array may change.
 

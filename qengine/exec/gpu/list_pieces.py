@@ -7,14 +7,20 @@ the rows in which each 1,024 members begin.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HEAD_BYTES", "LIST_PIECE", "ROOT_BYTES", "Images", "Piece", "RootParts", "add_roots", "segments"]
+from qengine import _native
+from qengine.exec.context import ExecutionContext
+
+__all__ = ["HEAD_BYTES", "LIST_PIECE", "ROOT_BYTES", "Images", "Piece", "RootPieces", "RootSlices", "segments"]
 
 _Array = npt.NDArray[np.uint32]
 
@@ -24,14 +30,29 @@ LIST_PIECE = np.dtype(
 )
 """As the kernel's ``ListPiece``."""
 
+ROOT_LISTS = np.dtype(
+    [(name, "<u8") for name in ("numbers", "marked_begin", "marked_end", "cuts", "n", "most", "root_bytes")]
+    + [(name, "<u4") for name in ("n_segments", "is_one", "is_clipped", "taken")]
+    + [("share", "<u4", 3), ("limits", "<u4", 4), ("n_classes", "<u4"), ("unused", "<u4")],
+    align=True,
+)
+ROOT_PIECE = np.dtype(
+    [(name, "<u8") for name in ("at", "begin", "end")]
+    + [(name, "<u4") for name in ("segment", "n_heads", "n_rows", "n_members")]
+    + [("classes", "<u4", 4)]
+)
+"""As in ``kernels/host/count/list_pieces.cpp``."""
+
 HEAD_BYTES, _ROW_BYTES = 16, 8
 _TILE = 1024
 
 ROOT_BYTES = HEAD_BYTES + 2 * 16 + 2 * _ROW_BYTES
 """Of a root beside its members, at most: its head, its slices, its rows."""
 
-_PIECE_BYTES = 32
-"""Of a piece beside its roots, at most: a tile that isn't full, and what aligns it."""
+_BESIDE_BYTES = ROOT_BYTES + 32
+"""Of a root alone in its piece: a tile that isn't full, and what aligns the piece."""
+
+_FEW_PIECES = 1 << 10
 
 
 def segments(sizes: npt.NDArray[np.integer[Any]], most: int) -> list[tuple[int, int]]:
@@ -85,35 +106,30 @@ class Images:
     """Lays pieces out one after the other."""
 
     def __init__(self) -> None:
-        self._arrays: list[_Array] = []
+        self._arrays: list[npt.NDArray[Any]] = []
         self.n_bytes = 0
 
-    def add(
-        self, heads: _Array, begins: _Array, starts: _Array, n_members: int, n_first: int, classes: Sequence[int] = ()
-    ) -> Piece:
+    def add(self, heads: _Array, begins: _Array, starts: _Array, n_members: int) -> Piece:
         """Add a piece: heads uint32[n, 4], and where its rows begin in their lists and among the members."""
         tiles = np.searchsorted(starts, np.arange(0, n_members, _TILE), side="right") - 1
-        piece = Piece(self.n_bytes, len(heads), len(starts), n_first, n_members, tuple(classes))
-        words = np.empty(piece.n_bytes // 4, np.uint32)
-        places = np.cumsum([4 * len(heads), 2 * len(starts), len(tiles)])
-        arrays: list[npt.NDArray[Any]] = [heads, np.stack((begins, starts), axis=1), tiles]
-        for part, array in zip(np.split(words, places), arrays, strict=False):
-            part[:] = array.ravel()
-        words[places[-1] :] = 0
-        self._arrays.append(words)
+        piece = Piece(self.n_bytes, len(heads), len(starts), len(starts), n_members)
+        arrays = heads, np.stack((begins, starts), axis=1), tiles.astype(np.uint32)
+        rest = np.zeros(piece.n_bytes - sum(each.nbytes for each in arrays), np.uint8)
+        self._arrays += [*map(np.ascontiguousarray, arrays), rest]
         self.n_bytes += piece.n_bytes
         return piece
 
-    def take(self) -> _Array:
-        """Return all of them, uint32[n_bytes / 4]."""
-        found = np.concatenate([np.zeros(0, np.uint32), *self._arrays])
+    def fill(self, address: int) -> None:
+        """Write all of them, from an address on, and forget them."""
+        for each in self._arrays:
+            ctypes.memmove(address, each.ctypes.data, each.nbytes)
+            address += each.nbytes
         self._arrays.clear()
-        return found
 
 
 @dataclass(frozen=True, slots=True)
-class RootParts:
-    """Roots with members in a segment: where slices of their lists begin and end, uint32[n] each.
+class RootSlices:
+    """Roots, and where slices of their lists begin and end, uint32[n] each.
 
     ``is_one``: whether both slices are of one array of lists. ``numbers``: of the roots among all.
     """
@@ -125,59 +141,108 @@ class RootParts:
     outer_begin: _Array
     outer_end: _Array
 
-    def where(self, kept: Any) -> RootParts:
+    def where(self, kept: Any) -> RootSlices:
         """Return those of some roots; ``kept``: an index of arrays."""
         arrays = self.numbers, self.marked_begin, self.marked_end, self.outer_begin, self.outer_end
-        return RootParts(self.is_one, *(each[kept] for each in arrays))
+        return RootSlices(self.is_one, *(each[kept] for each in arrays))
 
     @property
-    def marked(self) -> _Array:
-        """How many members each root has in its marked slice."""
-        return self.marked_end - self.marked_begin
-
-    @property
-    def apart(self) -> _Array:
-        """How many it has in its outer slice, where that doesn't lie in the marked one."""
-        outer = self.outer_end - self.outer_begin
-        if self.is_one:
-            outer[(self.marked_begin <= self.outer_begin) & (self.outer_end <= self.marked_end)] = 0
-        return outer
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """The bytes that each takes on the device at most, alone in its piece: int64[n]."""
-        members = self.marked.astype(np.int64) + self.apart
-        return 4 * members + members // (_TILE // 4) + ROOT_BYTES + _PIECE_BYTES
+    def most_bytes(self) -> int:
+        """The bytes that any takes on the device at most, alone in its piece."""
+        members = (self.marked_end - self.marked_begin).astype(np.int64) + (self.outer_end - self.outer_begin)
+        most = int(members.max(initial=0))
+        return 4 * most + most // (_TILE // 4) + _BESIDE_BYTES
 
 
-def add_roots(images: Images, parts: RootParts, limits: Sequence[int], most: int) -> list[Piece]:
-    """Add roots in pieces that take at most ``most`` bytes on the device, or have one root; return these.
+@dataclass(frozen=True, slots=True)
+class RootPieces:
+    """Parts of roots' slices in pieces, segment after segment. Make it by ``cut``.
+
+    ``pieces``: in the order in which they are laid out. ``of``: those of each segment. ``n_bytes``: of their images.
 
     A root's head says where among the members its marked slice, and its outer slice, begin and end. Parts of outer
     slices that lie apart come last.
-
-    Parameters
-    ----------
-    limits
-        The most members in a marked slice of each class, ascending.
     """
-    return [_piece(images, parts.where(np.s_[a:b]), limits) for a, b in segments(parts.sizes, most)]
+
+    pieces: list[Piece]
+    of: list[range]
+    n_bytes: int
+    _given: npt.NDArray[Any]
+    _records: npt.NDArray[Any]
+    _keep: Any
+
+    @classmethod
+    def cut(
+        cls,
+        roots: RootSlices,
+        cuts: Sequence[_Array],
+        share: tuple[int, int, int],
+        limits: Sequence[int],
+        most: int,
+        least: int | None,
+        context: ExecutionContext,
+    ) -> RootPieces:
+        """Return the pieces of some roots, which take at most ``most`` bytes on the device, or have one root.
+
+        Parameters
+        ----------
+        cuts
+            For each segment and behind the last where what the outer slices have of it begins: uint32[n] each. Roots
+            with none there are in no piece of it.
+        share
+            Of each so many roots, by their numbers, which to take: from where on, how many, and of how many.
+        limits
+            The most members in a marked slice of each class, ascending.
+        least
+            Where a marked slice ends with what the outer one has of the segment, the members that it must have; None
+            where it doesn't.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        arrays = [np.ascontiguousarray(each) for each in (roots.numbers, roots.marked_begin, roots.marked_end)]
+        ends = [np.ascontiguousarray(each) for each in cuts]
+        places = np.array([each.ctypes.data for each in ends], np.uint64)
+        given = np.zeros(1, ROOT_LISTS)
+        given["numbers"], given["marked_begin"], given["marked_end"] = (each.ctypes.data for each in arrays)
+        given["cuts"], given["n"], given["n_segments"] = places.ctypes.data, len(arrays[0]), len(ends) - 1
+        given["most"], given["root_bytes"], given["is_one"] = most, _BESIDE_BYTES, roots.is_one
+        given["is_clipped"], given["taken"] = least is not None, least or 0
+        given["share"], given["n_classes"] = share, len(limits)
+        given["limits"][0, : len(limits)] = limits
+        library, n, n_bytes = _library(), ctypes.c_uint64(), ctypes.c_uint64()
+        records = np.zeros(_FEW_PIECES, ROOT_PIECE)
+        while True:
+            context.run(
+                library.qe_root_pieces, given.ctypes.data, records.ctypes.data, len(records), ctypes.byref(n),
+                ctypes.byref(n_bytes), ctypes.byref(context.control),
+            )  # fmt: skip
+            if n.value <= len(records):
+                break
+            records = np.zeros(n.value, ROOT_PIECE)
+        records = records[: n.value]
+        numbers = (records[name].tolist() for name in ("at", "n_heads", "n_rows", "n_heads", "n_members"))
+        classes = map(tuple, records["classes"][:, : len(limits)].tolist())
+        pieces = [Piece(*each) for each in zip(*numbers, classes, strict=True)]
+        bounds = np.searchsorted(records["segment"], np.arange(len(ends))).tolist()
+        return cls(
+            pieces, [range(*each) for each in pairwise(bounds)], n_bytes.value, given, records, (arrays, ends, places)
+        )
+
+    def fill(self, address: int, context: ExecutionContext) -> None:
+        """Write all images, from an address on. Errors as of ``cut``."""
+        context.run(
+            _library().qe_root_images, self._given.ctypes.data, self._records.ctypes.data, len(self._records), address,
+            ctypes.byref(context.control),
+        )  # fmt: skip
 
 
-def _piece(images: Images, parts: RootParts, limits: Sequence[int]) -> Piece:
-    classes = np.searchsorted(np.array(limits), parts.marked).astype(np.int8)
-    if classes.min() < classes.max():
-        parts = parts.where(np.argsort(-classes, kind="stable"))
-    n, apart = len(classes), parts.apart
-    is_apart = apart > 0
-    lengths = np.concatenate((parts.marked, apart[is_apart]))
-    ends = np.cumsum(lengths, dtype=np.uint32)
-    starts = ends - lengths
-    heads = np.empty((n, 4), np.uint32)
-    heads[:, 0], heads[:, 1] = starts[:n], ends[:n]
-    heads[:, 2] = starts[:n] + (parts.outer_begin - parts.marked_begin)
-    heads[is_apart, 2] = starts[n:]
-    heads[:, 3] = heads[:, 2] + (parts.outer_end - parts.outer_begin)
-    begins = np.concatenate((parts.marked_begin, parts.outer_begin[is_apart]))
-    numbers = np.bincount(classes, minlength=len(limits))[::-1].tolist()
-    return images.add(heads, begins, starts, int(ends[-1]), n, numbers)
+@cache
+def _library() -> ctypes.CDLL:
+    library = _native.load()
+    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
+    library.qe_root_pieces.argtypes = (pointer, pointer, u64, pointer, pointer, pointer)
+    library.qe_root_images.argtypes = (pointer, pointer, u64, pointer, pointer)
+    return library

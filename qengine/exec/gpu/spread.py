@@ -35,13 +35,14 @@ _parts: PerOperatorCache[dict[int, list[SearchPart]]] = PerOperatorCache()
 """By how many devices there are: the same ones again, so that what is made of them is found on the devices."""
 
 
-def is_spread(search: Search, context: ExecutionContext) -> bool:
-    """Tell whether a search takes so long that several devices shall run it."""
+def is_spread(search: Search, context: ExecutionContext, *, folded: bool = False) -> bool:
+    """Tell whether a search takes so long that several devices shall run it; ``folded``: its rows into groups."""
     if len(context.gpus) < 2 or search.seeds or search.exists or not search.levels or isinstance(search, SearchPart):
         return False
     if not isinstance(search.levels[0], VertexLevel):
         return False
-    return _cost(search) >= costs("gpu", "choice")["spread" if search.shapes else "spread_search"]
+    least = "spread_fold" if folded else "spread" if search.shapes else "spread_search"
+    return _cost(search) >= costs("gpu", "choice")[least]
 
 
 def _cost(search: Search) -> float:

@@ -155,13 +155,13 @@ class FoldedRows:
         return self.grouping.of_groups(groups) if groups.length else self.grouping.run(iter(()), outer)
 
     def _counted_on_device(self) -> physical.Eliminate | None:
-        """Return the elimination whose counts by a node are all of the aggregate's rows, where one device runs it."""
+        """Return the elimination whose counts by a node are all of the aggregate's rows, where a device runs it."""
         below = self._operator.input
         if not isinstance(below, physical.Eliminate) or not isinstance(below.input, logical.Unit):
             return None
         if len(below.emit) != 1 or self._operator.weight not in (None, below.count):
             return None
-        if len(self._runtime.context.gpus) > 1 or not self._runtime.eliminates(below):
+        if not self._runtime.eliminates(below):
             return None
         return below if below.emit[0] in self._elements else None
 
