@@ -86,10 +86,9 @@ class Clauses:
     def _with_all(self, scope: Scope) -> str:
         """Return a clause that keeps all variables: LET, FILTER, or ORDER BY with SKIP and LIMIT."""
         keys = self._keys(scope)
-        makers = [self._let, self._filter]
-        if keys:
-            makers.append(lambda _: self._tail(keys, must_order=True).lstrip())
-        return self._chance.choice(makers)(scope)
+        if keys and self._chance.random() < 0.3:
+            return self._tail(keys, must_order=True).lstrip()
+        return self._chance.choice([self._let, self._filter])(scope)
 
     def _let(self, scope: Scope) -> str:
         before = scope.inner()

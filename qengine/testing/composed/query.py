@@ -107,8 +107,8 @@ class _Composer(Clauses):
         if grouped and self._chance.random() < 0.3:
             keys = [self._expressions.value(scope) for _ in range(self._chance.randint(1, 2))]
             shown = [self._chance.choice([keys[0], self._aggregate(scope)]) for _ in names]
-            items = ", ".join(f"{item} AS {name}" for item, name in zip(shown, names, strict=True))
-            return f"RETURN {items} GROUP BY {', '.join(keys)}"
+            items = [f"{item} AS {name}" for item, name in zip(shown, names, strict=True)]
+            return f"RETURN {', '.join(items)} GROUP BY {', '.join(keys)}"
         makes = [self._aggregate if grouped and place else self._expressions.value for place in range(width)]
         items = [f"{make(scope)} AS {name}" for make, name in zip(makes, names, strict=True)]
         distinct = self._chance.choice(["", "", "DISTINCT "])
