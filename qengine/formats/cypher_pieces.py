@@ -30,6 +30,7 @@ _OTHER = r"`[^`]*`|//[^\n]*\n|/\*.*?\*/|;|'|\"|`|//|/\*"
 _CUT = re.compile(f"({_STRING}|{_NUMBER}|{_NEGATIVE}|{_OTHER}|{_LIST})", re.DOTALL)
 """Each alternative begins with a character, so that the search skips all others quickly."""
 _ITEMS = re.compile(f"({_STRING})", re.DOTALL)
+_NO_LITERAL = re.compile("[`/]")
 _OPEN = frozenset(("'", '"', "`", "//", "/*"))
 _COMMAND = re.compile(r"\s*:(?:begin|commit|rollback|auto)\b[^\n]*(?:\n|$)", re.IGNORECASE)
 _KEY = re.compile(r"([^\W\d]\w*|`[^`]+`)\s*:")
@@ -38,6 +39,7 @@ _UNWIND = re.compile(r"\s*UNWIND\s*(?=\[)", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\[\]]")
 _READ = 1 << 20
 _FUNCTION = "\x00function"
+_BETWEEN = "\x00"  # which hardly any text between literals has
 
 
 @frozen
@@ -90,17 +92,21 @@ def _piece(number: int, parts: list[str]) -> Iterator[Piece]:
     parts[0] = parts[0].lstrip()
     literals = parts[1::2]
     kinds = "".join([literal[0] for literal in literals])
-    if "/" in kinds or "`" in kinds or parts[0][:1] == ":":
-        parts = _merged(parts)
+    other = _NO_LITERAL.search(kinds)
+    if other is not None or parts[0][:1] == ":":
+        parts = _merged(parts, len(kinds) if other is None else other.start())
         literals = parts[1::2]
     if literals or parts[0]:
         yield Piece(number, tuple(parts[::2]), literals)
 
 
-def _merged(parts: list[str]) -> list[str]:
-    """Return parts of which names in backticks and comments are none: the first belong to the text, the others go."""
-    found = [parts[0]]
-    for literal, rest in zip(parts[1::2], parts[2::2], strict=True):
+def _merged(parts: list[str], first: int) -> list[str]:
+    """Return parts of which names in backticks and comments are none: the first belong to the text, the others go.
+
+    ``first``: how many literals stand before the first of them.
+    """
+    found = parts[: 2 * first + 1]
+    for literal, rest in zip(parts[2 * first + 1 :: 2], parts[2 * first + 2 :: 2], strict=True):
         if literal[0] == "`":
             found[-1] += literal + rest
         elif literal[0] == "/":
@@ -163,14 +169,14 @@ def leading_list(piece: Piece) -> tuple[list[Any], str] | None:
 
 def _list_end(skeleton: Sequence[str], begin: int) -> tuple[int, int] | None:
     """Return in which text, and where in it, the list ends that begins in the first."""
-    depth = 0
-    for place, text in enumerate(skeleton):
-        if "[" not in text and "]" not in text:
-            continue
-        for match in _BRACKETS.finditer(text, begin if place == 0 else 0):
-            depth += 1 if match[0] == "[" else -1
-            if depth == 0:
-                return place, match.end()
+    depth, text = 0, _BETWEEN.join(skeleton)
+    if text.count(_BETWEEN) >= len(skeleton):
+        return None
+    for match in _BRACKETS.finditer(text, begin):
+        depth += 1 if match[0] == "[" else -1
+        if depth == 0:
+            place = text.count(_BETWEEN, 0, match.start())
+            return place, match.end() - (text.rfind(_BETWEEN, 0, match.start()) + 1)
     return None
 
 
