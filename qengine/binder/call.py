@@ -18,10 +18,10 @@ from qengine.binder.scope import Outer, Scope, Symbol, hidden_name
 from qengine.binder.set_operations import bind_set_operation
 from qengine.plan.expr import Call, Case, Comparison, Expr, Literal, MapOf, Property, Subquery, Variable, list_of_items
 from qengine.plan.logical import Argument, Filter, LoadCsv, Match, Operator, ProcedureCall, Project, Unwind
-from qengine.plan.traverse import operators
+from qengine.plan.traverse import operators, started
 from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
-from qengine.types import ANY, INTEGER, LIST, MAP, NULL, Type, list_of
+from qengine.types import INTEGER, LIST, MAP, NULL, Type, list_of
 
 __all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept", "with_names"]
 
@@ -56,8 +56,9 @@ def kept(scope: Scope, carried: tuple[Symbol, ...]) -> dict[str, Expr]:
     """Return the columns that a scope's names stand for, and outer ones, as expressions that hand them on."""
     columns: dict[str, Expr] = {}
     for symbol in scope.symbols.values():
-        if symbol.value is None or symbol.name not in columns:
-            columns[symbol.name] = Variable(symbol.name, type=symbol.type if symbol.value is None else ANY)
+        for each in symbol.columns():
+            if symbol.value is None or each.name not in columns:
+                columns[each.name] = Variable(each.name, type=each.type)
     return columns | {symbol.name: Variable(symbol.name, type=symbol.type) for symbol in carried}
 
 
@@ -208,13 +209,15 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
     body = clause.body.body
     queries = body.queries if isinstance(body, ast.UnionQuery) else (body,)
     imports = [_imports(binding, clause, query, scope) for query in queries]
-    outer = tuple(dict.fromkeys(symbol.name for _, symbols in imports for symbol in symbols.values()))
+    read = Outer(scope) if clause.star else None  # what of all that is visible the body reads
+    imported = (symbol for _, symbols in imports for symbol in symbols.values())
+    outer = tuple(dict.fromkeys(each.name for symbol in imported for each in symbol.columns()))
     branches = []
     for clauses, symbols in imports:
         last = clauses[-1]
         returns = isinstance(last, ast.ReturnClause)
         listed = clause.star or clause.variables is not None  # then they are seen in all of the body, behind WITH too
-        start = Scope(outer=Outer(Scope(symbols))) if listed else Scope(symbols)
+        start = Scope(outer=read or Outer(Scope(symbols))) if listed else Scope(symbols)
         root, inside = bind(binding, clauses[:-1] if returns else clauses, Argument(outer), start, (last,))
         if not isinstance(last, ast.ReturnClause) or not (last.projection.items or last.projection.star):
             branches.append(_Branch(root, None))
@@ -222,6 +225,9 @@ def _body(binding: Binding, clause: ast.CallClause, scope: Scope, bind: BindClau
         _check_named(binding, last.projection)
         root, inside = bind_with(binding, ast.WithClause(last.projection, span=last.span), root, inside, ())
         branches.append(_Branch(root, dict(inside.symbols)))
+    if read is not None:
+        outer = tuple(read.captured)
+        branches = [replace(branch, root=started(branch.root, Argument(outer))) for branch in branches]
     first = branches[0].symbols
     union = body if isinstance(body, ast.UnionQuery) else None
     if first is None:
@@ -262,8 +268,9 @@ def _imports(
 ) -> tuple[tuple[ast.Clause, ...], dict[str, Symbol]]:
     """Return a query's clauses without a WITH that only imports, and what is imported."""
     clauses = query.clauses
-    if clause.star:
-        names = list(scope.visible())
+    names: list[str] = []
+    if clause.star:  # all that is visible, of which the body imports what it reads
+        pass
     elif clause.variables is not None:
         names = [each.name for each in clause.variables]
         for each in clause.variables:
@@ -271,8 +278,6 @@ def _imports(
                 raise binding.undefined(each.name, each.span, scope)
     elif (found := _importing(clauses[0], scope)) is not None:
         names, clauses = list(found), clauses[1:]
-    else:
-        names = []
     symbols = ((name, scope.find(name)) for name in dict.fromkeys(names))
     return clauses, {name: symbol for name, symbol in symbols if symbol is not None}
 

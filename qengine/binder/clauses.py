@@ -191,7 +191,7 @@ def _carried(scope: Scope, named: Set[str | None], behind: tuple[Any, ...]) -> t
     if outer is None or scope.cut:
         return ()
     symbols = (outer.scope.find(name) for name in dict.fromkeys(_names(behind)) if name not in named)
-    found = {symbol.name: symbol for symbol in symbols if symbol is not None}
+    found = {each.name: each for symbol in symbols if symbol is not None for each in symbol.columns()}
     outer.captured.update(found)
     return tuple(found.values())
 

@@ -11,6 +11,7 @@ last ``Project`` of a RETURN gives the columns the names that the user asked for
 
 from __future__ import annotations
 
+from qengine._frozen import replace
 from qengine.binder.aggregation import Grouping
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
@@ -70,7 +71,7 @@ def _project(
     """Return the projected rows, and whether they are cut off from the rows round the subquery."""
     names = {item.name for item in items}
     carried = tuple(symbol for symbol in carried if symbol.name not in names)
-    given = _given_keys(binding, projection, scope, items)
+    given, items = _given_keys(binding, projection, scope, items)
     grouping = Grouping(binding, items, given) if given or any(item.aggregates for item in items) else None
     columns: list[tuple[str, Expr]] = grouping.columns() if grouping else [(item.name, item.expr) for item in items]
     cut = scope.cut or (grouping is not None and not grouping.keys)
@@ -87,13 +88,16 @@ def _project(
         calls=grouping.calls if grouping and not projection.distinct else {},
         old_rows=grouping is None and not projection.distinct,
     )
-    keys = tuple(key for item in projection.order for key in _sort_keys(visible.sort_key(item.expression), item))
+    keys, computed = _sort_keys(binding, [(visible.sort_key(item.expression), item) for item in projection.order])
     condition = visible.condition(where) if where is not None else None
     hidden = [(name, variable) for name, variable in visible.hidden.items() if name not in dict(columns)]
     if not _emits(root, [*columns, *hidden]):
         root = Project(root, (*columns, *hidden))
     if projection.distinct:
         root = Distinct(root)
+    if computed:
+        before = ((name, Variable(name, type=expr.type)) for name, expr in (*columns, *hidden))
+        root = Project(root, (*before, *computed))
     if keys:
         root = Sort(root, keys)
     if projection.skip is not None:
@@ -102,15 +106,18 @@ def _project(
         root = Limit(root, _constant(binding, "LIMIT", projection.limit, scope))
     if condition is not None:
         root = _filtered(root, condition)
-    if hidden:
+    if hidden or computed:
         root = Project(root, tuple((name, Variable(name, type=expr.type)) for name, expr in columns))
     return root, cut
 
 
 def _given_keys(
     binding: Binding, projection: ast.Projection, scope: Scope, items: tuple[Item, ...]
-) -> tuple[Expr, ...]:
-    """Return the keys of GROUP BY: expressions over the rows before, or names of items."""
+) -> tuple[tuple[Expr, ...], tuple[Item, ...]]:
+    """Return the keys of GROUP BY, expressions over the rows before or names of items, and the items.
+
+    Items that are written as a key is mean that key, whatever the names are that they bind.
+    """
     named = {item.alias: item.expr for item in items}
     keys = []
     for node in projection.groups:
@@ -119,15 +126,24 @@ def _given_keys(
         if aggregates(key):
             raise binding.error("InvalidAggregation", "Rows aren't grouped by an aggregate.", node.span)
         keys.append(key)
-    return tuple(keys)
+        items = tuple(replace(item, expr=key) if item.written == node else item for item in items)
+    return tuple(keys), items
 
 
-def _sort_keys(expr: Expr, item: ast.SortItem) -> tuple[SortKey, ...]:
-    """Return the keys of an item of ORDER BY: where nulls come isn't where the greatest values do, two."""
-    key = SortKey(expr, item.ascending)
-    if item.nulls_first is None or item.nulls_first is not item.ascending:
-        return (key,)
-    return SortKey(Call("IS NULL", (expr,), type=BOOLEAN), not item.nulls_first), key
+def _sort_keys(
+    binding: Binding, items: list[tuple[Expr, ast.SortItem]]
+) -> tuple[tuple[SortKey, ...], list[tuple[str, Expr]]]:
+    """Return the keys of ORDER BY, two where nulls don't come where the greatest values do, and columns they read."""
+    keys: list[SortKey] = []
+    computed: list[tuple[str, Expr]] = []
+    for expr, item in items:
+        if item.nulls_first is not None and item.nulls_first is item.ascending:
+            if not isinstance(expr, Variable):  # what is evaluated once stands once
+                computed.append((binding.names.anonymous(), expr))
+                expr = Variable(computed[-1][0], type=expr.type)
+            keys.append(SortKey(Call("IS NULL", (expr,), type=BOOLEAN), not item.nulls_first))
+        keys.append(SortKey(expr, item.ascending))
+    return tuple(keys), computed
 
 
 def _filtered(root: Operator, condition: Expr) -> Operator:

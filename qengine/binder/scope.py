@@ -11,7 +11,8 @@ from dataclasses import field
 
 from qengine._frozen import frozen, record
 from qengine.plan.expr import Expr
-from qengine.types import Type
+from qengine.plan.traverse import free_variables
+from qengine.types import ANY, Type
 
 
 @frozen
@@ -24,6 +25,13 @@ class Symbol:
     name: str
     type: Type
     value: Expr | None = None
+
+    def columns(self) -> Iterator[Symbol]:
+        """Yield the columns that it is read from."""
+        if self.value is None:
+            yield self
+        else:
+            yield from (Symbol(name, ANY) for name in sorted(free_variables(self.value)))
 
 
 def hidden_name(function: str) -> str:
@@ -89,7 +97,7 @@ class Scope:
             if scope.outer is not None and not scope.cut:
                 symbol = scope.outer.scope.find(name)
                 if symbol is not None:
-                    scope.outer.captured[symbol.name] = symbol
+                    scope.outer.captured.update((each.name, each) for each in symbol.columns())
                 return symbol
             scope = scope.parent
         return None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from qengine._frozen import replace
 from qengine.binder.clauses import bind_body
 from qengine.binder.expressions import ExpressionBinder
 from qengine.binder.inference import list_type
@@ -15,7 +14,8 @@ from qengine.binder.patterns import bind_match
 from qengine.binder.scope import Outer, Scope
 from qengine.errors import Span
 from qengine.plan.expr import Call, Expr, Subquery
-from qengine.plan.logical import Argument, Match, Operator, Project, Union
+from qengine.plan.logical import Argument, Match, Operator, Project
+from qengine.plan.traverse import started
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, INTEGER, Type
 
@@ -76,12 +76,4 @@ def _subquery(
 ) -> Subquery:
     """Return the subquery whose plan starts with the outer columns that binding it has captured."""
     columns = tuple(outer.captured)
-    return Subquery(kind, _started(plan, Argument(columns)), columns, type=type, span=span)
-
-
-def _started(plan: Operator, leaf: Argument) -> Operator:
-    if isinstance(plan, Argument):
-        return leaf
-    if isinstance(plan, Union):
-        return replace(plan, inputs=tuple(_started(each, leaf) for each in plan.inputs))
-    return replace(plan, input=_started(plan.input, leaf))  # type: ignore[attr-defined]
+    return Subquery(kind, started(plan, Argument(columns)), columns, type=type, span=span)

@@ -210,13 +210,6 @@ class Updates:
 
     def _for_each(self, clause: ast.ForEachClause) -> None:
         source, item = self._binder("FOREACH").items(clause.source, "FOREACH")
-        if clause.variable in self.symbols:
-            raise self.binding.error(
-                "VariableAlreadyBound",
-                f"Variable `{clause.variable}` is already defined.",
-                clause.span,
-                "Choose another name.",
-            )
         name = self.binding.names.fresh(clause.variable)
         symbol = Symbol(name, item)
         inside = Updates.after(self.binding, self.scope.with_symbols({clause.variable: symbol}))

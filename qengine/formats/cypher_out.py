@@ -7,7 +7,7 @@ statements take them away again. Each statement has some hundred rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,12 +44,13 @@ def _statements(store: GraphStore) -> Iterator[str]:
         )
     for nodes in node_parts(store):
         labels = "".join(f":{name_text(each)}" for each in (*nodes.labels, LABEL))
+        id = _free("id", nodes.columns)
         rows = (
-            literal_text({KEY: id, **_storable(properties)})
-            for id, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
+            literal_text({id: number, **_storable(properties)})
+            for number, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
         )
         for text in _lists(rows):
-            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row((KEY, *nodes.columns))});\n"
+            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row({KEY: id, **_same(nodes.columns)})});\n"
     for links in relationship_parts(store):
         start, end = (_free(name, links.columns) for name in ("start", "end"))
         rows = (
@@ -61,7 +62,7 @@ def _statements(store: GraphStore) -> Iterator[str]:
         for text in _lists(rows):
             yield (
                 f"UNWIND [{text}] AS row\nMATCH (a:{marked}row.{start}}}), (b:{marked}row.{end}}})\n"
-                f"CREATE (a)-[:{name_text(links.type)}{_of_row(links.columns)}]->(b);\n"
+                f"CREATE (a)-[:{name_text(links.type)}{_of_row(_same(links.columns))}]->(b);\n"
             )
     if store.relationship_count:
         yield "DROP CONSTRAINT unique_import_name;\n"
@@ -76,9 +77,13 @@ def _free(name: str, taken: Container[str]) -> str:
     return name
 
 
-def _of_row(keys: Iterable[str]) -> str:
-    """Return the properties of a pattern that a row holds; those that it lacks are null, and so not set."""
-    entries = ", ".join(f"{name_text(key)}: row.{name_text(key)}" for key in keys)
+def _same(names: Iterable[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+def _of_row(names: Mapping[str, str]) -> str:
+    """Return a pattern's properties with the names that they have in a row; those that it lacks are null: not set."""
+    entries = ", ".join(f"{name_text(key)}: row.{name_text(name)}" for key, name in names.items())
     return f" {{{entries}}}" if entries else ""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from qengine._frozen import frozen
@@ -29,6 +30,7 @@ _OTHER = r"`[^`]*`|//[^\n]*\n|/\*.*?\*/|;|'|\"|`|//|/\*"
 _CUT = re.compile(f"({_STRING}|{_NUMBER}|{_NEGATIVE}|{_OTHER}|{_LIST})", re.DOTALL)
 """Each alternative begins with a character, so that the search skips all others quickly."""
 _ITEMS = re.compile(f"({_STRING})", re.DOTALL)
+_NO_LITERAL = re.compile("[`/]")
 _OPEN = frozenset(("'", '"', "`", "//", "/*"))
 _COMMAND = re.compile(r"\s*:(?:begin|commit|rollback|auto)\b[^\n]*(?:\n|$)", re.IGNORECASE)
 _KEY = re.compile(r"([^\W\d]\w*|`[^`]+`)\s*:")
@@ -37,6 +39,7 @@ _UNWIND = re.compile(r"\s*UNWIND\s*(?=\[)", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\[\]]")
 _READ = 1 << 20
 _FUNCTION = "\x00function"
+_BETWEEN = "\x00"  # which hardly any text between literals has
 
 
 @frozen
@@ -63,17 +66,25 @@ def pieces(read: Callable[[int], str]) -> Iterator[Piece]:
         more = read(max(_READ, len(held)))
         ended = not more
         parts = _CUT.split(held + more + ("\n" if ended else ""))
-        begin = 0
-        for place in [place for place in range(1, len(parts), 2) if parts[place] == ";" or parts[place] in _OPEN]:
-            if parts[place] != ";":  # what is open may go on in what is read next; a ``;`` after it is none
-                break
+        begin, cuts = 0, parts[1::2]
+        for place in _ends(cuts):
             number += 1
-            yield from _piece(number, parts[begin:place])
-            begin = place + 1
+            yield from _piece(number, parts[begin : 2 * place + 1])
+            begin = 2 * place + 2
         if ended:
             yield from _piece(number + 1, parts[begin:])
             return
         held = "".join(parts[begin:])
+
+
+def _ends(cuts: list[str]) -> Iterator[int]:
+    """Yield where a ``;`` is; what is open may go on in what is read next, and a ``;`` after it is none."""
+    end = len(cuts) if _OPEN.isdisjoint(cuts) else min(cuts.index(each) for each in _OPEN.intersection(cuts))
+    place = -1
+    with suppress(ValueError):
+        while True:
+            place = cuts.index(";", place + 1, end)
+            yield place
 
 
 def _piece(number: int, parts: list[str]) -> Iterator[Piece]:
@@ -81,17 +92,21 @@ def _piece(number: int, parts: list[str]) -> Iterator[Piece]:
     parts[0] = parts[0].lstrip()
     literals = parts[1::2]
     kinds = "".join([literal[0] for literal in literals])
-    if "/" in kinds or "`" in kinds or parts[0][:1] == ":":
-        parts = _merged(parts)
+    other = _NO_LITERAL.search(kinds)
+    if other is not None or parts[0][:1] == ":":
+        parts = _merged(parts, len(kinds) if other is None else other.start())
         literals = parts[1::2]
     if literals or parts[0]:
         yield Piece(number, tuple(parts[::2]), literals)
 
 
-def _merged(parts: list[str]) -> list[str]:
-    """Return parts of which names in backticks and comments are none: the first belong to the text, the others go."""
-    found = [parts[0]]
-    for literal, rest in zip(parts[1::2], parts[2::2], strict=True):
+def _merged(parts: list[str], first: int) -> list[str]:
+    """Return parts of which names in backticks and comments are none: the first belong to the text, the others go.
+
+    ``first``: how many literals stand before the first of them.
+    """
+    found = parts[: 2 * first + 1]
+    for literal, rest in zip(parts[2 * first + 1 :: 2], parts[2 * first + 2 :: 2], strict=True):
         if literal[0] == "`":
             found[-1] += literal + rest
         elif literal[0] == "/":
@@ -154,14 +169,14 @@ def leading_list(piece: Piece) -> tuple[list[Any], str] | None:
 
 def _list_end(skeleton: Sequence[str], begin: int) -> tuple[int, int] | None:
     """Return in which text, and where in it, the list ends that begins in the first."""
-    depth = 0
-    for place, text in enumerate(skeleton):
-        if "[" not in text and "]" not in text:
-            continue
-        for match in _BRACKETS.finditer(text, begin if place == 0 else 0):
-            depth += 1 if match[0] == "[" else -1
-            if depth == 0:
-                return place, match.end()
+    depth, text = 0, _BETWEEN.join(skeleton)
+    if text.count(_BETWEEN) >= len(skeleton):
+        return None
+    for match in _BRACKETS.finditer(text, begin):
+        depth += 1 if match[0] == "[" else -1
+        if depth == 0:
+            place = text.count(_BETWEEN, 0, match.start())
+            return place, match.end() - (text.rfind(_BETWEEN, 0, match.start()) + 1)
     return None
 
 
@@ -174,22 +189,14 @@ def _list_values(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | N
 
 
 def _of_json(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | None:
-    known: dict[str, str] = {}
-    parts: list[str] = []
-    for text, literal in zip(texts, [*literals, ""], strict=True):
-        turned = known.get(text)
-        if turned is None:
-            turned = known[text] = _json_text(text)
-        parts.append(turned)
-        if literal:
-            first = literal[0]
-            if first in "'\"":
-                parts.append(_json_string(literal))
-            elif first == "[":
-                items = _ITEMS.split(literal)
-                parts += (_json_string(each) if each[:1] in ("'", '"') else each for each in items)
-            else:
-                parts.append(literal)
+    known = {text: _json_text(text) for text in dict.fromkeys(texts)}
+    parts = [""] * (2 * len(texts) - 1)
+    parts[::2] = map(known.__getitem__, texts)
+    joined = "".join(literals)
+    if "\\" in joined or '"' in joined or "[" in joined:
+        parts[1::2] = map(_json_literal, literals)
+    else:
+        parts[1::2] = [f'"{each[1:-1]}"' if each[0] == "'" else each for each in literals]
     hook = _made if any(_FUNCTION in each for each in known.values()) else None
     found = json.loads("".join(parts), object_hook=hook, strict=False)
     return found if isinstance(found, list) else None
@@ -199,6 +206,12 @@ def _json_text(text: str) -> str:
     keyed = _KEY.sub(lambda match: json.dumps(match[1].strip("`")) + ":", text)
     called = _CALL.sub(lambda match: f'{{"{_FUNCTION}":"{match[1].lower()}","of":', keyed)
     return called.replace(")", "}")
+
+
+def _json_literal(literal: str) -> str:
+    if literal[0] == "[":
+        return "".join([_json_string(each) if each[:1] in ("'", '"') else each for each in _ITEMS.split(literal)])
+    return _json_string(literal) if literal[0] in "'\"" else literal
 
 
 def _json_string(literal: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -17,9 +16,10 @@ from typing import IO, Any
 
 from qengine._gc import gc_paused
 from qengine.errors import ExecutionError, StorageError
+from qengine.formats.jsonl_blocks import Blocks
 from qengine.formats.literals import literal_text, parse_literal, point_of
 from qengine.formats.parts import node_parts, relationship_parts
-from qengine.formats.records import Records
+from qengine.formats.records import Records, add_links, add_nodes
 from qengine.formats.texts import TYPES
 from qengine.spatial import Point
 from qengine.storage.memory import within_memory
@@ -38,15 +38,6 @@ _TEMPORAL: Mapping[type, str] = {
 }
 _AT_ONCE = 4096  # lines that are parsed, or written, together
 _HINT = 'A line is {"type": "node", "id": …} or {"type": "relationship", "start": {"id": …}, "end": …}.'
-_TEXT = r'"([^"\\\n]*)"'
-_PLAIN = r"(?:,\"properties\":(\{[^][{}\n]*\}))?\}\n"
-_NODE = re.compile(rf'^{{"type":"node","id":{_TEXT},"labels":(\[[^][{{}}\n]*\]){_PLAIN}', re.MULTILINE)
-_LINK = re.compile(
-    rf'^{{"type":"relationship","id":"[^"\\\n]*","label":{_TEXT},"start":{{"id":{_TEXT}}},"end":{{"id":{_TEXT}}}'
-    rf'(,"directed":false)?{_PLAIN}',
-    re.MULTILINE,
-)
-"""Lines as they are written here, but for values that aren't plain."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -155,13 +146,26 @@ def from_jsonl(path: Path, undirected: Iterable[str] = ()) -> GraphStore:
 
 def _read(path: Path) -> Records:
     records, number = Records(str(path)), 0
-    for block in _blocks(path):
-        if isinstance(block, str):
-            number += _add_written(records, block, path, number)
-            continue
-        _add_all(records, block, path, number)
-        number += len(block)
+    blocks = Blocks(records)
+    for text, is_whole in _blocks(path):
+        if not (blocks.add_whole(text) if is_whole else blocks.add(text)):
+            _add_all(records, _objects(text, path, number, is_whole), path, number)
+        number += text.count("\n")
     return records
+
+
+def _objects(text: str, path: Path, number: int, is_whole: bool) -> list[Any]:
+    """Return the objects of some lines, before which so many came, or of a whole file."""
+    try:
+        if is_whole:
+            return _whole(json.loads(text))
+        lines = ",".join(line for line in text.split("\n") if line.strip())
+        found: list[Any] = json.loads(f"[{lines}]")
+    except ValueError as error:
+        if is_whole:
+            raise StorageError(f"{path} is no JSON: {error}", hint=_HINT) from None
+        raise StorageError(f"{path}: after object {number} it is no JSON: {error}", hint=_HINT) from None
+    return found
 
 
 def _add_all(records: Records, block: Sequence[Any], path: Path, number: int) -> None:
@@ -171,39 +175,6 @@ def _add_all(records: Records, block: Sequence[Any], path: Path, number: int) ->
             _add(records, found, f"{path}: object {place}")
 
 
-def _add_written(records: Records, text: str, path: Path, number: int) -> int:
-    """Add the objects of some lines, and return how many they are.
-
-    Of lines that are all as ``write_jsonl`` writes them, with plain values, the properties alone are parsed as JSON.
-    """
-    count = text.count("\n")
-    try:
-        if len(links := _LINK.findall(text)) == count:
-            kinds, starts, ends, ways, own = zip(*links, strict=True)
-            properties = _parsed(own)
-            if len({*kinds}) == 1 and len({*ways}) == 1:
-                records.relationships(kinds[0], bool(ways[0]), starts, ends, properties)
-                return count
-        if len(nodes := _NODE.findall(text)) == count:
-            keys, labels, own = zip(*nodes, strict=True)
-            properties = _parsed(own)
-            if len({*labels}) == 1:
-                records.nodes(tuple(json.loads(labels[0])), keys, properties)
-                return count
-        lines = [line for line in text.split("\n") if line.strip()]
-        block = json.loads(f"[{','.join(lines)}]")
-    except ValueError as error:
-        raise StorageError(f"{path}: after object {number} it is no JSON: {error}", hint=_HINT) from None
-    _add_all(records, block, path, number)
-    return len(block)
-
-
-def _parsed(properties: Sequence[str]) -> list[Any]:
-    """Return JSON's objects, or "" for none, as dictionaries."""
-    found: list[Any] = json.loads(f"[{','.join(each or '{}' for each in properties)}]")
-    return found
-
-
 def _add_plain(records: Records, block: Sequence[Any]) -> bool:
     """Add objects together; tell whether that could be done: they are as they should be, and values mean themselves."""
     try:
@@ -211,26 +182,29 @@ def _add_plain(records: Records, block: Sequence[Any]) -> bool:
         links = [found for found in block if found["type"] == "relationship"]
         if len(nodes) + len(links) < len(block) or any("types" in found for found in block):
             return False
-        of_nodes, of_links = ([found.get("properties") or {} for found in own] for own in (nodes, links))
-        if any(type(each) is dict or type(each) is list for own in (*of_nodes, *of_links) for each in own.values()):
-            return False
+        of_nodes, of_links = (_columns_of([found.get("properties") or {} for found in own]) for own in (nodes, links))
         keys = [str(found["id"]) for found in nodes]
         labels = [tuple(found.get("labels") or ()) for found in nodes]
-        starts, ends = ([str(found[end]["id"]) for found in links] for end in ("start", "end"))
+        ends = {
+            name: [str(found[end]["id"]) for found in links] for name, end in (("source", "start"), ("target", "end"))
+        }
         kinds = [(found["label"], not found.get("directed", True)) for found in links]
+        if of_nodes is None or of_links is None:
+            return False
     except (KeyError, TypeError, AttributeError):
         return False
-    if len(set(labels)) == 1:
-        records.nodes(labels[0], keys, of_nodes)
-    else:
-        for node in zip(labels, keys, of_nodes, strict=True):
-            records.nodes(node[0], node[1:2], node[2:])
-    if len(set(kinds)) == 1:
-        records.relationships(*kinds[0], starts, ends, of_links)
-    else:
-        for kind, start, end, properties in zip(kinds, starts, ends, of_links, strict=True):
-            records.relationships(*kind, [start], [end], [properties])
+    if nodes:
+        add_nodes(records, labels, keys, of_nodes)
+    if links:
+        add_links(records, kinds, ends, of_links)
     return True
+
+
+def _columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]] | None:
+    """Return the members of objects by name, None where a value is an object or a list."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return None if any({dict, list} & set(map(type, column)) for column in columns.values()) else columns
 
 
 def _add(records: Records, found: Any, place: str) -> None:
@@ -258,18 +232,18 @@ def _add(records: Records, found: Any, place: str) -> None:
         raise StorageError(f"{place}: {message}", hint=_HINT) from None
 
 
-def _blocks(path: Path) -> Iterator[list[Any] | str]:
-    """Yield the lines of a file, some thousand at a time, or the objects of one that is a single value."""
+def _blocks(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a file, some thousand at a time, or the text of one that is a single value, as is told."""
     with path.open("rb") as file:
         try:
             first = file.read(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")
             file.seek(0)
             if first[:1] == b"[" or first.startswith((b'{"nodes"', b"{\n", b"{\r")):
-                yield _whole(json.loads(file.read().decode("utf-8-sig")))
+                yield file.read().decode("utf-8-sig"), True
                 return
             while lines := file.readlines(1 << 20):
                 text = b"".join(lines).decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-                yield text if text.endswith("\n") else text + "\n"
+                yield text if text.endswith("\n") else text + "\n", False
         except ValueError as error:
             raise StorageError(f"{path} is no JSON: {error}", hint=_HINT) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -14,11 +14,53 @@ from qengine.formats.parts import Builder
 from qengine.storage.given import name_of
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
-from qengine.storage.variant import from_python
+from qengine.storage.variant import concatenate, from_python
 
-__all__ = ["Properties", "Records"]
+__all__ = ["Columns", "Properties", "Records", "add_links", "add_nodes"]
 
 Properties: TypeAlias = Mapping[str, Any]
+
+Columns: TypeAlias = Mapping[str, Sequence[Any] | pa.Array]
+"""Values by property, one an element, of which None is absent: of Python, or an Arrow array."""
+
+
+@record
+class _Given:
+    """Properties of elements in their order: rows that came one by one, and numbers of elements with their columns."""
+
+    parts: list[list[Properties] | tuple[int, Columns]] = field(default_factory=list)
+
+    def add(self, row: Properties) -> None:
+        if not self.parts or not isinstance(self.parts[-1], list):
+            self.parts.append([])
+        last = self.parts[-1]
+        assert isinstance(last, list)
+        last.append(row)
+
+    def columns(self, place: str) -> dict[str, Any]:
+        """Return the properties as normal arrays."""
+        keys: dict[str, None] = {}
+        for part in self.parts:
+            for names in part if isinstance(part, list) else part[1:]:
+                keys.update(dict.fromkeys(names))
+        for key in keys:
+            name_of(key, f"{place}: the name of a property", "Names of properties are strings.")
+        return {key: self._column(key, f"{place}, property {key}") for key in keys}
+
+    def _column(self, key: str, place: str) -> Any:
+        pieces: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, list):
+                found: Any = [row.get(key) for row in part]
+            else:
+                found = part[1].get(key)
+                found = [None] * part[0] if found is None else found
+            if pieces and not isinstance(found, pa.Array) and isinstance(pieces[-1], list):
+                pieces[-1] += found
+            else:
+                pieces.append(found if isinstance(found, pa.Array) else list(found))
+        arrays = (each if isinstance(each, pa.Array) else from_python(each, place) for each in pieces)
+        return concatenate([normal_array(each, place) for each in arrays])
 
 
 @record
@@ -26,7 +68,7 @@ class _Nodes:
     """Nodes with the same labels."""
 
     keys: list[Hashable] = field(default_factory=list)
-    properties: list[Properties] = field(default_factory=list)
+    properties: _Given = field(default_factory=_Given)
 
 
 @record
@@ -35,7 +77,7 @@ class _Links:
 
     start: list[Hashable] = field(default_factory=list)
     end: list[Hashable] = field(default_factory=list)
-    properties: list[Properties] = field(default_factory=list)
+    properties: _Given = field(default_factory=_Given)
 
 
 class Records:
@@ -55,27 +97,22 @@ class Records:
         if own is None:
             own = self._nodes[labels] = _Nodes()
         own.keys.append(key)
-        own.properties.append(properties)
+        own.properties.add(properties)
 
-    def nodes(self, labels: tuple[str, ...], keys: Sequence[Hashable], properties: Sequence[Properties]) -> None:
+    def nodes(self, labels: tuple[str, ...], keys: Sequence[Hashable], columns: Columns) -> None:
         """Add nodes with the same labels."""
         own = self._nodes.setdefault(labels, _Nodes())
         own.keys += keys
-        own.properties += properties
+        own.properties.parts.append((len(keys), columns))
 
     def relationships(
-        self,
-        type: str,
-        undirected: bool,
-        start: Sequence[Hashable],
-        end: Sequence[Hashable],
-        properties: Sequence[Properties],
+        self, type: str, undirected: bool, start: Sequence[Hashable], end: Sequence[Hashable], columns: Columns
     ) -> None:
         """Add relationships of one type."""
         own = self._links.setdefault((type, undirected), _Links())
         own.start += start
         own.end += end
-        own.properties += properties
+        own.properties.parts.append((len(start), columns))
 
     def relationship(
         self, type: str, start: Hashable, end: Hashable, properties: Properties, *, undirected: bool = False
@@ -86,7 +123,7 @@ class Records:
             own = self._links[type, undirected] = _Links()
         own.start.append(start)
         own.end.append(end)
-        own.properties.append(properties)
+        own.properties.add(properties)
 
     def store(self, undirected: Iterable[str] = ()) -> GraphStore:
         """Return the graph.
@@ -105,7 +142,7 @@ class Records:
             for label in labels:
                 name_of(label, f"{self._place}: a label", "Labels are strings.")
             keys = pa.array(list(map(places.__getitem__, nodes.keys)), pa.int64())
-            builder.nodes(labels, _columns(nodes.properties, f"{self._place}: nodes"), keys, len(nodes.keys))
+            builder.nodes(labels, nodes.properties.columns(f"{self._place}: nodes"), keys, len(nodes.keys))
         for (type, both_ways), links in self._links.items():
             name_of(type, f"{self._place}: a relationship's type", "Types are strings.")
             if both_ways and (type, False) in self._links:
@@ -117,7 +154,7 @@ class Records:
                 builder.undirected.add(type)
             place = f"{self._place}: relationships {type}"
             start, end = (self._ends(keys, places, place) for keys in (links.start, links.end))
-            builder.relationships(type, (start, "", place), (end, "", place), _columns(links.properties, place))
+            builder.relationships(type, (start, "", place), (end, "", place), links.properties.columns(place))
         return builder
 
     def _numbered(self) -> dict[Hashable, int]:
@@ -147,15 +184,34 @@ def _twice(parts: Iterable[_Nodes]) -> Hashable:
     return None
 
 
-def _columns(rows: Sequence[Properties], place: str) -> dict[str, Any]:
-    """Return the properties of rows as normal arrays."""
-    keys: dict[str, None] = {}
-    for row in rows:
-        keys.update(dict.fromkeys(row))
-    for key in keys:
-        name_of(key, f"{place}: the name of a property", "Names of properties are strings.")
-    found = {}
-    for key in keys:
-        place_of = f"{place}, property {key}"
-        found[key] = normal_array(from_python([row.get(key) for row in rows], place_of), place_of)
-    return found
+def add_nodes(records: Records, labels: Sequence[tuple[str, ...]], keys: Sequence[Hashable], columns: Columns) -> None:
+    """Add nodes with columns of properties, whatever the labels of each."""
+    for own, (given, *own_columns) in _by_kind(labels, keys, columns=columns):
+        records.nodes(own, given, dict(zip(columns, own_columns, strict=True)))
+
+
+def add_links(
+    records: Records,
+    kinds: Sequence[tuple[str, bool]],
+    ends: Mapping[str, Sequence[Hashable]],
+    columns: Columns,
+) -> None:
+    """Add relationships between ``ends``, ``source`` and ``target``, whatever type each has, and whether undirected."""
+    for (type, undirected), (start, end, *own) in _by_kind(kinds, ends["source"], ends["target"], columns=columns):
+        records.relationships(type, undirected, start, end, dict(zip(columns, own, strict=True)))
+
+
+def _by_kind(
+    kinds: Sequence[Any], *given: Sequence[Any], columns: Columns
+) -> Iterator[tuple[Any, list[Sequence[Any]]]]:
+    """Yield each kind with what is given of the elements that are of it, and their columns."""
+    every = [*given, *columns.values()]
+    if len(different := dict.fromkeys(kinds)) == 1:
+        yield kinds[0], every
+        return
+    places: dict[Any, list[int]] = {kind: [] for kind in different}
+    for place, kind in enumerate(kinds):
+        places[kind].append(place)
+    for kind, own in places.items():
+        taken = [each.take(pa.array(own)) if isinstance(each, pa.Array) else [each[at] for at in own] for each in every]
+        yield kind, taken

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine.errors import ExecutionError, StorageError
 from qengine.formats.graphml_out import LITERAL_TYPE
-from qengine.formats.records import Records
+from qengine.formats.records import Records, add_links, add_nodes
 from qengine.formats.texts import TYPES
+from qengine.formats.xml_forms import Form, Forms
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
@@ -25,26 +26,9 @@ _LABEL = re.compile(r":(?:`((?:[^`]|``)*)`|([^:]+))")
 _GRAPHML_TYPES = {"int": "long", "integer": "long", "float": "double", "anyuri": "string"}
 _LEFT_OUT = frozenset(("ports", "port", "hyperedge", "endpoint"))
 _CHUNK = 1 << 20
-_PLAIN = r"[^<>&\"\x00-\x1f\ufffe\uffff]"
-_CONTENT = _PLAIN.replace('\\"', "")
-_ITEMS = rf'(?P<data>(?:<data key="{_PLAIN}+">{_CONTENT}*</data>)*)'
-_DATA = re.compile(r'<data key="([^"]*)">')
-_NODE = re.compile(
-    rf'^<node id="(?P<id>{_PLAIN}+)"(?: labels="(?P<labels>{_PLAIN}+)")?>{_ITEMS}</node>\n', re.MULTILINE
-)
-_EDGE = re.compile(
-    rf'^<edge id="(?P<id>{_PLAIN}+)" source="(?P<source>{_PLAIN}+)" target="(?P<target>{_PLAIN}+)"'
-    rf'(?: label="(?P<label>{_PLAIN}+)")?(?: directed="(?P<directed>true|false)")?>{_ITEMS}</edge>\n',
-    re.MULTILINE,
-)
-"""Lines as ``graphml_out`` writes them."""
-
-
-@lru_cache(64)
-def _lines(form: re.Pattern[str], keys: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of lines that have just these keys in this order: the text of each is a group."""
-    items = "".join(f'<data key="{re.escape(key)}">({_CONTENT}*)</data>' for key in keys)
-    return re.compile(form.pattern.replace(_ITEMS, items), re.MULTILINE)
+_OTHER_ENCODING = re.compile(rb"""[^<]*<\?xml[^>]*encoding=["'](?!utf-?8|us-ascii)""", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(?:node|edge)\b")
+_MOST = 1 << 16  # characters that the parser takes before elements are tried again
 
 
 @record
@@ -64,6 +48,10 @@ class _Key:
     entity: str
     parse: Callable[[str], Any]
     default: Any = None
+
+    def column(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return the values of texts."""
+        return texts if self.parse is str else list(map(self.parse, texts))
 
 
 @within_memory
@@ -93,7 +81,9 @@ class _Reader:
         self.attributes: dict[str, str] | None = None
         self.properties: dict[str, Any] = {}
         self.text: list[str] = []
-        self.taken = 0  # lines that the parser hasn't seen
+        self.forms = self.known_forms()
+        self.fed = 0  # bytes that the parser has seen
+        self.taken = 0  # lines that it hasn't
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.buffer_size = 1 << 16
@@ -110,10 +100,7 @@ class _Reader:
     def _read(self) -> Records:
         try:
             with self.path.open("rb") as file:
-                while chunk := b"".join(file.readlines(_CHUNK)):
-                    if not self.take(chunk):
-                        self.parser.Parse(chunk, False)
-                self.parser.Parse(b"", True)
+                self._read_from(file)
         except expat.ExpatError as error:
             raise StorageError(f"{self.path}: it is no {self.name}: {error}") from None
         except OSError as error:
@@ -125,9 +112,54 @@ class _Reader:
             raise StorageError(f"{self.path}, line {line}: {what}") from None
         return self.records
 
-    def take(self, chunk: bytes) -> bool:
-        """Read some lines without the parser, if they are all of a known form; tell whether that was done."""
-        return False
+    def _read_from(self, file: IO[bytes]) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        by_forms = True
+        while chunk := file.read(_CHUNK):
+            if by_forms and (_OTHER_ENCODING.match(chunk) if not self.fed and not self.taken else False):
+                by_forms = False
+            held = decoder.getstate()[0]
+            try:
+                text = decoder.decode(chunk) if by_forms else ""
+            except UnicodeDecodeError:  # the parser says what is wrong
+                by_forms, chunk = False, held + chunk
+            if by_forms:
+                self._take(text)
+            else:
+                self.parser.Parse(chunk, False)
+        self.parser.Parse(decoder.getstate()[0] if by_forms else b"", True)
+
+    def _take(self, text: str) -> None:
+        """Read a piece of the file: by forms where elements have some, else by the parser."""
+        begin, step = 0, 1
+        while begin < len(text):
+            if self.parser.CurrentByteIndex in (self.fed, -1) and self.is_between():
+                before = begin
+                for form, values, end in self.forms.runs(text, begin, ("node", "edge")):
+                    if not self.add(form, values):
+                        break
+                    begin = end
+                if begin > before:
+                    self.taken += text.count("\n", before, begin)
+                    step = 1
+            following = _ELEMENT.search(text, begin + step)
+            end = len(text) if following is None else following.start()
+            piece = text[begin:end].encode()
+            self.parser.Parse(piece, False)
+            self.fed += len(piece)
+            begin, step = end, min(2 * step, _MOST)
+
+    def known_forms(self) -> Forms:
+        """Return the forms that elements may have."""
+        raise NotImplementedError
+
+    def is_between(self) -> bool:
+        """Tell whether the next element of the graph may begin here."""
+        raise NotImplementedError
+
+    def add(self, form: Form, values: list[tuple[str, ...]]) -> bool:
+        """Add elements of one form; tell whether that could be done."""
+        raise NotImplementedError
 
     def refuse(self, *_: Any) -> None:
         """Refuse declared entities, which can blow up a small file."""
@@ -154,49 +186,45 @@ class _GraphML(_Reader):
         self.ways: list[bool] = []
         self.label_sets: dict[str, tuple[str, ...]] = {}
 
-    def take(self, chunk: bytes) -> bool:
-        """Read lines that hold an element each, as they are written here, where no text needs to be resolved."""
-        if len(self.ways) != 1 or self.open or any(self.defaults.values()):
+    def known_forms(self) -> Forms:
+        return Forms({"data": (("key",), None)})
+
+    def is_between(self) -> bool:
+        if len(self.ways) != 1 or self.open:
             return False
-        try:
-            text = chunk.decode()
-        except UnicodeDecodeError:
-            return False
-        form = _NODE.match(text) or _EDGE.match(text)
-        if form is None:
-            return False
-        keys = tuple(_DATA.findall(form["data"]))
-        found = _lines(form.re, keys).findall(text)
-        if len(found) < text.count("\n"):
-            return False
-        names = tuple(name for name in form.re.groupindex if name != "data")
-        columns = list(zip(*found, strict=True))
-        attributes, texts = dict(zip(names, columns, strict=False)), columns[len(names) :]
-        if any(len({*attributes[name]}) > 1 for name in ("labels", "label", "directed") if name in attributes):
-            return False
-        kept = [
-            (self.keys[key], column) for key, column in zip(keys, texts, strict=True) if self._tells(key, attributes)
-        ]
-        rows = zip(*(map(key.parse, column) for key, column in kept), strict=True) if kept else [()] * len(found)
-        try:
-            properties = [dict(zip([key.name for key, _ in kept], row, strict=True)) for row in rows]
-        except (ValueError, StorageError, ExecutionError):  # the parser knows the line
-            return False
-        self.taken += len(found)
-        if "source" not in attributes:
-            written = attributes["labels"][0]
-            self.records.nodes(_labels_of(written) if written else self.labels, attributes["id"], properties)
-            return True
-        way = attributes["directed"][0]
-        undirected = way == "false" if way else not self.directed
-        self.records.relationships(
-            attributes["label"][0] or self.type, undirected, attributes["source"], attributes["target"], properties
-        )
+        self.flush()
         return True
 
-    def _tells(self, key: str, attributes: Mapping[str, Sequence[str]]) -> bool:
-        """Tell whether a key is a property that is read, and nothing that an attribute tells."""
-        return key in self.keys and not (key in ("labels", "label") and attributes.get(key, ("",))[0])
+    def add(self, form: Form, values: list[tuple[str, ...]]) -> bool:
+        texts = dict(zip(form.places, zip(*values, strict=True), strict=True))
+        attributes = {name: column for (tag, name), column in texts.items() if tag == form.tag}
+        columns: dict[str, Sequence[Any]] = {
+            name: [value] * len(values) for name, value in self.defaults[form.tag].items()
+        }
+        try:
+            for (tag, name), column in texts.items():
+                told = name in ("labels", "label") and name in attributes
+                if tag == "data" and not told and (key := self.keys.get(name)) is not None:
+                    columns[key.name] = key.column(column)
+            if form.tag == "node":
+                labels = attributes.get("labels")
+                own = [self.labels] * len(values) if labels is None else list(map(self.labels_of, labels))
+                add_nodes(self.records, own, attributes["id"], columns)
+                return True
+            kinds = [each or self.type for each in attributes.get("label", ("",) * len(values))]
+            one_way = [each not in ("false", "0") for each in attributes.get("directed", ())]
+            ways = [not each for each in one_way or [self.directed] * len(values)]
+            add_links(self.records, list(zip(kinds, ways, strict=True)), attributes, columns)
+        except (KeyError, ValueError, StorageError, ExecutionError):  # the parser knows the line
+            return False
+        return True
+
+    def labels_of(self, written: str) -> tuple[str, ...]:
+        """Return the labels of a node's attribute."""
+        labels = self.label_sets.get(written)
+        if labels is None:
+            labels = self.label_sets[written] = _labels_of(written)
+        return labels
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if ":" in tag:
@@ -261,9 +289,7 @@ class _GraphML(_Reader):
             )
         else:
             written = found.get("labels")
-            labels = self.labels if written is None else self.label_sets.get(written)
-            if labels is None:
-                labels = self.label_sets[written or ""] = _labels_of(written or "")
+            labels = self.labels if written is None else self.labels_of(written)
             self.records.node(found["id"], labels, self.properties)
 
     def declare(self, attributes: Mapping[str, str]) -> None:
@@ -287,6 +313,36 @@ class _Gexf(_Reader):
         self.entity = "node"
         self.key: _Key | None = None
         self.pending: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+
+    def known_forms(self) -> Forms:
+        return Forms({"attvalue": (("for", "id"), "value")}, within=("attvalues",))
+
+    def is_between(self) -> bool:
+        return not self.pending
+
+    def add(self, form: Form, values: list[tuple[str, ...]]) -> bool:
+        texts = dict(zip(form.places, zip(*values, strict=True), strict=True))
+        attributes = {name: column for (tag, name), column in texts.items() if tag == form.tag}
+        defaults = [key for (owner, _), key in self.keys.items() if owner == form.tag and key.default is not None]
+        columns: dict[str, Sequence[Any]] = {key.name: [key.default] * len(values) for key in defaults}
+        try:
+            if "label" in attributes:
+                columns["label"] = attributes["label"]
+            if form.tag == "edge" and "weight" in attributes:
+                columns["weight"] = list(map(float, attributes["weight"]))
+            for (tag, name), column in texts.items():
+                if tag == "attvalue" and (key := self.keys.get((form.tag, name))) is not None:
+                    columns[key.name] = key.column(column)
+            if form.tag == "node":
+                add_nodes(self.records, [self.labels] * len(values), attributes["id"], columns)
+                return True
+            kinds = [each or self.type for each in attributes.get("kind", ("",) * len(values))]
+            ways = [each == "undirected" for each in attributes.get("type", ())]
+            kinds_and_ways = zip(kinds, ways or [not self.directed] * len(values), strict=True)
+            add_links(self.records, list(kinds_and_ways), attributes, columns)
+        except (KeyError, ValueError):  # the parser knows the line
+            return False
+        return True
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]

@@ -25,7 +25,7 @@ from qengine.plan.expr import (
     Variable,
     list_of_items,
 )
-from qengine.plan.logical import Operator, Step
+from qengine.plan.logical import Argument, Operator, Step, Union
 from qengine.plan.pattern import QueryGraph
 from qengine.types import ANY
 
@@ -254,3 +254,12 @@ def operators(plan: Operator) -> Iterator[Operator]:
                 waiting.append(value)
             elif isinstance(value, tuple) and value and isinstance(value[0], Operator | Step):
                 waiting += reversed(value)
+
+
+def started(plan: Operator, leaf: Argument) -> Operator:
+    """Return a subquery's plan with another leaf in the place of each ``Argument`` that it starts with."""
+    if isinstance(plan, Argument):
+        return leaf
+    if isinstance(plan, Union):
+        return replace(plan, inputs=tuple(started(each, leaf) for each in plan.inputs))
+    return replace(plan, input=started(plan.input, leaf))  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from qengine.syntax.paths import AHEAD, PathFinder, word
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.words import PATTERN_PREFIX, SET_OPERATORS
 
-__all__ = ["ClassifierState", "Context"]
+__all__ = ["CLOSING", "OPENING", "ClassifierState", "Context"]
 
 
 class Context(Enum):
@@ -45,6 +45,10 @@ _QUERY_START = frozenset(
 )
 
 
+OPENING = frozenset(("LPAR", "LSQB", "LBRACE", "LIST_COMPREHENSION", "PATTERN_COMPREHENSION"))
+CLOSING = frozenset(("RPAR", "RSQB", "RBRACE"))
+
+
 class ClassifierState:
     """Reads ``tokens`` by index and writes to ``out``. Rules are methods that take an index and return the next."""
 
@@ -67,6 +71,7 @@ class ClassifierState:
         self.query_ends: set[int] = set()  # and of their `}`
         self.cast_types: dict[int, int] = {}  # indices of the AS of CAST and of the last word of the type behind it
         self.search_ends: set[int] = set()  # indices of the `)` of SEARCH n IN ( … )
+        self.kept = -1  # how many tokens were written when KEEP ended
         self.label_ends: set[int] = set()  # indices of the `)` of `$(…)` in label expressions
 
     def push(self, context: Context, *, is_query: bool = False, is_map: bool = False, divider: int = -1) -> None:
@@ -99,6 +104,8 @@ class ClassifierState:
 
     def after_operand(self) -> bool:
         """Tell whether an operand ends here, so that an operator or a clause may follow."""
+        if len(self.out) == self.kept:
+            return True
         previous = self.previous()
         if previous == "STAR":  # RETURN *, count(*), or a factor is still to come
             return len(self.out) > 1 and self.out[-2].type in ("RETURN", "WITH", "DISTINCT", "LPAR", "YIELD")
@@ -111,7 +118,19 @@ class ClassifierState:
         previous = self.previous()
         if previous == "DISTINCT":
             return len(self.out) > 1 and self.out[-2].type in SET_OPERATORS
+        if previous in ("THEN", "ELSE"):
+            return not self._in_case()
         return previous in _QUERY_START or self.after_operand()
+
+    def _in_case(self) -> bool:
+        """Tell whether a CASE is open here, in the same brackets."""
+        open_ones = depth = 0
+        for token in reversed(self.out):
+            depth += (token.type in CLOSING) - (token.type in OPENING)
+            open_ones += 0 if depth else (token.type == "END") - (token.type == "CASE")
+            if depth < 0 or open_ones < 0:
+                return depth == 0
+        return False
 
     # --------------------------------------------------------------------------------------------------- writing
 

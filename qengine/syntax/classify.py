@@ -14,7 +14,7 @@ from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
-from qengine.syntax.words import CLAUSES
+from qengine.syntax.words import QUERY_WORDS
 
 __all__ = ["classify"]
 
@@ -154,10 +154,7 @@ class _Classifier(WordRules):
         opens_query = self.previous() == "SUBQUERY" or index in self.query_braces
         self.out.append(token)
         if opens_query:
-            word, following = self.word(index + 1), self.kind(index + 2)
-            begins_clause = following != "EQ" and (
-                word in CLAUSES or (following in ("NAME", BACKTICKED) and word in ("LET", "FOR", "FILTER", "USE"))
-            )
+            begins_clause = self.kind(index + 2) != "EQ" and self.word(index + 1) in QUERY_WORDS
             self.push(Context.EXPRESSION if begins_clause else Context.PATTERN, is_query=True)
             return index + 1 if begins_clause else self.pattern_prefix(index + 1)
         if self.context is Context.PATTERN:  # the bounds of a quantifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qengine.syntax.classifier_state import ClassifierState, Context
+from qengine.syntax.classifier_state import CLOSING, OPENING, ClassifierState, Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.words import (
@@ -12,6 +12,7 @@ from qengine.syntax.words import (
     NORMAL_FORMS,
     OPERATOR_WORDS,
     PATTERN_PREFIX,
+    QUERY_WORDS,
     SCHEMA_WORDS,
     SET_OPERATORS,
     SHOWN,
@@ -20,8 +21,6 @@ from qengine.syntax.words import (
 __all__ = ["WordRules"]
 
 _ROW_PARTS = {"ORDER": 1, "SKIP": 2, "OFFSET": 2, "LIMIT": 3}
-_OPENING = frozenset(("LPAR", "LSQB", "LBRACE", "LIST_COMPREHENSION", "PATTERN_COMPREHENSION"))
-_CLOSING = frozenset(("RPAR", "RSQB", "RBRACE"))
 _BODIES = frozenset((
     "MATCH", "WHERE", "UNWIND", "CREATE", "MERGE", "ON_SET", "SET", "REMOVE", "DELETE", "FOREACH", "CALL", "YIELD",
     "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "NEXT", *SET_OPERATORS,
@@ -34,7 +33,6 @@ _LISTING = frozenset((
 ))  # fmt: skip
 _LIST_ENDS = frozenset(("", "COMMA", "RPAR", "PLUS", "STAR", "SLASH", "EQ", "NE", "LT", "GT", "LE", "GE"))
 _ENDS_NAMES = CLAUSES | {"AS", "WHERE", "ORDER", "SKIP", "LIMIT"}
-_QUERY_WORDS = CLAUSES | {"WHEN", "LET", "FOR", "FILTER", "USE"}
 _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "DESC"}
 
 
@@ -102,7 +100,7 @@ class WordRules(ClassifierState):
             return False
         depth = 0
         for token in reversed(self.out):
-            depth += (token.type in _CLOSING) - (token.type in _OPENING)
+            depth += (token.type in CLOSING) - (token.type in OPENING)
             if depth < 0 or (not depth and token.type in _BODIES):
                 return depth == 0 and token.type == "FOR" and self.word(index + 2) not in _ENDS_NAMES
         return False
@@ -110,7 +108,7 @@ class WordRules(ClassifierState):
     def _set_operator(self, index: int, upper: str, after_operand: bool) -> int:
         """EXCEPT, INTERSECT and OTHERWISE between two queries."""
         behind = index + (2 if self.word(index + 1) in ("ALL", "DISTINCT") and upper != "OTHERWISE" else 1)
-        if not (after_operand and self.is_query and self.word(behind) in _QUERY_WORDS):
+        if not (after_operand and self.is_query and self.word(behind) in QUERY_WORDS):
             return self.emit("NAME", index)
         self.context = Context.EXPRESSION
         index = self.emit(upper, index)
@@ -158,19 +156,20 @@ class WordRules(ClassifierState):
             return
         token = self.tokens[index]
         place = _ROW_PARTS[self.word(index)]
-        earlier = depth = 0
+        earlier = depth = cases = 0
         for at in range(len(self.out) - 1, -1, -1):
             kind = self.out[at].type
-            depth += (kind in _CLOSING) - (kind in _OPENING)
+            depth += (kind in CLOSING) - (kind in OPENING)
             if depth < 0:
                 break
             if depth or (kind == "WITH" and at and self.out[at - 1].type in ("STARTS", "ENDS")):
                 continue
+            cases += (kind == "END") - (kind == "CASE")
             if kind in _ROW_PARTS:
                 earlier = max(earlier, _ROW_PARTS[kind])
             elif kind == "RETURN" or (self._takes_rows(at) and earlier < place):
                 return  # behind RETURN the parser says what is wrong
-            elif kind in _BODIES:
+            elif kind in _BODIES or (kind in ("THEN", "ELSE") and not cases):
                 break
         self.out.append(Token("ROWS_CLAUSE", "", token.start_pos, token.start_pos))
 
@@ -195,7 +194,9 @@ class WordRules(ClassifierState):
         """KEEP and what each path of the pattern before it has in front of it."""
         if not (self.context is Context.PATTERN and after_operand and self.word(index + 1) in PATTERN_PREFIX):
             return self.emit("NAME", index)
-        return self.pattern_prefix(self.emit("KEEP", index))
+        index = self.pattern_prefix(self.emit("KEEP", index))
+        self.kept = len(self.out)
+        return index
 
     def _search(self, index: int, upper: str, after_operand: bool) -> int:
         """SEARCH name IN (VECTOR INDEX name FOR … LIMIT …) behind a pattern."""
@@ -424,7 +425,7 @@ class WordRules(ClassifierState):
     def _branch(self, index: int, upper: str, after_operand: bool) -> int:
         """Take THEN or ELSE, and note where a query in braces follows."""
         braces = index + 1
-        if self.kind(braces) == "LBRACE" and self.word(braces + 1) in _QUERY_WORDS and self.kind(braces + 2) != "COLON":
+        if self.kind(braces) == "LBRACE" and self.word(braces + 1) in QUERY_WORDS and self.kind(braces + 2) != "COLON":
             self.query_braces.add(braces)
         return self.emit(upper, index)
 
@@ -456,7 +457,7 @@ class WordRules(ClassifierState):
         end, depth = self.brackets.partner[index + 1], 0
         for at in range(index + 2, end):
             kind = self.kind(at)
-            depth += (kind in _OPENING) - (kind in _CLOSING)
+            depth += (kind in OPENING) - (kind in CLOSING)
             if not depth and self.word(at) == "AS" and self.kind(at - 1) != "DOT":
                 self.cast_types[at] = end - 1
                 return self.emit("CAST", index)
@@ -464,7 +465,7 @@ class WordRules(ClassifierState):
 
     def _value(self, index: int, upper: str, after_operand: bool) -> int:
         """VALUE before a query in braces."""
-        begins = self.kind(index + 1) == "LBRACE" and self.word(index + 2) in _QUERY_WORDS
+        begins = self.kind(index + 1) == "LBRACE" and self.word(index + 2) in QUERY_WORDS
         opens = begins and self.kind(index + 3) not in ("COLON", "COMMA", "RBRACE")
         return self.emit("SUBQUERY" if opens else "NAME", index)
 
@@ -495,7 +496,7 @@ class WordRules(ClassifierState):
         depth = 0
         for at in range(index + 2, self.brackets.partner[index + 1]):
             kind = self.kind(at)
-            depth += (kind in _OPENING) - (kind in _CLOSING)
+            depth += (kind in OPENING) - (kind in CLOSING)
             follows = self.kind(at + 1) in _OPERAND_START
             if not depth and self.word(at) == "FROM" and self.kind(at - 1) != "DOT" and follows:
                 self.tokens[at].type = "FROM"

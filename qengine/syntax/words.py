@@ -9,6 +9,7 @@ __all__ = [
     "NORMAL_FORMS",
     "OPERATOR_WORDS",
     "PATTERN_PREFIX",
+    "QUERY_WORDS",
     "SCHEMA_WORDS",
     "SET_OPERATORS",
     "SHOWN",
@@ -50,6 +51,9 @@ CLAUSES = word_set(
     "UNWIND WITH"
 )
 """Words that begin a clause."""
+
+QUERY_WORDS = CLAUSES | {"WHEN", "LET", "FOR", "FILTER", "USE", "ORDER", "SKIP", "OFFSET", "LIMIT"}
+"""Words that may begin a query in braces."""
 
 OPERATOR_WORDS = word_set("AND AS CONTAINS ELSE ENDS IN IS OR STARTS THEN UNION WHEN XOR")
 """Keywords with something on their left."""

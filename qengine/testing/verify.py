@@ -96,6 +96,14 @@ class _Verifier:
             columns = self.step(operator, columns)
         return columns
 
+    def side(self, root: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Check a query that is compared with others: what marks its rows stands behind its last ``Project``."""
+        if not isinstance(root, Project):
+            return self.query(root, outer)
+        columns = self.query(root.input, outer)
+        self.exprs((expr for _, expr in root.items), columns)
+        return _unique([name for name, _ in root.items])
+
     def operator(self, operator: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
         """Check an operator and all below it, and return its columns."""
         if isinstance(operator, Unit):
@@ -105,7 +113,7 @@ class _Verifier:
             assert operator.columns == outer, f"the subquery reads {outer}, its leaf gives {operator.columns}"
             return operator.columns
         if isinstance(operator, Union):  # of queries that EXCEPT or INTERSECT compares: each has names of its own
-            inputs = [_Verifier(set(self.declared)).query(each, outer) for each in operator.inputs]
+            inputs = [_Verifier(set(self.declared)).side(each, outer) for each in operator.inputs]
             assert len(set(inputs)) == 1, f"a union of {inputs}"
             return inputs[0]
         return self.step(operator, self.operator(operator.input, outer))  # type: ignore[attr-defined]

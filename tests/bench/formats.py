@@ -7,6 +7,7 @@ relationships with one is written and loaded in each format; each script has sta
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 import time
@@ -39,6 +40,12 @@ def main() -> None:
         graph = persons(options.nodes)
         for format in LOADERS:
             print(exported(graph, Path(scratch), format, options.repeat), flush=True)
+        print("\n| file of another program | MB | in, k elements/s |\n|---|---|---|")
+        for name, load in foreign(graph, Path(scratch)):
+            path, loader = load
+            least = min(seconds(lambda path=path, loader=loader: loader(path)) for _ in range(options.repeat))  # type: ignore[misc]
+            elements = graph.node_count + graph.relationship_count
+            print(f"| {name} | {path.stat().st_size / 1e6:.1f} | {elements / least / 1e3:,.0f} |", flush=True)
         print("\n| script | MB | MB/s | k statements/s |\n|---|---|---|---|")
         for name, make in SCRIPTS.items():
             print(run(name, list(make(options.nodes)), Path(scratch), options.repeat), flush=True)
@@ -72,6 +79,33 @@ def exported(graph: Graph, folder: Path, format: str, repeat: int) -> str:
     size = sum(each.stat().st_size for each in files) / 1e6
     speeds = f"{elements / min(out) / 1e3:,.0f} | {elements / min(back) / 1e3:,.0f} | {size / min(back):.1f}"
     return f"| {format} | {size:.1f} | {speeds} |"
+
+
+def foreign(graph: Graph, folder: Path) -> Iterator[tuple[str, tuple[Path, Callable[[Path], Graph]]]]:
+    """Yield files as APOC and networkx write a graph, and what loads them."""
+    nodes = [(str(n.id), dict(n.properties)) for (n,) in graph.query("MATCH (n) RETURN n")]
+    links = [tuple(row) for row in graph.query("MATCH (a)-[r]->(b) RETURN id(a), id(b), r.since")]
+    lines = [
+        json.dumps({"type": "node", "id": key, "labels": ["Person"], "properties": own}, separators=(",", ":"))
+        for key, own in nodes
+    ]
+    for number, (start, end, since) in enumerate(links):
+        ends = {name: {"id": str(id), "labels": ["Person"]} for name, id in (("start", start), ("end", end))}
+        own = {"id": str(number), "type": "relationship", "label": "KNOWS", "properties": {"since": since}, **ends}
+        lines.append(json.dumps(own, separators=(",", ":")))
+    for name, text in (("APOC's JSON lines", "\n".join(lines) + "\n"), ("APOC's JSON array", f"[{','.join(lines)}]")):
+        path = folder / f"{name}.json"
+        path.write_text(text, encoding="utf-8")
+        yield name, (path, Graph.from_jsonl)
+    import networkx
+
+    made = networkx.MultiDiGraph()
+    made.add_nodes_from(nodes)
+    made.add_edges_from((str(start), str(end), {"since": since}) for start, end, since in links)
+    networkx.write_graphml_xml(made, folder / "networkx.graphml")
+    yield "networkx's GraphML", (folder / "networkx.graphml", Graph.from_graphml)
+    networkx.write_gexf(made, folder / "networkx.gexf")
+    yield "networkx's GEXF", (folder / "networkx.gexf", Graph.from_gexf)
 
 
 def run(name: str, statements: list[str], folder: Path, repeat: int) -> str:

@@ -32,6 +32,10 @@ CONSTRUCTS = [
     "LIMIT 1 UNION", "DESC UNION", "EXISTS { MATCH", "EXISTS { (", "COUNT { MATCH", "COUNT { UNWIND", "COLLECT { MATCH",
     "exists((", "NOT (n", "shortestPath(", "SHORTEST ", "TRAIL (", "SIMPLE (", "DIFFERENT NODES", "REPEATABLE ELEMENTS",
     "LIMIT $p", "SKIP $p", "LIMIT size(range(", "reduce(", "single(", "CASE WHEN", "size(collect(", "[EXISTS {",
+    "EXCEPT ", "EXCEPT ALL", "INTERSECT ", "OTHERWISE ", " NEXT ", "WHEN ", "CALL (", "OPTIONAL CALL",
+    "OPTIONAL { MATCH", "KEEP TRAIL", "KEEP ALL SHORTEST", "GROUP BY", "LET ", "FILTER ", "WITH OFFSET",
+    "WITH ORDINALITY", "NULLS FIRST",
+    "NULLS LAST", "VALUE {", "CAST(", "allReduce(", "IS LABELED", "property_exists(", "IS TYPED", "WHEN < ",
     "{v: EXISTS {", "coalesce(EXISTS {", "IN COLLECT {", "{i: COUNT {", "WHERE EXISTS {", " | COUNT {", "{.k, v: ",
 ]  # fmt: skip
 

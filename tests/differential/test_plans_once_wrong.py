@@ -69,6 +69,23 @@ QUERIES = (
     # a query whose rows are sorted by a subquery, which has no column of its own in the result
     "MATCH (a) RETURN DISTINCT a.k % 2 AS x ORDER BY x, COUNT { (:A)--() } UNION ALL RETURN 1 AS x",
     "RETURN COLLECT { MATCH (a) RETURN DISTINCT a.k AS x ORDER BY x, COUNT { (:A)--() } } AS l",
+    # a selected path beside relationships that it must not have
+    "MATCH (a)-[r]->(b), ALL SHORTEST (c)-[s*0..2]-(d) RETURN a, b, c, d",
+    "MATCH (a)-[r*1..2]->(b), ALL SHORTEST (c)-[*]-(d) RETURN a, b, c, d",
+    "MATCH ALL SHORTEST (a)-[:R*]->(b), SHORTEST 2 GROUPS (c)-[s*..2]-(d) RETURN count(*)",
+    "MATCH DIFFERENT NODES (a)-[r]->(b), ALL SHORTEST (a)-[*0..2]-(d) RETURN a, b, d",
+    # allReduce() of many lists gave the last step's value
+    "MATCH (a), (b) UNWIND [0, 1, 2, 3] AS y RETURN a, allReduce(s = 0, x IN [a.k, b.k, y] | s + x, s < 5) AS below",
+    # a subquery with all variables in scope, in a subquery that reads only some
+    "MATCH (a) RETURN a, COUNT { WHEN a.k > 2 THEN RETURN 1 AS x ELSE UNWIND [1, 2] AS x RETURN x } AS c",
+    "UNWIND [1, 2] AS u MATCH (a:A) CALL (a, u) { WHEN a.k = 0 THEN RETURN 7 AS k ELSE RETURN u AS k } RETURN a, k",
+    "MATCH (a) CALL (*) { UNWIND [1] AS x CALL (*) { RETURN x + a.k AS z UNION RETURN 7 AS z } RETURN z } RETURN z",
+    # what is computed of several columns of a selected path, read in subqueries and behind them
+    "MATCH SHORTEST 2 GROUPS (a)-[:R]->(:A)-[r]-(b) RETURN COUNT { MATCH (c) WHERE c.k = r.k } AS n",
+    "MATCH SHORTEST 2 GROUPS (a)-[:R]->(:A)-[r]-(b) CALL (a) { RETURN a.k AS x LIMIT 1 } RETURN r, x",
+    # expressions with names of their own, which are written twice
+    "MATCH (a) RETURN a.k AS k ORDER BY EXISTS { (a)-[:R]->() } NULLS FIRST, k",
+    "MATCH (a)--() RETURN size([x IN [a.k] | x]) AS c, size([x IN [a.k] | x]) AS d GROUP BY size([x IN [a.k] | x])",
 )
 
 

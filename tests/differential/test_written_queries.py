@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -39,14 +41,45 @@ _UNSURE = (
 """What may give several results: rows in no order, equal values of two types, chance, the clock."""
 
 
+_REFUSED: Mapping[str, tuple[int, ...]] = {
+    "a template of a manual or a program, with words or parameters to be put in": (
+        *(13863, 14926, 14932, 15030, 15038, 15062, 15064, 15082, 15110, 15122, 15140, 15150, 16324, 16425, 16654),
+        *(17012, 17017, 17070, 17072, 17219, 33270, 33271, 33272, 33319, 33376, 33820),
+    ),
+    "a part of a statement, whose variables something before it declares": (
+        *(13656, 13672, 17047, 17148, 17160, 33465, 33808),
+    ),
+    "Neo4j refuses it, too": (
+        *(13347, 13801, 13802, 14479, 14480, 14948, 15040, 15804, 15806, 15808, 15822, 15834, 15846, 17032, 17044),
+        *(17159, 33623),
+    ),
+    "of Neo4j 3 or 4: CREATE UNIQUE, old procedures": (
+        *(13697, 13717, 13748, 13810, 13885, 13896, 33693, 33694, 33695, 33699, 33700, 33701),
+    ),
+    "a procedure or a clause of administration": (14588, 15152, 33754),
+    "of a plugin that asks a service": (16893, 16897, 16906, 17278, 17279, 17281, 17565),
+    "of several databases": (15194, 15854),
+}
+"""Statements of Neo4j's dialect that are refused, by why; the first four kinds are none that Neo4j 5 would take."""
+_PLUGINS = re.compile(
+    r"\b(apoc|gds|algo|spatial|n10s|genai|ga|custom|tda)\.\w|\bcall\s+(?!db|dbms|paths)\w+\.\w+", re.IGNORECASE
+)
+_JUDGED_OUT = ("needs plugin", "not a query", "invalid", "neo4j 3/4 only", "other")
+
+
 @cache
-def _statements() -> Sequence[str]:
+def _records() -> Sequence[dict[str, Any]]:
     try:
         path = data.corpus()
     except FileNotFoundError as error:
         pytest.skip(str(error))
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line)["query"] for line in lines]
+        return [json.loads(line) for line in lines]
+
+
+@cache
+def _statements() -> Sequence[str]:
+    return [each["query"] for each in _records()]
 
 
 def _outcome(text: str, seed: int) -> str:
@@ -72,6 +105,33 @@ def _check(places: range) -> Counter[str]:
 def test_some_statements() -> None:
     outcomes = _check(range(0, len(_statements()), SAMPLE))
     assert outcomes["rows"] > 0.3 * outcomes.total(), outcomes
+
+
+def _is_refused(graph: Graph, text: str) -> bool:
+    try:
+        graph.explain(text)
+    except QengineError:
+        return True
+    return False
+
+
+def _refused(kinds: Collection[str]) -> set[int]:
+    """Return the ids of statements of these kinds that people wrote for Neo4j without plugins and we refuse."""
+    graph = Graph()
+    judged = (each for each in _records() if each["kind"] in kinds and each["verdict"] not in _JUDGED_OUT)
+    asked = (each for each in judged if each["source"] != "memgraph-tests" and not each["source"].startswith("t2c"))
+    return {each["id"] for each in asked if not _PLUGINS.search(each["query"]) and _is_refused(graph, each["query"])}
+
+
+@pytest.mark.shared_data
+def test_statements_that_are_refused_are_known_ones() -> None:
+    assert _refused(("call_proc", "call_subquery", "load_csv")) <= {id for ids in _REFUSED.values() for id in ids}
+
+
+@pytest.mark.shared_data
+@pytest.mark.nets
+def test_reads_and_writes_that_are_refused_are_known_ones() -> None:
+    assert _refused(("read", "write")) <= {id for ids in _REFUSED.values() for id in ids}
 
 
 @pytest.mark.shared_data

@@ -12,7 +12,7 @@ import qengine
 from qengine.catalog.functions import Function, functions
 from qengine.cli.values import to_text
 
-__all__ = ["FOLDER", "INNER", "pages", "read_source"]
+__all__ = ["FOLDER", "INNER", "grammar_rules", "pages", "read_source"]
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pages" / "language"
@@ -22,7 +22,7 @@ INNER = {"{}", "[::]", "path[..]"}
 _MADE = (
     "<!-- Made by python -m tests.language; edit docs/language, catalog/functions.toml or grammar/cypher.lark. -->\n"
 )
-_STATEMENT = re.compile(r"(MATCH|UNWIND|CREATE|MERGE|RETURN|WITH|CALL|SHOW|FOR|LET|INSERT)\b")
+_STATEMENT = re.compile(r"(MATCH|UNWIND|CREATE|MERGE|RETURN|WITH|CALL|SHOW|FOR|LET|INSERT|USE)\b")
 
 
 def pages() -> dict[str, str]:
@@ -60,7 +60,7 @@ Each example was run when these pages were made, over this graph, anew each:
 
 
 def _clauses(source: dict[str, Any]) -> str:
-    rules = _rules()
+    rules = grammar_rules()
     parts = ["# Clauses and patterns\n", _MADE]
     for group in source["group"]:
         parts.append(f"\n## {group['title']}\n")
@@ -73,7 +73,7 @@ def _clauses(source: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def _rules() -> dict[str, str]:
+def grammar_rules() -> dict[str, str]:
     """Return the grammar's rules by name, without the names of what is built for each alternative."""
     text = (ROOT / "grammar" / "cypher.lark").read_text(encoding="utf-8")
     found: dict[str, str] = {}

@@ -87,6 +87,15 @@ def test_reduce(given: dict[str, list[Any]], source: x.Expr, initial: x.Expr, st
 
 
 @SETTINGS
+@given(rows(), SOURCES, expressions(A), expressions(SO_FAR, V, A), st.none() | st.just(SO_FAR) | CONDITIONS)
+def test_all_reduce(
+    given: dict[str, list[Any]], source: x.Expr, initial: x.Expr, step: x.Expr, condition: x.Expr | None
+) -> None:
+    condition = condition or x.Call("<", (SO_FAR, x.Literal(2)))
+    assert_same(x.Reduce("so_far", initial, "v", source, step, condition), given)
+
+
+@SETTINGS
 @given(rows(), CONDITIONS, expressions(V, A))
 def test_comprehensions_in_comprehensions(given: dict[str, list[Any]], condition: x.Expr, result: x.Expr) -> None:
     inner = x.ListComprehension("v", LISTS, condition, result)
@@ -126,6 +135,7 @@ def test_these_are_done_on_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         (x.ListComprehension("v", LISTS, positive, x.Call("+", (V, A))), lambda a: [1] if a == 0 else []),
         (x.Quantifier("any", "v", LISTS, positive), lambda a: True if a == 0 else None),
         (x.Reduce("so_far", x.Literal(0), "v", x.ListOf((A, A)), x.Call("+", (SO_FAR, V))), lambda a: 2 * a),
+        (x.Reduce("so_far", A, "v", LISTS, V, x.Call("<", (SO_FAR, x.Literal(9)))), lambda a: None if a < 9 else False),
     ):
         found = compile_expression(expr, runtime)(batch)
         assert found.values() == [expected(a) for a in range(40)]

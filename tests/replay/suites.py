@@ -14,7 +14,7 @@ from tests.replay.cases import Case
 
 __all__ = ["FOREIGN", "SUITES", "cases"]
 
-_RANDOM = {"random": (random_query, 160), "composed": (composed_query, 60)}
+_RANDOM = {"random": (random_query, 160), "composed": (composed_query, 25)}
 
 
 def _random(kind: str) -> Iterator[Case]:

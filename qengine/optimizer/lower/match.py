@@ -141,6 +141,8 @@ class MatchLowering(MatchPairs):
             others += [other.name for other in self.walked if set(other.types) & set(walk.types)]
         named = walk.name in wanted or self._is_compared(walk)
         named = named or (walk.chain is not None and walk.chain.bounds in wanted)
+        compared = bool(others) and walk.selected and walk.chain is None and walk.repetition is None
+        named = named or compared
         distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
         demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
         self.root, added = lower_walk(
@@ -148,6 +150,8 @@ class MatchLowering(MatchPairs):
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}
+        if compared:
+            self._compare_selected(walk)
         self.walked.append(walk)
 
     def _repeated(self, repetition: Repetition, backwards: bool) -> Repeated:

@@ -218,7 +218,7 @@ class MatchByValue(MatchSearches):
         else:
             self._theta_join(found, other, filters, part, last)
         self.bound |= other.bound
-        self._compare_walks(edges)
+        self._compare_walks(edges, self.walked)
         self.searched += edges
         return True
 

@@ -59,7 +59,7 @@ class MatchSearches(MatchStrategies):
             self._by_rows(strategy.join, request, strategy, filters, wanted, final)
             return
         self._emit(request, strategy)
-        self._compare_walks(list(request.matching.edges))
+        self._compare_walks(list(request.matching.edges), self.walked)
         self.searched += request.matching.edges
 
     def _counted_without_links(self, filters: PostFilters, difference: Differences) -> bool:
@@ -206,7 +206,7 @@ class MatchSearches(MatchStrategies):
         self.bound |= other.bound
         if other.weight is not None:
             self._weigh(other.weight)
-        self._compare_walks(list(join.build.edges))
+        self._compare_walks(list(join.build.edges), self.walked)
 
     def _by_rows(
         self,
@@ -220,7 +220,7 @@ class MatchSearches(MatchStrategies):
         """Search from the rows where they are few, and join them with what is searched once where they are many."""
         few, many = self._from_rows(), self._from_rows()
         few._emit(request, strategy)
-        few._compare_walks(list(request.matching.edges))
+        few._compare_walks(list(request.matching.edges), few.walked)
         after = replace(filters, general=[])
         many._join(join, after, wanted, final)
         many._filter(after.general)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from qengine._frozen import frozen, record
@@ -14,11 +14,11 @@ from qengine.optimizer.lower.demand import Demand
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.walks import WalkPart
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.expr import Call, Expr, Variable
+from qengine.plan.expr import Call, Expr, Quantifier, Variable
 from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import MatchMode, PatternNode, QueryGraph
 from qengine.plan.traverse import conjunction, free_variables
-from qengine.types import BOOLEAN, RELATIONSHIP
+from qengine.types import BOOLEAN, RELATIONSHIP, list_of
 
 __all__ = ["MatchState", "Purpose"]
 
@@ -124,17 +124,29 @@ class MatchState:
     def _compares_relationships(self) -> bool:
         return self.graph.mode is not MatchMode.REPEATABLE_ELEMENTS
 
-    def _compare_walks(self, edges: list[PatternEdge]) -> None:
-        """Relationships searched after a walk must not be part of it."""
+    def _compare_walks(self, edges: Iterable[PatternEdge], walks: Iterable[WalkPart]) -> None:
+        """Relationships that were searched must not be part of these walks."""
         if not self._compares_relationships():
             return
         conditions: list[Expr] = []
-        for edge in edges:
-            for walk in self.walked:
-                if set(edge.type_names()) & set(walk.types):
-                    inside = Call("IN", (Variable(edge.name, type=RELATIONSHIP), Variable(walk.name)), type=BOOLEAN)
-                    conditions.append(Call("NOT", (inside,), type=BOOLEAN))
+        for walk in walks:
+            shared = (edge for edge in edges if set(edge.type_names()) & set(walk.types))
+            conditions += [_not_in(Variable(edge.name, type=RELATIONSHIP), walk) for edge in shared]
         self._filter(conditions)
+
+    def _compare_selected(self, walk: WalkPart) -> None:
+        """Leave out selected walks that have a relationship of what was found before; these are selected first."""
+        self._compare_walks(self.searched, [walk])
+        if self._compares_relationships():
+            item = Variable("@step", type=RELATIONSHIP)
+            relationships = Variable(walk.name, type=list_of(RELATIONSHIP))
+            shared = (other for other in self.walked if set(other.types) & set(walk.types))
+            self._filter([Quantifier("all", item.name, relationships, _not_in(item, other)) for other in shared])
 
     def _needed_names(self) -> set[str]:
         return set(self.demand.columns).union(*(free_variables(each) for each in self.graph.predicates))
+
+
+def _not_in(relationship: Expr, walk: WalkPart) -> Expr:
+    inside = Call("IN", (relationship, Variable(walk.name, type=list_of(RELATIONSHIP))), type=BOOLEAN)
+    return Call("NOT", (inside,), type=BOOLEAN)

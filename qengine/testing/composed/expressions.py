@@ -12,7 +12,7 @@ from qengine.testing.random_graph import RandomGraph
 __all__ = ["ComposedExpressions"]
 
 Subquery = Callable[[Scope, str, int], str]
-"""Makes the query inside ``{ … }``, for a scope, a use (``exists``, ``count``, ``integers``) and a depth."""
+"""Makes the query inside ``{ … }``, for a scope, a use (``exists``, ``count``, ``integers``, ``number``), a depth."""
 
 
 class ComposedExpressions(Expressions):
@@ -27,7 +27,7 @@ class ComposedExpressions(Expressions):
         self.parameters: dict[str, Any] = {}
         self.depth = 3
 
-    def _below(self, make: Callable[[], str]) -> str:
+    def below(self, make: Callable[[], str]) -> str:
         """Return what ``make`` gives one level deeper."""
         self.depth -= 1
         try:
@@ -65,7 +65,7 @@ class ComposedExpressions(Expressions):
     def truth(self, scope: Scope) -> str:
         """Return a boolean that may stand anywhere."""
         if self._nests(0.5):
-            return self._below(lambda: self._composed_truth(scope))
+            return self.below(lambda: self._composed_truth(scope))
         plain: list[Callable[[], str]] = [
             lambda: f"{self.integer(scope, 0)} {self._chance.choice(['=', '<>', '<', '>='])} {self.integer(scope, 0)}",
             lambda: f"{self.any_value(scope)} IS {self._chance.choice(['', 'NOT '])}NULL",
@@ -77,6 +77,8 @@ class ComposedExpressions(Expressions):
             plain += [lambda: f"{self._chance.choice(scope.of('node'))}:{self.labels()}"] * 2
             plain.append(lambda: f"exists({self.known_path(scope)})")
             plain.append(lambda: f"{self._chance.choice(scope.of('node'))}.b")
+            plain.append(lambda: f"{self._chance.choice(scope.of('node'))} IS LABELED {self.labels()}")
+            plain.append(lambda: f"property_exists({self._chance.choice(scope.of('node'))}, i)")
         return "(" + self._chance.choice(plain)() + ")"
 
     def _composed_truth(self, scope: Scope) -> str:
@@ -96,8 +98,16 @@ class ComposedExpressions(Expressions):
             lambda: f"[{truth(scope)}, {truth(scope)}][{self._chance.randint(0, 1)}]",
             lambda: f"{{v: {truth(scope)}}}.v",
             lambda: self._item_test(scope),
+            lambda: self._step_test(scope),
+            lambda: f"({self.any_value(scope)} IS {self._chance.choice(['', 'NOT '])}TYPED INTEGER)",
         ]
         return self._chance.choice(makers)()
+
+    def _step_test(self, scope: Scope) -> str:
+        source, inner = self.integers(scope), scope.inner()
+        item, total = inner.new("integer"), f"t{inner.fresh[0]}"
+        step = f"{total} + {self.integer(inner, 0)}"
+        return f"allReduce({total} = {self.integer(scope, 0)}, {item} IN {source} | {step}, {total} < 3)"
 
     def _item_test(self, scope: Scope) -> str:
         word = self._chance.choice(["all", "any", "none", "single"])
@@ -118,7 +128,7 @@ class ComposedExpressions(Expressions):
     def integer(self, scope: Scope, depth: int = 1) -> str:
         """Return an integer expression."""
         if depth and self._nests(0.35):
-            return self._below(lambda: self._composed_integer(scope))
+            return self.below(lambda: self._composed_integer(scope))
         if self._chance.random() < 0.04:
             return self.parameter(self._chance.choice([0, 1, 2, None]))
         return super().integer(scope, depth)
@@ -132,6 +142,9 @@ class ComposedExpressions(Expressions):
             lambda: f"size({self.integers(scope)})",
             lambda: f"(CASE WHEN {truth(scope)} THEN {integer(scope)} ELSE {integer(scope)} END)",
             lambda: f"(CASE {integer(scope)} WHEN {integer(scope)} THEN 1 WHEN 0 THEN {integer(scope)} END)",
+            lambda: f"(CASE {integer(scope)} WHEN < {integer(scope)}, 2 THEN 1 WHEN IS NULL THEN {integer(scope)} END)",
+            lambda: f"VALUE {{ {self.subquery(scope, 'number', self.depth)} }}",
+            lambda: f"CAST(CAST({integer(scope)} AS {self._chance.choice(['STRING', 'FLOAT'])}) AS INTEGER)",
             lambda: f"({integer(scope)} {self._chance.choice('+-')} {integer(scope)})",
             lambda: f"coalesce({integer(scope)}, {integer(scope)})",
             lambda: f"{self.integers(scope)}[{self._chance.randint(-1, 1)}]",
@@ -158,7 +171,7 @@ class ComposedExpressions(Expressions):
             plain.append(lambda: f"{self._chance.choice(scope.of('node'))}.l")
         if not self._nests(0.5):
             return self._chance.choice(plain)()
-        return self._below(lambda: self._composed_integers(scope))
+        return self.below(lambda: self._composed_integers(scope))
 
     def _composed_integers(self, scope: Scope) -> str:
         def comprehension() -> str:
@@ -191,10 +204,10 @@ class ComposedExpressions(Expressions):
     def unordered(self, scope: Scope) -> str:
         """Return a list of values in no sure order: of a pattern comprehension or of COLLECT without ORDER BY."""
         if not scope.of("node") or self._chance.random() < 0.5:
-            return f"COLLECT {{ {self._below(lambda: self.subquery(scope, 'unordered', self.depth))} }}"
+            return f"COLLECT {{ {self.below(lambda: self.subquery(scope, 'unordered', self.depth))} }}"
         inner = scope.inner()
         name = inner.new("path") if self._chance.random() < 0.2 else None
         pattern = self._subpattern(inner)
         where = f" WHERE {self.condition(inner)}" if self._chance.random() < 0.4 else ""
-        result = self._below(lambda: self.value(inner))
+        result = self.below(lambda: self.value(inner))
         return f"[{f'{name} = ' if name else ''}{pattern}{where} | {result}]"

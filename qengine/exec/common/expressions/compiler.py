@@ -40,7 +40,7 @@ from qengine.exec.common.expressions.mathematics import MATHEMATICS
 from qengine.exec.common.expressions.moments import MOMENTS
 from qengine.exec.common.expressions.of_node import of_nodes, values_of_nodes
 from qengine.exec.common.expressions.operand import operand
-from qengine.exec.common.expressions.over_items import Items, listed, quantified, reduced
+from qengine.exec.common.expressions.over_items import Items, all_reduced, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
 from qengine.exec.common.expressions.row_wise import ByRow
 from qengine.exec.common.expressions.strings import STRINGS
@@ -449,8 +449,11 @@ def _quantifier(expr: x.Quantifier, runtime: Runtime) -> Evaluate:
 
 
 def _reduce(expr: x.Reduce, runtime: Runtime) -> Evaluate:
-    items = _items(expr, runtime, expr.step)
+    items = _items(expr, runtime, expr.step, expr.condition)
     initial, step = _Later(compile_expression, expr.initial, runtime), _Later(compile_expression, expr.step, runtime)
+    if expr.condition is not None:
+        condition = _Later(compile_expression, expr.condition, runtime)
+        return _lazy(expr, runtime, all_reduced(expr.accumulator, initial, items, step, condition))
     return _lazy(expr, runtime, reduced(expr.accumulator, initial, items, step))
 
 

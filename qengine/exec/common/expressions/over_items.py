@@ -26,7 +26,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["Items", "listed", "quantified", "reduced"]
+__all__ = ["Items", "all_reduced", "listed", "quantified", "reduced"]
 
 _Evaluate = Callable[[Batch], Column]
 
@@ -244,5 +244,47 @@ def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate)
             return result
         places = np.where(lists.valid, np.arange(len(lists)), len(lists))
         return concatenate([result, null_column(1)]).take(places)
+
+    return columnar
+
+
+def all_reduced(
+    accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate, condition: _Evaluate
+) -> Callable[[Batch], Column | None]:
+    """Return ``allReduce(accumulator = initial, variable IN source | step, condition)``; null for a null source.
+
+    The rows make a step together, and those for which the condition is false then make no further one.
+    """
+
+    def columnar(batch: Batch) -> Column | None:
+        lists = items.lists(batch)
+        if lists is None:
+            return None
+        lengths = lists.lengths()
+        longest = int(lengths.max(initial=0))
+        if longest * _LEAST_ROWS > int(lengths.sum()):
+            return None
+        fails, unknown = np.zeros(len(lists), np.bool_), np.zeros(len(lists), np.bool_)
+        going = np.flatnonzero(lengths)
+        so_far = initial(batch).take(going)
+        for turn in range(longest):
+            items.runtime.context.check()
+            values = lists.items.take(lists.starts[going] + turn)
+            inner = items.named(batch, going, values, {accumulator: so_far})
+            so_far = _evaluated(inner, step, items.runtime)
+            found = _evaluated(items.named(batch, going, values, {accumulator: so_far}), condition, items.runtime)
+            failed = _told(found, value=False)
+            if failed is None:
+                return None
+            fails[going[failed]] = True
+            unknown[going[found.is_null()]] = True
+            kept = np.flatnonzero(~failed & (lengths[going] > turn + 1))
+            going, so_far = going[kept], so_far.take(kept)
+            if not len(going):
+                break
+        null = unknown & ~fails
+        if lists.valid is not None:
+            null |= ~lists.valid
+        return boolean_column(~fails, null if null.any() else None)
 
     return columnar
