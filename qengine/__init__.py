@@ -14,6 +14,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from qengine._arguments import tells_arguments
 from qengine.errors import (
     DeviceError,
     ExecutionError,
@@ -94,6 +95,7 @@ _EXAMPLES = ("world",)
 __version__ = "0.1.0"
 
 
+@tells_arguments
 def open(
     path: str | PathLike[str] | RemotePath,
     *,
@@ -109,6 +111,7 @@ def open(
     return Graph.open(path, durability=durability, read_only=read_only, verify=verify, create=create)
 
 
+@tells_arguments
 def example(name: str = "world") -> Graph:
     """Load a graph that comes with qengine, to try queries on.
 

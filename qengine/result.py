@@ -8,9 +8,11 @@ from dataclasses import field
 from functools import lru_cache, partial
 from itertools import islice, repeat
 from operator import itemgetter, length_hint
+from sys import maxsize
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
+from qengine._arguments import tells_arguments
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine._notices import line
@@ -169,6 +171,7 @@ class ResultStats:
         return () if self.plan is None else devices_of(self.plan, self.device)
 
 
+@tells_arguments
 class Result(GraphForms):
     """The rows of one query, computed while they are fetched.
 
@@ -246,6 +249,7 @@ class Result(GraphForms):
 
     def fetchmany(self, size: int = 100) -> list[Row]:
         """Return the next rows, at most ``size``."""
+        size = min(size, maxsize)
         found = list(islice(self._loaded, max(0, size)))
         while len(found) < size and self._load():
             found += islice(self._loaded, size - len(found))

@@ -79,7 +79,10 @@ class _Entity:
     properties: Mapping[str, Any]
 
     def __getitem__(self, key: str) -> Any:
-        return self.properties[key]
+        try:
+            return self.properties[key]
+        except KeyError:
+            raise KeyError(f"no property {key!r}; there are: {', '.join(self.properties)}") from None
 
     def __contains__(self, key: object) -> bool:
         return key in self.properties

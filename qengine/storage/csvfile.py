@@ -25,7 +25,7 @@ class CsvForm:
 
     delimiter: str = ","
     quote: str = '"'
-    null: str = ""
+    nulls: tuple[str, ...] = ()
 
 
 _USUAL = CsvForm()
@@ -102,7 +102,7 @@ def convert_options(form: CsvForm, only: Sequence[str], kinds: Mapping[str, Any]
     return csv.ConvertOptions(
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
-        null_values=list({"", form.null}),
+        null_values=list({"", *form.nulls}),
         true_values=_TRUE,  # Arrow's own have 1 and 0 among them
         false_values=_FALSE,
         include_columns=list(only),

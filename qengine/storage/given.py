@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike
+from os import PathLike, fsencode
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +120,12 @@ def given_path(path: Any, hint: str) -> Path:
     StorageError
         If it is none.
     """
-    if not isinstance(path, str | PathLike) or "\0" in str(path):
-        raise StorageError(f"{_shown(path)} is no path", hint=hint)
     try:
+        if not isinstance(path, str | PathLike) or b"\0" in fsencode(path):
+            raise UnicodeError
         Path(path).exists()
+    except UnicodeError:
+        raise StorageError(f"{_shown(path)} is no path", hint=hint) from None
     except OSError as error:
         raise StorageError(f"{_shown(str(path))} can't be read: {error.strerror}", hint=hint) from None
     return Path(path)

@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 BASE = {
     "_frozen",
     "_printable",
+    "_arguments",
     "_html",
     "errors",
     "_assets",
@@ -33,6 +34,7 @@ ALLOWED = {
     "_gc": set(),
     "_closed": {"errors"},
     "_printable": set(),
+    "_arguments": {"_printable"},
     "_html": {"_printable"},
     "errors": {"_frozen", "_printable"},
     "_notices": {"_printable", "errors"},
