@@ -90,6 +90,7 @@ __all__ = [
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
 _SPATIAL = "Point"
+_MODULES = frozenset({"cluster", "dbapi", "duckdb", "estimate", "learning", "pictures"})
 _EXAMPLES = ("world",)
 
 __version__ = "0.1.0"
@@ -144,7 +145,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the temporal values and points when first asked for."""
+    """Load the temporal values, points and modules of their own when first asked for."""
     if name == _SPATIAL:
         from qengine import spatial
 
@@ -153,8 +154,14 @@ def __getattr__(name: str) -> Any:
         from qengine import temporal
 
         return getattr(temporal, name)
-    raise AttributeError(f"module 'qengine' has no attribute {name!r}")
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    from qengine._elsewhere import no_attribute
+
+    raise no_attribute("qengine", name, __all__)
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *_TEMPORAL, _SPATIAL))
+    return sorted({*globals(), *_TEMPORAL, _SPATIAL, *_MODULES})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
 from qengine._arguments import tells_arguments
 from qengine._closed import Closed
+from qengine._elsewhere import TellsConstructors, no_attribute
 from qengine._printable import in_markup
 from qengine.appending import Appending
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
@@ -51,7 +52,7 @@ _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving bac
 
 
 @tells_arguments
-class Graph(Importing, Registering, Appending):
+class Graph(Importing, Registering, Appending, metaclass=TellsConstructors):
     """A property graph in memory (or mapped from files), ready for queries.
 
     ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
@@ -750,6 +751,11 @@ class Graph(Importing, Registering, Appending):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # for type checkers there are no others
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("graph", name, dir(type(self)))
 
     def __copy__(self) -> Graph:
         return self  # there are no others with its versions to come

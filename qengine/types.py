@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, KeysView, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
 from typing import Any
 
@@ -99,6 +99,14 @@ class _Entity:
     def keys(self) -> KeysView[str]:
         """Return the names of the properties."""
         return self.properties.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the properties' values."""
+        return self.properties.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return the properties, pairs of name and value."""
+        return self.properties.items()
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a property's value, or ``default`` where there is none."""
