@@ -10,7 +10,15 @@ import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.errors import LoadingWarning, StorageError
-from qengine.storage.csv_mistakes import check_separator, lines, no_text, tell_nameless, tell_texts, unreadable
+from qengine.storage.csv_mistakes import (
+    check_separator,
+    lines,
+    no_text,
+    tell_nameless,
+    tell_names,
+    tell_texts,
+    unreadable,
+)
 from qengine.storage.csvtypes import as_written, doubtful_columns
 
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
@@ -56,6 +64,7 @@ def read_csv(path: Path, told: list[LoadingWarning], form: CsvForm = _USUAL) -> 
         raise no_text(path)
     check_separator(path, names, form.delimiter)
     check_end(path, table, form.quote)
+    tell_names(path, names, told)
     if "" in names:
         table = _named(path, table, told)
         names = table.column_names

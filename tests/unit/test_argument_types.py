@@ -156,6 +156,7 @@ CASES: dict[str, tuple[Callable[[Graph], Call], dict[str, Any]]] = {
 VALUES = ("negative", "in range")  # what errors of Python's say of a number that is an integer, and too large or small
 
 
+@pytest.mark.filterwarnings("ignore::qengine.LoadingWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_an_argument_of_a_wrong_type_is_told(graph: Graph, name: str) -> None:
     made, right = CASES[name]
