@@ -128,11 +128,12 @@ def _kind(text: str, names: dict[str, Any]) -> Any:
 def _misfit(part: _Part) -> _Part | None:
     """Return what of an argument doesn't fit its annotation, as far down as that can be told, None where it fits."""
     name, given, kind = part
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    origin: Any = typing.get_origin(kind)
+    inner = typing.get_args(kind)
     if origin in (typing.Union, UnionType):
-        found = [_misfit((name, given, each)) for each in inner]
-        deeper = [each for each in found if each is not None and each[0] != name]
-        return None if None in found else deeper[0] if len(deeper) == 1 else part
+        misfits = [_misfit((name, given, each)) for each in inner]
+        deeper = [each for each in misfits if each is not None and each[0] != name]
+        return None if None in misfits else deeper[0] if len(deeper) == 1 else part
     if not _fits(given, kind):
         return part
     parts: Iterable[_Part] = ()
