@@ -14,6 +14,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from qengine._arguments import tells_arguments
 from qengine.errors import (
     DeviceError,
     ExecutionError,
@@ -89,11 +90,13 @@ __all__ = [
 
 _TEMPORAL = frozenset({"Date", "DateTime", "Duration", "LocalDateTime", "LocalTime", "Time"})
 _SPATIAL = "Point"
+_MODULES = frozenset({"cluster", "dbapi", "duckdb", "estimate", "learning", "pictures"})
 _EXAMPLES = ("world",)
 
 __version__ = "0.1.0"
 
 
+@tells_arguments
 def open(
     path: str | PathLike[str] | RemotePath,
     *,
@@ -109,6 +112,7 @@ def open(
     return Graph.open(path, durability=durability, read_only=read_only, verify=verify, create=create)
 
 
+@tells_arguments
 def example(name: str = "world") -> Graph:
     """Load a graph that comes with qengine, to try queries on.
 
@@ -141,7 +145,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the temporal values and points when first asked for."""
+    """Load the temporal values, points and modules of their own when first asked for."""
     if name == _SPATIAL:
         from qengine import spatial
 
@@ -150,8 +154,14 @@ def __getattr__(name: str) -> Any:
         from qengine import temporal
 
         return getattr(temporal, name)
-    raise AttributeError(f"module 'qengine' has no attribute {name!r}")
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    from qengine._elsewhere import no_attribute
+
+    raise no_attribute("qengine", name, __all__)
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *_TEMPORAL, _SPATIAL))
+    return sorted({*globals(), *_TEMPORAL, _SPATIAL, *_MODULES})

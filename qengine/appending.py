@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from qengine._arguments import tells_arguments
 from qengine.errors import QueryInterrupted
 from qengine.options import AppendKeywords, AppendOptions, with_options
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Appending"]
 
 
+@tells_arguments
 class Appending:
     """Has ``append_arrow``."""
 

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from qengine import errors
+from qengine._arguments import tells_arguments
 from qengine.graph import Graph
 from qengine.planning import may_update
 from qengine.result import Result, Row
@@ -149,6 +150,7 @@ def Binary(value: Any) -> Any:  # noqa: N802
     raise NotSupportedError("Properties can't hold bytes; encode them as text.")
 
 
+@tells_arguments
 def connect(graph: Graph | str | PathLike[str] | None = None, *, autocommit: bool = False) -> Connection:
     """Return a connection to a graph.
 
@@ -170,6 +172,7 @@ def connect(graph: Graph | str | PathLike[str] | None = None, *, autocommit: boo
     return Connection(opened, autocommit=autocommit, owned=True)
 
 
+@tells_arguments
 class Connection:
     """A connection to a graph. One thread at a time may use it and its cursors."""
 
@@ -244,6 +247,7 @@ class Connection:
             self.commit() if kind is None else self.rollback()
 
 
+@tells_arguments
 class Cursor:
     """Runs statements one after the other, and fetches what the last has given.
 

@@ -22,6 +22,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from qengine._arguments import tells_arguments
 from qengine.errors import Unsupported
 from qengine.graph import Graph
 from qengine.planning import may_update
@@ -42,11 +43,13 @@ _CALL = re.compile(
 _numbers = itertools.count(1)
 
 
+@tells_arguments
 def attach(connection: duckdb.DuckDBPyConnection, graph: Graph) -> Attached:
     """Return what brings a graph's rows into a DuckDB connection."""
     return Attached(connection, graph)
 
 
+@tells_arguments
 class Attached:
     """A graph beside a DuckDB connection, which stays usable by itself.
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from qengine._arguments import tells_arguments
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.user_functions import UserFunction, parse_function
@@ -33,6 +34,7 @@ def function(signature: str, function: F, *, vectorized: bool = False, determini
 def function(
     signature: str, function: None = None, *, vectorized: bool = False, deterministic: bool = True
 ) -> Callable[[F], F]: ...
+@tells_arguments
 def function(
     signature: str, function: F | None = None, *, vectorized: bool = False, deterministic: bool = True
 ) -> F | Callable[[F], F]:
@@ -66,6 +68,7 @@ def function(
 def aggregate(signature: str, function: F, *, vectorized: bool = False) -> F: ...
 @overload
 def aggregate(signature: str, function: None = None, *, vectorized: bool = False) -> Callable[[F], F]: ...
+@tells_arguments
 def aggregate(signature: str, function: F | None = None, *, vectorized: bool = False) -> F | Callable[[F], F]:
     """Register an aggregate for all graphs; as a decorator, or with the function.
 
@@ -115,6 +118,7 @@ def register_function(
     return registered if function is None else registered(function)
 
 
+@tells_arguments
 class Registering:
     """Has what registers procedures and functions for one graph."""
 

@@ -8,7 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 
+from qengine._arguments import tells_arguments
 from qengine._closed import Closed
+from qengine._elsewhere import TellsConstructors, no_attribute
 from qengine._printable import in_markup
 from qengine.appending import Appending
 from qengine.exec.scalar.import_roots import folder, folders_by_prefix
@@ -49,7 +51,8 @@ Place = Source | RemotePath
 _LARGE = 1 << 22  # bytes of a graph whose loading frees memory worth giving back
 
 
-class Graph(Importing, Registering, Appending):
+@tells_arguments
+class Graph(Importing, Registering, Appending, metaclass=TellsConstructors):
     """A property graph in memory (or mapped from files), ready for queries.
 
     ``Graph()`` is empty, and so is ``Graph(import_directory=folder)``, with a folder that ``LOAD CSV`` may read;
@@ -284,13 +287,15 @@ class Graph(Importing, Registering, Appending):
             folder, or it can't be written. From any such statement: if the disk refuses; then nothing was changed, and
             the graph is only read from then on. Open it again to go on.
         """
+        from qengine.storage.given import given_path
         from qengine.write.open_folder import open_folder
 
         if (place := place_of(path)) is not None:
             from qengine.remote.graphs import downloaded
 
             path, read_only, create = downloaded(place), True, False
-        found = open_folder(cast(Source, path), durability, read_only=read_only, verify=verify, create=create)
+        folder = given_path(path, "Give the folder of a saved graph.")
+        found = open_folder(folder, durability, read_only=read_only, verify=verify, create=create)
         return cls._opened(*found)
 
     @classmethod
@@ -316,9 +321,8 @@ class Graph(Importing, Registering, Appending):
         StorageError
             If the directory holds something else and no graph, can't be written, or a process has it open for writing.
         """
-        from pathlib import Path
-
         from qengine import storage
+        from qengine.storage.given import given_path
 
         if (place := place_of(path)) is not None:
             from qengine.remote.graphs import uploaded
@@ -326,12 +330,12 @@ class Graph(Importing, Registering, Appending):
             store = self._view.store
             uploaded(place, lambda folder: storage.save(store, folder))
             return
-        path = cast(Source, path)
+        directory = given_path(path, "Give a folder to save the graph in.")
         folder = self._view.folder
-        if folder is not None and folder.was_written and folder.path.resolve() == Path(path).resolve():
+        if folder is not None and folder.was_written and folder.path.resolve() == directory.resolve():
             self.checkpoint()
             return
-        storage.save(self._view.store, path)  # a closed graph refuses before anything is written
+        storage.save(self._view.store, directory)  # a closed graph refuses before anything is written
 
     @with_options(Limits)
     def checkpoint(self, **limits: Unpack[LimitKeywords]) -> None:
@@ -467,9 +471,10 @@ class Graph(Importing, Registering, Appending):
     def _script(
         self, context: ExecutionContext, text: str, params: Mapping[str, Any] | None, options: Mapping[str, Any]
     ) -> Iterator[Result]:
-        from qengine.planning import planning
+        from qengine.planning import check_text, planning
         from qengine.syntax import parse
 
+        check_text(text)
         with planning(text, context.check_planning):
             statements = parse(text)
         for statement in statements:
@@ -746,6 +751,11 @@ class Graph(Importing, Registering, Appending):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:  # for type checkers there are no others
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("graph", name, dir(type(self)))
 
     def __copy__(self) -> Graph:
         return self  # there are no others with its versions to come

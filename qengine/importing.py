@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
+from qengine._arguments import tells_arguments
 from qengine.errors import StorageError
 from qengine.formats.options import (
     NamingKeywords,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Importing"]
 
 
+@tells_arguments
 class Importing:
     """Has the constructors ``from_…`` that read files and other libraries' graphs, and ``export``."""
 
@@ -117,7 +119,7 @@ class Importing:
         delimiter, quote, array_delimiter
             What separates fields, quotes them, and separates the items of lists, one character each.
         null
-            A word that means null, beside a field of nothing.
+            A word that means null, or a list of several, beside a field of nothing.
         types
             Types of properties by name, as headers have them: ``{"born": "date", "names": "string[]"}``.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any
+
+from qengine._arguments import tells_arguments
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +33,7 @@ class Batch:
     seeds: int
 
 
+@tells_arguments
 class NeighbourSampler:
     """Samples neighbourhoods hop by hop, as GraphSAGE does (Hamilton et al., NeurIPS 2017), without replacement.
 
@@ -66,12 +70,16 @@ class NeighbourSampler:
         """
         import numpy as np
 
-        if not fanout or min(fanout) < 1:
-            raise ValueError(f"fanout holds a number of neighbours, at least 1, for each hop, not {fanout!r}")
+        try:
+            hops = tuple(map(index, fanout))
+        except TypeError:
+            hops = ()
+        if not hops or min(hops) < 1:
+            raise ValueError(f"`fanout` holds a number of neighbours, at least 1, for each hop, not {fanout!r}")
         found = graph.query(f"{pattern} RETURN DISTINCT id(n) AS n, id(m) AS m", **options).to_arrow()
         starts, ends = (found[name].to_numpy().astype(np.int64) for name in ("n", "m"))
         order = np.lexsort((ends, starts))
-        self._fanout, self._seed = tuple(fanout), seed
+        self._fanout, self._seed = hops, index(seed)
         self._ends = ends[order]
         self._ids, counts = np.unique(starts, return_counts=True)
         self._first = np.concatenate([[0], np.cumsum(counts)])
@@ -84,7 +92,7 @@ class NeighbourSampler:
         import numpy as np
 
         rng = np.random.default_rng([self._seed, number])
-        frontier = nodes = _unique(np.asarray(seeds, np.int64))
+        frontier = nodes = _unique(seeds)
         count = len(nodes)
         parts: list[npt.NDArray[np.int64]] = []
         for most in self._fanout:
@@ -97,12 +105,12 @@ class NeighbourSampler:
         return Batch(nodes, order[np.searchsorted(nodes[order], edges)], count)
 
     def batches(self, seeds: Sequence[int] | npt.NDArray[np.int64], size: int, *, epoch: int = 0) -> Iterator[Batch]:
-        """Yield a batch for each ``size`` of the seeds, in an order by chance that differs from epoch to epoch."""
+        """Return a batch for each ``size`` of the seeds, in an order by chance that differs from epoch to epoch."""
         import numpy as np
 
-        shuffled = np.random.default_rng([self._seed, epoch, 1]).permutation(_unique(np.asarray(seeds, np.int64)))
-        for first in range(0, len(shuffled), size):
-            yield self.sample(shuffled[first : first + size], epoch * len(shuffled) + first)
+        shuffled = np.random.default_rng([self._seed, epoch, 1]).permutation(_unique(seeds))
+        starts, before = range(0, len(shuffled), size), index(epoch) * len(shuffled)
+        return (self.sample(shuffled[first : first + size], before + first) for first in starts)
 
     def _hop(self, frontier: npt.NDArray[np.int64], most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """Return pairs of neighbours and the nodes of the frontier: for each node all, or ``most`` drawn by chance."""
@@ -122,8 +130,12 @@ class NeighbourSampler:
         return np.stack([ends[kept], frontier[owner[kept]]])
 
 
-def _unique(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return each number once, where it first occurs."""
+def _unique(seeds: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return each seed once, where it first occurs."""
     import numpy as np
 
+    numbers = np.asarray(seeds)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise TypeError(f"`seeds` are numbers of nodes in a list or an array, not a {type(seeds).__name__}.")
+    numbers = numbers.astype(np.int64)
     return numbers[np.sort(np.unique(numbers, return_index=True)[1])]

@@ -7,6 +7,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
+from qengine._arguments import tells_arguments
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
@@ -14,7 +15,7 @@ from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
-from qengine.statements import Cardinalities, Statements, check_parameters, chosen_device
+from qengine.statements import Cardinalities, Statements, by_content, check_parameters, chosen_device
 
 if TYPE_CHECKING:
     from qengine.exec.view import ExecView, MaskProvider
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _WALKED = ("auto", "cpu")  # devices on which a version may be read element by element
 
 
+@tells_arguments
 class Prepared:
     """A planned statement of one graph; ``run`` it with different parameters.
 
@@ -42,7 +44,9 @@ class Prepared:
         """``context``: the limits of planning; None where it has no timeout."""
         self._view = view
         self.text = text
-        self._cardinalities: Cardinalities | None = None if cardinalities is None else copy(cardinalities)
+        if cardinalities is not None:
+            by_content(cardinalities)  # refuses what are none
+        self._cardinalities: Cardinalities | None = copy(cardinalities)
         self._planning_seconds = 0.0
         context = context or view.accept()
         self._update = view.update_plan(text, context)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
+from qengine._arguments import tells_arguments
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedure, Procedures, parse_signature
 from qengine.errors import SemanticError
@@ -68,6 +69,7 @@ class Snapshot:
 def procedure(signature: str, function: F, *, reads_graph: bool = False) -> F: ...
 @overload
 def procedure(signature: str, function: None = None, *, reads_graph: bool = False) -> Callable[[F], F]: ...
+@tells_arguments
 def procedure(signature: str, function: F | None = None, *, reads_graph: bool = False) -> F | Callable[[F], F]:
     """Register a procedure for all graphs; as a decorator, or with the function.
 

@@ -8,9 +8,12 @@ from dataclasses import field
 from functools import lru_cache, partial
 from itertools import islice, repeat
 from operator import itemgetter, length_hint
+from sys import maxsize
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
 
+from qengine._arguments import tells_arguments
+from qengine._elsewhere import no_attribute
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine._notices import line
@@ -169,6 +172,7 @@ class ResultStats:
         return () if self.plan is None else devices_of(self.plan, self.device)
 
 
+@tells_arguments
 class Result(GraphForms):
     """The rows of one query, computed while they are fetched.
 
@@ -238,6 +242,11 @@ class Result(GraphForms):
         while length_hint(self._loaded) or self._load():
             yield from self._loaded
 
+    def __next__(self) -> Row:
+        if (row := self.fetchone()) is None:
+            raise StopIteration
+        return row
+
     def fetchone(self) -> Row | None:
         """Return the next row, None after the last."""
         while (row := next(self._loaded, None)) is None and self._load():
@@ -246,6 +255,7 @@ class Result(GraphForms):
 
     def fetchmany(self, size: int = 100) -> list[Row]:
         """Return the next rows, at most ``size``."""
+        size = min(size, maxsize)
         found = list(islice(self._loaded, max(0, size)))
         while len(found) < size and self._load():
             found += islice(self._loaded, size - len(found))
@@ -493,13 +503,14 @@ class Result(GraphForms):
         show(self)
 
     def __str__(self) -> str:
-        """Return the next rows as a table that fits the terminal, without consuming them, and the warnings."""
+        """Return the next rows as a table that fits the terminal, without consuming them, changes and warnings."""
         from shutil import get_terminal_size
 
         from qengine.cli.table import table_lines
 
         rows, more = self.preview()
-        lines = [*table_lines(self._columns, rows, get_terminal_size((120, 24)).columns)]
+        lines = [*table_lines(self._columns, rows, get_terminal_size((120, 24)).columns)] if self._columns else []
+        lines += [str(self.stats.changes)] if self.stats.changes is not None else []
         lines += [f"first {len(rows)} rows"] if more else []
         return "\n".join([*lines, *(f"Warning: {line(notice)}" for notice in self.notices)])
 
@@ -512,6 +523,11 @@ class Result(GraphForms):
         return f"<Result columns={list(self._columns)} device={self.stats.device!r}; print() shows the next rows>"
 
     # ------------------------------------------------------------ ending
+
+    if not TYPE_CHECKING:  # for type checkers there are no others
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("result", name, dir(type(self)))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

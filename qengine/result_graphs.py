@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from qengine._arguments import tells_arguments
+
 __all__ = ["GraphForms"]
 
 
+@tells_arguments
 class GraphForms:
     """Has the methods of ``Result`` that make a graph of the rows that are left.
 

@@ -49,7 +49,7 @@ class Point:
     srid: int
 
     def __init__(self, x: float, y: float, z: float | None = None, *, crs: str | None = None) -> None:
-        name = ("cartesian" if z is None else "cartesian-3d") if crs is None else crs.lower()
+        name = ("cartesian" if z is None else "cartesian-3d") if crs is None else str(crs).lower()
         if name not in SYSTEMS:
             raise ExecutionError(
                 f"There is no coordinate system {crs!r}.", code=_BAD_VALUE, hint=f"There are {', '.join(SYSTEMS)}."
@@ -57,7 +57,10 @@ class Point:
         if (z is not None) != name.endswith("3d"):
             count = 2 if z is None else 3
             raise ExecutionError(f"A point of {name} can't have {count} coordinates.", code=_BAD_VALUE)
-        place = [float(each) + 0.0 for each in (x, y, z) if each is not None]  # -0.0 becomes 0.0
+        try:
+            place = [float(each) + 0.0 for each in (x, y, z) if each is not None]  # -0.0 becomes 0.0
+        except (TypeError, ValueError, OverflowError):
+            raise ExecutionError(f"{x!r}, {y!r} are no coordinates of a point.", code="InvalidArgumentType") from None
         if not all(map(math.isfinite, place)):
             raise ExecutionError("A point's coordinates must be finite.", code=_BAD_VALUE)
         srid = SYSTEMS[name]

@@ -108,7 +108,7 @@ class Statements:
         tuple
             The plan, and the seconds that planning took: 0 where the plan was kept.
         """
-        given = _by_content(cardinalities)
+        given = by_content(cardinalities)
         key = (text, reference, given, explaining, gpu)
         if (kept := self._kept.plans.find(key)) is not None:
             return kept, 0.0
@@ -283,7 +283,7 @@ def _is_table(given: object) -> bool:
     return module is not None and isinstance(given, module.EstimateTable)
 
 
-def _by_content(cardinalities: Any) -> object:
+def by_content(cardinalities: Any) -> object:
     """Return what two cardinalities are the same by.
 
     Raises

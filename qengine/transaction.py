@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from qengine._arguments import tells_arguments
 from qengine.appending import Appending
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.prepared import Prepared
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Transaction"]
 
 
+@tells_arguments
 class Transaction(Appending):
     """A transaction of one graph; see ``Graph.transaction``. One thread at a time may use it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, KeysView, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from enum import Enum
 from typing import Any
 
@@ -79,7 +79,10 @@ class _Entity:
     properties: Mapping[str, Any]
 
     def __getitem__(self, key: str) -> Any:
-        return self.properties[key]
+        try:
+            return self.properties[key]
+        except KeyError:
+            raise KeyError(f"no property {key!r}; there are: {', '.join(self.properties)}") from None
 
     def __contains__(self, key: object) -> bool:
         return key in self.properties
@@ -96,6 +99,14 @@ class _Entity:
     def keys(self) -> KeysView[str]:
         """Return the names of the properties."""
         return self.properties.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the properties' values."""
+        return self.properties.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return the properties, pairs of name and value."""
+        return self.properties.items()
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a property's value, or ``default`` where there is none."""

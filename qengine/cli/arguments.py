@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -142,7 +143,10 @@ class _Refusing(argparse.ArgumentParser):
 def _meant(parser: argparse.ArgumentParser, message: str) -> str | None:
     """Return the option that a misspelled one probably means."""
     wrong, _, given = message.partition(": ")
-    return nearest(given.split()[0], parser._option_string_actions) if wrong == "unrecognized arguments" else None
+    if wrong != "unrecognized arguments":
+        return None
+    name = given.split()[0]
+    return f"-f {name}" if os.path.isfile(name) else nearest(name, parser._option_string_actions)
 
 
 def _positive(text: str) -> float:

@@ -24,8 +24,12 @@ from qengine.cli.session import Session
 from qengine.cli.terminal import colours, report, report_unforeseen
 from qengine.errors import QengineError
 
-_WORDS = {"help": ":help", "?": ":help", "exit": ":quit", "quit": ":quit"}
-"""What newcomers type for commands, with and without ``;``. No query is one of these words."""
+_WORDS = {
+    **dict.fromkeys(("help", "?", ".help", "\\h", "\\?"), ":help"),
+    **dict.fromkeys(("exit", "quit", ".exit", ".quit", "\\q"), ":quit"),
+    **dict.fromkeys((".tables", ".schema", "\\d", "\\dt"), ":schema"),
+}
+"""What newcomers, and those who come from DuckDB, SQLite or PostgreSQL, type for commands, with and without ``;``."""
 
 
 class Shell:

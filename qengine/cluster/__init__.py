@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from qengine._arguments import tells_arguments
 from qengine.cluster.cluster import Cluster
 from qengine.cluster.engine import Engine
 from qengine.errors import SemanticError, Unsupported
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Engine", "open", "tables"]
 
 
+@tells_arguments
 def open(
     path: str | PathLike[str], engine: str | Engine = "processes", workers: int | None = None, threads: int = 1
 ) -> Cluster:
@@ -84,6 +86,7 @@ def open(
     )
 
 
+@tells_arguments
 def tables(
     nodes: Any = (),
     relationships: Any = (),

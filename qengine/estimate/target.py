@@ -133,6 +133,8 @@ def target_of(root: Operator) -> Target:
             case ProcedureCall() | LoadCsv():
                 what = "calls a procedure" if isinstance(operator, ProcedureCall) else "loads a file"
                 raise Unsupported(f"This query can't be estimated: it {what}.", hint=_COUNTABLE)
+            case Unit():
+                raise Unsupported("This query can't be estimated: it has no pattern.", hint=_COUNTABLE)
             case _:
                 raise Unsupported(
                     f"This query can't be estimated: {type(operator).__name__.lower()} depends on more than one row.",

@@ -13,6 +13,7 @@ from qengine.errors import LoadingWarning, StorageError
 from qengine.formats.options import TextFileOptions
 from qengine.storage.csv_mistakes import no_text, unreadable
 from qengine.storage.csvfile import CsvForm, read_csv
+from qengine.storage.given import name_of
 
 __all__ = ["check_form", "first_record", "read_inferred", "read_texts"]
 
@@ -26,6 +27,9 @@ def check_form(options: TextFileOptions) -> None:
         text = getattr(options, name)
         if not isinstance(text, str) or len(text) != 1 or (name != "array_delimiter" and not text.isascii()):
             raise StorageError(f"{name} is {text!r:.40}, not one character", hint="As in delimiter=';'.")
+    for word in options.nulls:
+        if word != "":
+            name_of(word, "null: a word", "As in null='n/a', or null=['n/a', '-'].")
     if options.delimiter == options.quote:
         raise StorageError("delimiter and quote are the same", hint="Give two characters.")
 
@@ -58,7 +62,7 @@ def read_texts(path: Path, options: TextFileOptions, columns: int, *, skip: bool
         column_types=dict.fromkeys(names, pa.string()),
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
-        null_values=list({"", options.null}),
+        null_values=list({"", *options.nulls}),
     )
     try:
         if not path.stat().st_size:
@@ -72,7 +76,7 @@ def read_texts(path: Path, options: TextFileOptions, columns: int, *, skip: bool
 
 def read_inferred(path: Path, options: TextFileOptions, told: list[LoadingWarning]) -> Any:
     """Return a file as a table whose types are found by reading, as ``storage.csvfile.read_csv`` does."""
-    return read_csv(path, told, CsvForm(options.delimiter, options.quote, options.null))
+    return read_csv(path, told, CsvForm(options.delimiter, options.quote, options.nulls))
 
 
 def _block(path: Path) -> int:

@@ -16,6 +16,8 @@ from qengine.errors import StorageError
 from qengine.formats.parts import Builder
 from qengine.formats.records import Records
 from qengine.storage.arrays import Array
+from qengine.storage.assemble import MAX_VERTICES
+from qengine.storage.given import name_of
 from qengine.storage.memory import within_memory
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
@@ -38,6 +40,12 @@ class Naming:
     types: str | None = "type"
     labels: str | None = "labels"
     key: str | None = "id"
+
+    def __post_init__(self) -> None:
+        name_of(self.type, "type", "Give the name of a relationship type.")
+        for option in ("label", "types", "labels", "key"):
+            if getattr(self, option) is not None:
+                name_of(getattr(self, option), option, "Give a name, or None.")
 
     def node(self, key: Any, attributes: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Return the labels and properties of a node."""
@@ -119,7 +127,7 @@ def from_scipy(matrix: Any, naming: Naming, weight: str | None, *, undirected: b
     if undirected:
         kept = rows <= columns
         rows, columns, values = rows[kept], columns[kept], values[kept]
-    properties = {} if weight is None else {weight: pa.array(values)}
+    properties = {} if weight is None else {name_of(weight, "weight", "Give a name, or None."): pa.array(values)}
     return _of_index(np.stack([rows, columns]), found.shape[0], naming, ({}, properties), undirected=undirected)
 
 
@@ -189,6 +197,8 @@ def _add_nodes(
     builder: Builder, labels: tuple[str, ...], count: int, properties: Mapping[str, Any], naming: Naming
 ) -> None:
     """Add nodes whose keys are 0, 1, …, in the space of their label."""
+    if count > MAX_VERTICES:
+        raise StorageError(f"{count:,} nodes are more than the {MAX_VERTICES:,} that a graph can hold")
     keys = pa.array(np.arange(count, dtype=np.int64))
     columns = {name: normal_array(each, f"nodes {labels[0]}, {name}") for name, each in properties.items()}
     for name, column in columns.items():
@@ -228,6 +238,8 @@ def _column(values: Any) -> Any:
     if isinstance(values, list | tuple | pa.Array | pa.ChunkedArray):
         return pa.array(values) if isinstance(values, list | tuple) else values
     array = _numpy(values)
+    if not array.ndim or array.dtype == object:
+        raise StorageError(f"A {type(values).__name__} is no column", hint="Give an array or a list, one value each.")
     if array.ndim == 1:
         return pa.array(array)
     flat = pa.array(np.ascontiguousarray(array.reshape(len(array), -1)).reshape(-1))

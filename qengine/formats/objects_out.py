@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from qengine._frozen import record
-from qengine.errors import Unsupported
+from qengine._notices import log
+from qengine.errors import Notice, Unsupported
 from qengine.types import Node, Path, Relationship
 
 __all__ = ["Elements", "to_igraph", "to_networkx", "to_pyg", "to_rustworkx", "to_scipy"]
@@ -26,9 +27,12 @@ class Elements:
     @classmethod
     def of(cls, rows: Iterable[Any]) -> Elements:
         """Gather what the rows that are left hold, in lists, maps and paths, too."""
-        found = cls()
+        found, some = cls(), False
         for row in rows:
             found.add(row)
+            some = True
+        if some and not found.nodes and not found.relationships:
+            log([Notice("NoElements", "The rows hold no nodes or relationships.", hint="Return them: RETURN p, a, r.")])
         for link in found.relationships.values():
             found.nodes.setdefault(link.start, None)
             found.nodes.setdefault(link.end, None)

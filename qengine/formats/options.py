@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 Source: TypeAlias = str | PathLike[str]
-Files: TypeAlias = "Source | Sequence[Source] | Mapping[str, Source | Sequence[Source]] | None"
+Files: TypeAlias = Source | Sequence[Source] | Mapping[str, Source | Sequence[Source]] | None
 """One file, several, or files by labels or type."""
 
 
@@ -55,8 +55,8 @@ class TextFileKeywords(TableFileKeywords, total=False):
     delimiter: str
     array_delimiter: str
     quote: str
-    null: str
-    types: Mapping[str, str]
+    null: str | Sequence[str] | None
+    types: Mapping[str, str] | None
 
 
 @frozen
@@ -89,5 +89,10 @@ class TextFileOptions(TableFileOptions):
     delimiter: str = ","
     array_delimiter: str = ";"
     quote: str = '"'
-    null: str = ""
+    null: str | Sequence[str] | None = None
     types: Mapping[str, str] | None = None
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """The words that mean null."""
+        return () if self.null is None else (self.null,) if isinstance(self.null, str) else tuple(self.null)

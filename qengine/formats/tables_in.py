@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qengine._frozen import frozen
+from qengine._nearest import nearest
 from qengine.errors import LoadingWarning, StorageError
 from qengine.exec.limits import number_of_bytes
 from qengine.formats.admin import IMPORT_HEADER, AdminTable, Column, add_table, columns_of
@@ -64,8 +65,18 @@ def from_csv(source: Source | Sequence[Source] | None, options: TextFileOptions)
                 table = read_inferred(path, options, told)
                 _add(builder, _mapped(path, table, given, options, options.types or {}), given)
     store = builder.store({*options.undirected, *_undirected(source)})
+    _tell_types(options.types or {}, {name.partition(":")[0] for names in headers.values() for name in names}, told)
     warn_of(told)
     return store
+
+
+def _tell_types(types: Mapping[str, str], names: set[str], told: list[LoadingWarning]) -> None:
+    """Warn of types that are given for columns that no file has."""
+    for name in types:
+        if name not in names:
+            meant = nearest(name, names)
+            hint = f"They are {', '.join(sorted(names))}." if meant is None else f"Did you mean {meant}?"
+            told.append(LoadingWarning(f"types: no file has a column {name}", hint=hint))
 
 
 @within_memory
@@ -178,15 +189,29 @@ def _files(source: Source | Sequence[Source] | None, suffix: str, options: Table
 
 
 def _of_source(source: Any, suffix: str) -> list[Path]:
+    """Return the files that are given by a folder or in a list; never none."""
     if not isinstance(source, str) and isinstance(source, Iterable):
-        return [given_path(each, _HINT) for each in source]
+        return _existing(given_path(each, _HINT) for each in source)
     path = given_path(source, _HINT)
     if not path.is_dir():
-        return [path] if path.is_file() else []
+        return _existing([path])
     try:
-        return sorted(each for each in path.iterdir() if each.suffix == f".{suffix}")
-    except OSError:
-        return []
+        found = sorted(each for each in path.iterdir() if each.suffix == f".{suffix}")
+    except OSError as error:
+        raise StorageError(f"{path} can't be read: {error.strerror}", hint=_HINT) from None
+    if not found:
+        raise StorageError(f"{path}: no file in it ends with .{suffix}", hint=_HINT)
+    return found
+
+
+def _existing(paths: Iterable[Path], label: str = "") -> list[Path]:
+    """Return files that are given, of which there must be some, and each must be there."""
+    found = list(paths)
+    if not found:
+        raise StorageError("No files are given" + f" for {label}" * bool(label), hint=_HINT)
+    if missing := [path for path in found if not path.is_file()]:
+        raise StorageError(f"{missing[0]}: there is no such file", hint=_HINT)
+    return found
 
 
 def _named(path: Path) -> _Given:
@@ -205,9 +230,7 @@ def _by_name(files: Files, for_nodes: bool) -> Iterable[_Given]:
     named = files if isinstance(files, Mapping) else {"": files}
     for name, paths in named.items():
         several = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else list(paths)
-        found = tuple(given_path(each, _HINT) for each in several)
-        if missing := [path for path in found if not path.is_file()]:
-            raise StorageError(f"{missing[0]}: there is no such file", hint=_HINT)
+        found = tuple(_existing((given_path(each, _HINT) for each in several), name))
         yield _Given(found, labels_of(name) if for_nodes else (name,) if name else (), for_nodes, True)
 
 

@@ -87,9 +87,9 @@ def column_values(texts: Any, type: str, place: str, delimiter: str = ";", zone:
     StorageError
         For an unknown type, and a text that is no value of it, with its row.
     """
-    if type.endswith("[]"):
+    if isinstance(type, str) and type.endswith("[]"):
         return _lists(texts, type[:-2], place, delimiter, zone)
-    if type not in TYPES:
+    if not isinstance(type, str) or type not in TYPES:
         raise StorageError(f"{place}: {type!r} is no type", hint=f"The types are {', '.join(TYPES)}, and each with [].")
     if type in ("datetime", "time") and zone is not None:
         return _parsed(texts, lambda text: TYPES[type](_zoned(text, zone)), place)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from qengine._arguments import tells_arguments
 from qengine._printable import in_markup
 
 __all__ = ["degrees_svg"]
@@ -15,6 +16,7 @@ _TEXT, _LINE, _DOT = "#1f2430", "#d5dae1", "#4c8eda"
 _ARROWS = {"out": ("-", "->"), "in": ("<-", "-"), "both": ("-", "-")}
 
 
+@runtime_checkable
 class _Queried(Protocol):
     """What may be asked: a graph or a transaction."""
 
@@ -22,6 +24,7 @@ class _Queried(Protocol):
         """Return the rows of a query."""
 
 
+@tells_arguments
 def degrees_svg(graph: _Queried, type: str | None = None, *, label: str | None = None, direction: str = "both") -> str:
     """Return the distribution of degrees: for each degree how many nodes have it.
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from qengine._arguments import tells_arguments
 from qengine._printable import in_markup, printable_line
 from qengine.pictures.layout import layout
 
@@ -57,6 +58,7 @@ class Edge:
     directed: bool = True
 
 
+@tells_arguments
 def draw(vertices: Sequence[Vertex], edges: Sequence[Edge], note: str = "") -> str:
     """Return a picture.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from qengine._arguments import tells_arguments
 from qengine.pictures.graph import Edge, Vertex, draw
-
-if TYPE_CHECKING:
-    from qengine.storage.schema import Schema
+from qengine.storage.schema import Schema
 
 __all__ = ["schema_svg"]
 
 
+@tells_arguments
 def schema_svg(schema: Schema) -> str:
     """Return a picture of a schema, an SVG document; ``graph.schema`` is one."""
     names = [node.labels for node in schema.nodes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from qengine._arguments import tells_arguments
 from qengine.pictures.graph import Edge, Vertex, draw
 from qengine.types import Node, Path, Relationship
 
@@ -69,6 +70,7 @@ class Elements:
 _UNKNOWN = Vertex("", "", "a node that the result doesn't hold")
 
 
+@tells_arguments
 def values_svg(values: Iterable[Any], undirected: frozenset[str] = frozenset()) -> str | None:
     """Return a picture of the nodes and relationships in values.
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.given import first_line
 
-__all__ = ["check_separator", "lines", "no_text", "tell_nameless", "tell_texts", "unreadable"]
+__all__ = ["check_separator", "lines", "no_text", "tell_nameless", "tell_names", "tell_texts", "unreadable"]
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _RAGGED = re.compile(r".*?(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)")
@@ -101,6 +101,17 @@ def tell_nameless(path: Path, header: Sequence[str], told: list[LoadingWarning])
             hint="Give it one in the first line; pandas writes its index so, unless index=False.",
         )
     )
+
+
+def tell_names(path: Path, header: Sequence[str], told: list[LoadingWarning]) -> None:
+    """Warn of a first line that hardly names columns: with a number, or with blanks around a name."""
+    blank = next((name for name in header if name != name.strip()), None)
+    if blank is not None:
+        where, what = f"the name of column {blank!r} begins or ends with a blank", f"Queries write n.`{blank}`."
+        told.append(LoadingWarning(f"{path}: {where}", hint=f"{what} Or take it out of the first line."))
+    elif header and re.match(_NUMBER, header[0]):
+        where = f"its first line names the columns, the first of them {header[0]}"
+        told.append(LoadingWarning(f"{path}: {where}", hint="Is it a row? Then put a line with the names before it."))
 
 
 def tell_texts(path: Path, table: Any, told: list[LoadingWarning]) -> None:

@@ -10,7 +10,15 @@ import pyarrow as pa
 
 from qengine._frozen import frozen
 from qengine.errors import LoadingWarning, StorageError
-from qengine.storage.csv_mistakes import check_separator, lines, no_text, tell_nameless, tell_texts, unreadable
+from qengine.storage.csv_mistakes import (
+    check_separator,
+    lines,
+    no_text,
+    tell_nameless,
+    tell_names,
+    tell_texts,
+    unreadable,
+)
 from qengine.storage.csvtypes import as_written, doubtful_columns
 
 _TRUE, _FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
@@ -25,7 +33,7 @@ class CsvForm:
 
     delimiter: str = ","
     quote: str = '"'
-    null: str = ""
+    nulls: tuple[str, ...] = ()
 
 
 _USUAL = CsvForm()
@@ -56,6 +64,7 @@ def read_csv(path: Path, told: list[LoadingWarning], form: CsvForm = _USUAL) -> 
         raise no_text(path)
     check_separator(path, names, form.delimiter)
     check_end(path, table, form.quote)
+    tell_names(path, names, told)
     if "" in names:
         table = _named(path, table, told)
         names = table.column_names
@@ -102,7 +111,7 @@ def convert_options(form: CsvForm, only: Sequence[str], kinds: Mapping[str, Any]
     return csv.ConvertOptions(
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
-        null_values=list({"", form.null}),
+        null_values=list({"", *form.nulls}),
         true_values=_TRUE,  # Arrow's own have 1 and 0 among them
         false_values=_FALSE,
         include_columns=list(only),

@@ -43,8 +43,6 @@ def from_edge_list(
     name_of(type, "edge list: the type", 'Give a name, as in type="KNOWS".')
     if label is not None:
         name_of(label, "edge list: the label", 'Give a name, as in label="Person", or None.')
-    if not isinstance(undirected, bool):
-        raise StorageError(f"edge list: undirected is {undirected!r}, not True or False", hint="Edges are of one type.")
     if isinstance(source, tuple) and len(source) == 2:
         ids, start, end = _from_arrays(*source)
     elif isinstance(source, str | PathLike):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike
+from os import PathLike, fsencode
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +120,12 @@ def given_path(path: Any, hint: str) -> Path:
     StorageError
         If it is none.
     """
-    if not isinstance(path, str | PathLike) or "\0" in str(path):
-        raise StorageError(f"{_shown(path)} is no path", hint=hint)
     try:
+        if not isinstance(path, str | PathLike) or b"\0" in fsencode(path):
+            raise UnicodeError
         Path(path).exists()
+    except UnicodeError:
+        raise StorageError(f"{_shown(path)} is no path", hint=hint) from None
     except OSError as error:
         raise StorageError(f"{_shown(str(path))} can't be read: {error.strerror}", hint=hint) from None
     return Path(path)
@@ -252,7 +254,8 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
     if not isinstance(source, Mapping | pa.Table | pa.RecordBatch) and not hasattr(source, "__arrow_c_stream__"):
         raise StorageError(
             f"{place}: {type(source).__name__} isn't a table",
-            hint="Tables are pyarrow, pandas or polars tables, or anything with __arrow_c_stream__."
+            hint=("Write frame.collect(). " if hasattr(source, "collect") else "")
+            + "Tables are pyarrow, pandas or polars tables, or anything with __arrow_c_stream__."
             + (f" {hint}" if hint else ""),
         )
     try:
@@ -261,7 +264,7 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
         elif isinstance(source, pa.Table | pa.RecordBatch):
             table = source if isinstance(source, pa.Table) else pa.Table.from_batches([source])
         else:
-            table = pa.table(dict(source) if isinstance(source, Mapping) else source)
+            table = pa.table(dict(source) if isinstance(source, Mapping) else _with_index(source))
         _ = table.column_names  # decoded only now
     except MemoryError:
         raise
@@ -274,6 +277,14 @@ def _arrow_table(source: Any, place: str, hint: str | None) -> Any:
             hint="Give each column one type, or use Graph.from_records, where a property may have several.",
         ) from None
     return table
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a data frame of pandas with the names of its index among its columns, behind them; others as they are."""
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
+        return frame
+    names = [name for name in frame.index.names if name is not None]
+    return frame.reset_index(names)[[*frame.columns, *names]] if names else frame
 
 
 def _column(table: Any, name: str, place: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -139,6 +140,8 @@ def _as_it_is(array: Any, place: str) -> Any:
 
 
 def _extension(array: Any, place: str) -> Any:
+    if array.type.extension_name == "arrow.uuid":  # as parameters are: the texts by which the language compares them
+        return pa.array([None if each is None else str(UUID(bytes=each)) for each in array.storage.to_pylist()])
     is_bool8 = array.type.extension_name == "arrow.bool8"
     return array.cast(pa.bool_()) if is_bool8 else _normal(array.storage, place)
 

@@ -150,7 +150,7 @@ def open_saved(path: str | PathLike[str], verify: Verify = "lazy") -> GraphStore
 
 def open_version(path: str | PathLike[str], verify: Verify = "lazy") -> tuple[GraphStore, SavedVersion]:
     """Do as ``open_saved``, and tell which version it is."""
-    if verify not in get_args(Verify):
+    if not isinstance(verify, str) or verify not in get_args(Verify):
         raise StorageError(f'`verify` is "lazy", "full" or "never", not {verify!r}.')
     directory = Path(path)
     before = None

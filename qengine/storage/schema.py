@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from qengine import _html
+from qengine._arguments import tells_arguments
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.plan.rule_text import rule_statement
@@ -67,6 +68,7 @@ class Schema:
         entries = ((_html.Code(text), "" if count is None else f"{count:,}") for text, count in self._entries())
         return _html.table(("pattern", "count"), entries)
 
+    @tells_arguments
     def to_text(self, *, counts: bool = False) -> str:
         """Return the schema as a text for people and for language models that write queries.
 

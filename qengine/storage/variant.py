@@ -160,7 +160,8 @@ def _kind(value: Any, place: str) -> int:
         return len(_SCALARS) + _TEMPORALS.index(type(temporal))
     raise StorageError(
         f"{place}: a value of Python's {type(value).__name__} can't be a property",
-        hint="Properties hold booleans, numbers, strings, dates and times, and lists of them.",
+        hint="Write list(value). " * isinstance(value, np.ndarray | set | frozenset | range)
+        + "Properties hold booleans, numbers, strings, dates and times, and lists of them.",
     )
 
 

@@ -103,7 +103,7 @@ def _whole(kind: type[_T], parse: Callable[[str], _T], value: Any, alone: bool) 
 
 
 def _day(kind: type[Temporal], *fields: Any) -> int:
-    if None in fields:
+    if any(each is None for each in fields):
         raise ExecutionError(
             f"A {kind.__name__} needs year, month and day.",
             code="InvalidArgumentValue",

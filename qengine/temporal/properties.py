@@ -40,6 +40,13 @@ class Temporal:
         """Return the value as text of ISO 8601."""
         return str(self)
 
+    def strftime(self, format: str) -> str:
+        """Return the value in another form, as Python's ``strftime`` writes that of ``to_native(exact=False)``."""
+        return str(self.to_native(exact=False).strftime(format))
+
+    def __format__(self, format: str) -> str:
+        return self.strftime(format) if "%" in format else f"{self!s:{format}}"
+
     def to_native(self, *, exact: bool = True) -> Any:
         """Return the value as a ``date``, ``time``, ``datetime`` or ``timedelta`` of Python's ``datetime``.
 

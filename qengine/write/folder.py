@@ -185,7 +185,7 @@ def take_over(
 
 def check_durability(durability: str) -> None:
     """Raise a ``StorageError`` where there is no such durability."""
-    if durability not in get_args(Durability):
+    if not isinstance(durability, str) or durability not in get_args(Durability):
         raise StorageError(f'`durability` is "full", "batched" or "none", not {durability!r}.')
 
 

@@ -223,6 +223,12 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -
     assert stop.value.code == 2 and "usage: qengine" in capsys.readouterr().err
 
 
+def test_a_file_of_queries_beside_the_graph_is_told_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["examples/world", __file__])
+    assert capsys.readouterr().err.endswith(f"unrecognized arguments: {__file__}; did you mean -f {__file__}?\n")
+
+
 def test_a_mistyped_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--dmo"])

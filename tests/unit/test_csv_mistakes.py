@@ -78,6 +78,45 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path, limit: str | None) 
     assert len(told) == 1 and "column 1 has no name" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("id, a\n1, x\n", {}, r"column ' a' begins or ends with a blank\n.*n\.` a`"),
+        ("1,a\n2,b\n", {}, r"names the columns, the first of them 1\n.*Is it a row\?"),
+        ("id,a\n1,x\n", {"types": {"b": "int"}}, r"types: no file has a column b\n.*They are a, id"),
+        ("id,born\n1,x\n", {"types": {"bron": "string"}}, r"no file has a column bron\n.*Did you mean born\?"),
+        ("id:ID,born\n1,x\n", {"types": {"bron": "string"}}, r"no file has a column bron\n.*Did you mean born\?"),
+        ("id,2019,2020\n1,5,6\n", {}, None),
+        ("id,a\n1,x\n", {"types": {"a": "string"}}, None),
+    ],
+)
+@pytest.mark.parametrize("limit", [None, "1G"])
+def test_names_that_are_hardly_meant_are_told(
+    tmp_path: Path, text: str, options: dict[str, object], message: str | None, limit: str | None
+) -> None:
+    told = load(tmp_path, text, **options, **({} if options else {"memory_limit": limit}))[1]
+    assert len(told) == (message is not None) and (message is None or re.search(message, told[0]))
+
+
+@pytest.mark.parametrize("options", [{"delimiter": ","}, {"id": "id"}, {"types": {"a": "int"}}])
+def test_where_there_is_no_file_an_option_does_not_make_a_graph_of_nothing(
+    tmp_path: Path, options: dict[str, object]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for source in (tmp_path / "missing", tmp_path / "nodes_A.csv", tmp_path / "empty", [], [tmp_path / "missing"]):
+        with pytest.raises(StorageError, match=r"there is no such|no file in it ends with|No files are given"):
+            Graph.from_csv(source, **options)  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match=r"No files are given for A"):
+        Graph.from_csv(nodes={"A": []})
+
+
+def test_several_words_mean_null(tmp_path: Path) -> None:
+    for null in (["NA", "-"], ("-", "NA")):
+        graph, told = load(tmp_path, "id,x\n1,NA\n2,5\n3,-\n4,\n", null=null)
+        assert told == [] and graph.query("MATCH (n) RETURN sum(n.x), count(n.x)").fetchall() == [(5, 1)]
+    assert load(tmp_path, "id,x\n1,\n2,5\n", null=None)[0].query("MATCH (n) RETURN sum(n.x)").value() == 5
+
+
 @pytest.mark.parametrize("limit", [None, "1G"])
 def test_separators_at_the_ends_of_lines_make_no_column(tmp_path: Path, limit: str | None) -> None:
     graph, told = load(tmp_path, "id,a,\n1,x,\n", memory_limit=limit)

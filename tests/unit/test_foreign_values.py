@@ -120,6 +120,8 @@ def empty() -> Graph:
         (pd.NA, None),
         ([pd.NA, {"k": pd.NA}], [None, {"k": None}]),
         (pd.Series([1, None], dtype="Int64"), [1, None]),
+        (pd.Series(["a", None]), ["a", None]),
+        (pd.Series([1.5, None]), [1.5, None]),
         (pd.Series(pd.to_datetime(["2020-01-01T00:00:00.123456789", None])), [LOCAL, None]),
         (pd.Index(["a", "b"]), ["a", "b"]),
         (pd.Categorical(["a", "b"]), ["a", "b"]),

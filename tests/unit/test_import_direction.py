@@ -14,6 +14,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 BASE = {
     "_frozen",
     "_printable",
+    "_arguments",
+    "_elsewhere",
     "_html",
     "errors",
     "_assets",
@@ -33,6 +35,8 @@ ALLOWED = {
     "_gc": set(),
     "_closed": {"errors"},
     "_printable": set(),
+    "_arguments": {"_printable"},
+    "_elsewhere": {"_nearest"},
     "_html": {"_printable"},
     "errors": {"_frozen", "_printable"},
     "_notices": {"_printable", "errors"},

@@ -1,4 +1,4 @@
-"""Whatever is given to a loader, it loads or is refused with a StorageError that has a hint."""
+"""Whatever is given to a loader, it loads or is refused with a StorageError that has a hint; flags by a TypeError."""
 
 from __future__ import annotations
 
@@ -74,6 +74,9 @@ def is_clean(load: Callable[[], Graph]) -> bool:
         load()
     except StorageError as error:
         assert error.hint
+        return False
+    except TypeError as error:
+        assert "`undirected`" in str(error)
         return False
     return True
 

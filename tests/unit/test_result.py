@@ -70,6 +70,9 @@ def test_a_property_is_no_attribute_and_the_error_says_so() -> None:
         node.name  # noqa: B018
     with pytest.raises(AttributeError, match=r"write relationship\['w'\]"):
         relationship.w  # noqa: B018
+    with pytest.raises(KeyError, match="no property 'nmae'; there are: name"):
+        node["nmae"]
+    assert list(node.items()) == [("name", "Ada")] and list(node.values()) == ["Ada"]
     assert not hasattr(node, "nothing") and copy.deepcopy(node) == pickle.loads(pickle.dumps(node)) == node
 
 
@@ -192,6 +195,17 @@ def test_printed_it_is_a_table_of_the_next_rows(monkeypatch: pytest.MonkeyPatch)
     assert len(found.fetchall()) == 2
     assert str(result([(i, i) for i in range(30)])).endswith("┘\nfirst 20 rows")
     assert repr(found) == "<Result columns=['name', 'age'] device='cpu'; print() shows the next rows>"
+
+
+def test_printed_after_a_change_it_tells_what_was_done() -> None:
+    graph = qengine.Graph()
+    assert str(graph.query("CREATE (:A {x: 1})")) == "1 node created, 1 property set, 1 label added"
+    assert str(graph.query("MATCH (a) SET a.x = 2 RETURN a.x AS x")).splitlines()[-1] == "1 property set"
+
+
+def test_it_is_an_iterator_of_its_rows() -> None:
+    found = result([(1, 2)], [(3, 4)])
+    assert next(found) == (1, 2) and list(found) == [(3, 4)] and next(found, None) is None
 
 
 def test_a_plan_is_printed_as_it_is() -> None:

@@ -180,6 +180,8 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":run /no/such/file", "can't be read: No such file or directory."),
         (":output /no/such/folder/file", "can't be written: No such file or directory."),
         ("help", ":profile QUERY"),
+        ("\\?", ":profile QUERY"),
+        ("\\d;", "(:Country)-[:part_of]->(:Continent)  198"),
         ("HELP;", ":profile QUERY"),
     ],
 )

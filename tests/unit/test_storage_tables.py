@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -170,3 +172,20 @@ def test_a_pandas_index_without_a_name_is_no_property(tmp_path, limit):
         assert [set(each.properties) for each in graph.schema.relationships] == [set()]
     named = Graph.from_arrow({"P": people.set_index("name")})
     assert set(named.schema.nodes[0].properties) == {"id", "name"}, "an index with a name is a column"
+
+
+def test_the_names_of_an_index_of_pandas_are_columns_behind_the_others() -> None:
+    frame = pd.DataFrame({"id": [3, 7], "name": ["a", "b"]})
+    for index, names in ((["id"], ["name", "id"]), (["name", "id"], ["name", "id"])):
+        graph = Graph.from_arrow({"P": frame.set_index(index)})
+        assert list(graph.schema.nodes[0].properties) == names
+        assert graph.query("MATCH (p:P) RETURN p.id, p.name ORDER BY p.id").fetchall() == [(3, "a"), (7, "b")]
+
+
+def test_uuids_are_texts_as_they_are_as_parameters() -> None:
+    ids = [uuid.UUID(int=5), None, uuid.UUID(int=2**128 - 1)]
+    graph = Graph.from_arrow({"P": pd.DataFrame({"id": [1, 2, 3], "u": ids})})
+    assert graph.query("MATCH (p:P) RETURN p.u ORDER BY p.id").fetchall() == [
+        (None if each is None else str(each),) for each in ids
+    ]
+    assert graph.query("MATCH (p {u: $u}) RETURN p.id", {"u": ids[0]}).value() == 1

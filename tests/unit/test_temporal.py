@@ -263,3 +263,10 @@ def test_without_the_package_the_machine_s_zones_are_read(monkeypatch) -> None:
         assert str(parse_date_time("2020-07-01T00:00[Europe/Stockholm]")) == "2020-07-01T00:00+02:00[Europe/Stockholm]"
     finally:
         zones._zone.cache_clear()
+
+
+def test_values_are_written_in_other_forms_as_those_of_python_are() -> None:
+    moment = qengine.DateTime("2020-01-31T10:11:12.000000001+01:00")
+    date, time = qengine.Date("2020-01-31"), qengine.LocalTime("10:11")
+    assert f"{date:%d.%m.%Y} {moment:%H:%M:%S%z} {time:%H}" == "31.01.2020 10:11:12+0100 10"
+    assert date.strftime("%Y") == "2020" and f"{date}|{date:>12}|" == "2020-01-31|  2020-01-31|"

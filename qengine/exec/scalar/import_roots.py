@@ -48,6 +48,9 @@ def folders_by_prefix(prefixes: Any) -> Mapping[str, Path]:
         ``InvalidArgumentValue`` for a prefix that isn't an address up to a slash, or a folder that doesn't exist.
     """
     found = {}
+    if not isinstance(prefixes, Mapping):
+        message = f"import_urls are a dict from addresses to folders, not a {type(prefixes).__name__}."
+        raise SemanticError(message, code="InvalidArgumentValue")
     for prefix, path in dict(prefixes).items():
         if not (isinstance(prefix, str) and urlsplit(prefix).netloc and prefix.endswith("/")):
             hint = 'Give it like {"https://example.org/data/": "folder"}.'

@@ -24,7 +24,7 @@ from __future__ import annotations
 import uuid
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -233,7 +233,9 @@ def _of_numpy(value: Any, name: str, given: list[Given]) -> Any:
 
 def _of_pandas(value: Any, name: str, given: list[Given]) -> Any:
     if getattr(value, "ndim", 0) == 1:  # Series, Index and what holds their values
-        return [_converted(item, name, given) for item in value.tolist()]
+        missing = value.isna() if hasattr(value, "isna") else repeat(False)  # strings that are missing are NaN there
+        items = zip(value.tolist(), missing, strict=False)
+        return [None if gone else _converted(item, name, given) for item, gone in items]
     raise _refused(value, name)
 
 
@@ -289,9 +291,12 @@ def _instead(value: Any) -> str:
     import enum
     import numbers
     from decimal import Decimal
+    from pathlib import PurePath
 
     if isinstance(value, Decimal | numbers.Rational):
         return "Write float(value), which rounds, or str(value). "
+    if isinstance(value, PurePath) or type(value).__module__ == "ipaddress":
+        return "Write str(value). "
     if isinstance(value, _BYTES):
         return "Write value.decode() for text. "
     if isinstance(value, enum.Enum):

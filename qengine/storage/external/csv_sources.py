@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.errors import LoadingWarning
-from qengine.storage.csv_mistakes import check_separator, no_text, tell_nameless, tell_texts, unreadable
+from qengine.storage.csv_mistakes import check_separator, no_text, tell_nameless, tell_names, tell_texts, unreadable
 from qengine.storage.csvfile import CsvForm, block_size, check_end, convert_options
 from qengine.storage.csvtypes import as_written, doubtful_columns
 from qengine.storage.external.scratch import Scratch, mapped
@@ -83,6 +83,7 @@ def csv_source(path: Path, told: list[LoadingWarning], scratch: Scratch) -> Sour
 def _names(path: Path, told: list[LoadingWarning]) -> list[str]:
     """Return the names of the columns that have one; none where all have, which are all that are read."""
     header = next(_batches(path, {})).schema.names
+    tell_names(path, header, told)
     if "" not in header:
         return []
     if any(batch.column(0).null_count < batch.num_rows for batch in _batches(path, {"": pa.string()}, [""])):

@@ -198,7 +198,8 @@ def test_the_command_says_how_to_give_parameters(capsys: pytest.CaptureFixture[s
         ("MATCH (a)-[:borders]-(b) WITH DISTINCT a.name AS name WHERE name > 'P' RETURN name", "more than one row"),
         ("MATCH (a) WITH a LIMIT 3 MATCH (a)-[:borders]-(b) RETURN b", "more than one row"),
         ("MATCH (a)-[:borders]-(b) RETURN sum(a.population)", "another aggregate"),
-        ("UNWIND [1, 2] AS x RETURN x", "more than one row"),
+        ("UNWIND [1, 2] AS x RETURN x", "it has no pattern"),
+        ("RETURN 1", "it has no pattern"),
     ],
 )
 def test_what_is_no_pattern_is_refused(world: Graph, query: str, part: str) -> None:

@@ -52,6 +52,14 @@ def test_ends_that_no_row_holds_come_without_properties() -> None:
     assert len(GRAPH.query("MATCH p = (:B)-->() RETURN p").to_networkx().edges) == 2
 
 
+def test_rows_without_nodes_and_relationships_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("networkx")
+    for text, told in (("RETURN 1 AS x", 1), ("MATCH (n) RETURN n", 0), ("UNWIND [] AS x RETURN x", 0)):
+        caplog.clear()
+        assert len(Graph().query(text).to_networkx()) == 0
+        assert caplog.text.count("The rows hold no nodes or relationships. Return them") == told
+
+
 def test_networkx_graphs_have_keys_labels_and_directions() -> None:
     networkx = pytest.importorskip("networkx")
     given = networkx.Graph()

@@ -1,0 +1,94 @@
+"""What other libraries call what has another name here: the Neo4j driver, Kùzu, DuckDB, networkx, igraph, pandas.
+
+Who asks for such a name is told ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
+
+from qengine._nearest import nearest
+
+__all__ = ["OURS", "TellsConstructors", "no_attribute"]
+
+_ALL_NODES, _ALL_LINKS = 'graph.query("MATCH (n) RETURN n")', 'graph.query("MATCH ()-[r]->() RETURN r")'
+_ALL = 'graph.query("MATCH p = ()-->() RETURN p")'
+_ASKED, _ADDED = "graph.query(text)", "graph.query(\"CREATE (:Person {name: 'Ada'})\") or graph.append_arrow(…)"
+_ROW_DICTS = "[row.asdict() for row in result]"
+
+OURS = {
+    "graph": {
+        **dict.fromkeys(("run", "execute", "execute_query", "cypher", "sql", "ask", "match", "gfql"), _ASKED),
+        **dict.fromkeys(("nodes", "vs", "vertices"), _ALL_NODES),
+        **dict.fromkeys(("edges", "es", "relationships"), _ALL_LINKS),
+        **dict.fromkeys(("number_of_nodes", "num_nodes", "vcount", "order"), "graph.node_count"),
+        **dict.fromkeys(("number_of_edges", "num_edges", "ecount", "size"), "graph.relationship_count"),
+        **dict.fromkeys(("add_node", "add_nodes_from", "add_edge", "add_edges_from", "add_vertices"), _ADDED),
+        **dict.fromkeys(("session", "begin", "begin_transaction", "commit", "rollback"), "graph.transaction()"),
+        **{f"to_{name}": f"{_ALL}.to_{name}()" for name in ("networkx", "igraph", "rustworkx", "scipy", "pyg", "svg")},
+        **dict.fromkeys(("to_pandas", "to_df", "to_polars", "to_arrow"), f"{_ASKED}.to_pandas()"),
+        **dict.fromkeys(("plot", "draw", "show"), f"{_ALL}.to_svg(), or to_widget() in a notebook"),
+    },
+    "Graph": {
+        **dict.fromkeys(("from_pandas", "from_polars", "from_dataframe", "from_df", "from_duckdb"), "Graph.from_arrow"),
+        **dict.fromkeys(("from_dict", "from_dicts", "from_json", "from_list", "from_rows"), "Graph.from_records"),
+        **dict.fromkeys(("from_edgelist", "from_edges", "from_numpy", "read_edgelist"), "Graph.from_edge_list"),
+        **dict.fromkeys(("from_file", "read", "read_csv", "load_csv"), "Graph.from_csv"),
+        **dict.fromkeys(("load", "read_saved"), "qengine.open(path)"),
+    },
+    "result": {
+        **dict.fromkeys(("df", "to_df", "fetchdf", "fetch_df", "get_as_df", "pandas"), "result.to_pandas()"),
+        **dict.fromkeys(("pl", "get_as_pl", "polars"), "result.to_polars()"),
+        **dict.fromkeys(("arrow", "fetch_arrow_table", "get_as_arrow", "to_table"), "result.to_arrow()"),
+        **dict.fromkeys(("fetch_record_batch", "fetch_arrow_reader"), "result.to_reader()"),
+        **dict.fromkeys(("data", "to_dicts", "to_dict", "dicts", "rows_as_dict"), _ROW_DICTS),
+        **dict.fromkeys(("rows", "all", "fetch", "to_list", "get_all", "records"), "result.fetchall()"),
+        **dict.fromkeys(("single", "first", "get_next", "next"), "result.fetchone()"),
+        **dict.fromkeys(("peek", "head", "has_next"), "result.preview(rows)"),
+        **dict.fromkeys(("scalar", "item", "single_value"), "result.value()"),
+        **dict.fromkeys(("keys", "column_names", "get_column_names", "description", "names"), "result.columns"),
+        **dict.fromkeys(("dtypes", "schema", "get_column_data_types"), "result.types"),
+        **dict.fromkeys(("consume", "summary", "profile"), "result.stats"),
+        **dict.fromkeys(("count", "num_rows", "get_num_tuples", "shape", "rowcount"), "len(result.fetchall())"),
+        "to_csv": "result.to_pandas().to_csv(path)",
+        "to_json": f"json.dumps({_ROW_DICTS}, default=str)",
+        **dict.fromkeys(("to_parquet", "write_parquet"), "pyarrow.parquet.write_table(result.to_arrow(), path)"),
+        "to_numpy": "result.to_dlpack(), or result.to_pandas().to_numpy()",
+        **dict.fromkeys(("graph", "get_as_networkx", "to_graph"), "result.to_networkx()"),
+        **dict.fromkeys(("plot", "draw", "visualize"), "result.to_svg(), or result.to_widget() in a notebook"),
+        "show": "print(result)",
+    },
+    "qengine": {
+        **dict.fromkeys(("load", "read", "Database", "GraphDatabase"), "qengine.open(path, create=…)"),
+        **dict.fromkeys(("connect", "Connection"), "qengine.open(path), or qengine.dbapi.connect(path)"),
+        **dict.fromkeys(("read_csv", "load_csv"), "qengine.Graph.from_csv"),
+        **dict.fromkeys(("DiGraph", "MultiDiGraph", "PropertyGraph"), "qengine.Graph()"),
+        **dict.fromkeys(("query", "execute", "run", "sql"), "qengine.Graph(…).query(text)"),
+        **dict.fromkeys(("demo", "examples", "sample"), "qengine.example()"),
+    },
+}
+"""For each kind of thing the names that are known elsewhere, with what to write here."""
+
+
+def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error for a name that a ``"graph"``, ``"Graph"``, ``"result"`` or ``"qengine"`` hasn't.
+
+    ``names``: those that it has.
+    """
+    ours = OURS[owner].get(name)
+    if owner == "qengine" and name.startswith("from_"):
+        ours = f"qengine.Graph.{name}"
+    if ours is None and not name.startswith("_") and (meant := nearest(name, names)) is not None:
+        ours = f"{owner}.{meant}"
+    what = {"qengine": "module 'qengine'", "Graph": "class 'Graph'"}.get(owner, f"a {owner}")
+    return AttributeError(f"{what} has no attribute {name!r}" + (f"; write {ours}" if ours else ""))
+
+
+class TellsConstructors(type):
+    """The class of ``Graph``, which tells what its constructors are called."""
+
+    if not TYPE_CHECKING:  # for type checkers there are no others
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            raise no_attribute("Graph", name, dir(cls))
