@@ -25,7 +25,7 @@ from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
-from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in
+from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in, reached, would_change
 from qengine.optimizer.rules.unused_optionals import unused_optionals
 from qengine.plan.expr import Subquery
 from qengine.plan.logical import Match, Operator
@@ -98,21 +98,23 @@ def _changing(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]
 
     ``bound``: what was in the plan before the first. No rule brings what another one reads into a plan without.
     """
-    kinds = set(map(type, operators(root)))
+    found = reached(root)
     for rule in RULES:
-        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(bound)):
+        if (rule.reading and rule.reading.isdisjoint(bound)) or not would_change(rule, found):
             continue
-        changed = bottom_up(root, rule)
-        if changed is not root:
-            root, kinds = changed, set(map(type, operators(changed)))
-            yield rule.__name__, root
+        root = bottom_up(root, rule)
+        found = reached(root)
+        yield rule.__name__, root
 
 
 def _changing_tentatively(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
     """Apply the tentative rules, as ``_changing`` does the others."""
     nested = Subquery in bound or Update in bound
     for rule in TENTATIVE:
-        changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
+        if nested:
+            changed = rewrite_plan(root, rule)
+        else:
+            changed = bottom_up(root, rule) if would_change(rule, reached(root)) else root
         if changed is not root:
             root = changed
             yield rule.__name__, root
