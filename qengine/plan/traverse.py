@@ -192,7 +192,7 @@ def parameters(plan: Any) -> dict[str, Span | None]:
         elif names := getattr(node, "child_fields", ()):  # the items of tuples may be no nodes
             for name in names[::-1]:
                 if part := getattr(node, name):
-                    todo.append(part)  # noqa: PERF401 - a comprehension is a call for each of many small nodes
+                    todo.append(part)
     return found
 
 

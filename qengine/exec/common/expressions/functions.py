@@ -150,7 +150,7 @@ def choose(columns: Sequence[Column], places: IntArray) -> Column:
 
 def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
     """Return the value that each row has in the column that is chosen for it, int64[rows]."""
-    if len(columns) == 2 and (found := _either(*columns, chosen)) is not None:
+    if len(columns) == 2 and (found := _either(columns[0], columns[1], chosen)) is not None:
         return found
     constant = np.array([isinstance(column, ConstantColumn) for column in columns])
     parts = [column.slice(0, 1) if alone else column for column, alone in zip(columns, constant, strict=True)]
