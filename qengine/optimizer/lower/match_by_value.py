@@ -74,7 +74,7 @@ class MatchByValue(MatchSearches):
         return None
 
     def _finds_often(self, node: str, found: float) -> bool:
-        """Tell whether look-ups would find nodes so often that those that are wanted are rather found once, and joined."""
+        """Tell whether look-ups would find nodes so often that those wanted are rather found once, and joined."""
         if found <= _FEW_FOUND or self.graph.hints.strategy is not None:
             return False
         candidates = Cardinality(self.catalog, self.nodes).candidates(node)
