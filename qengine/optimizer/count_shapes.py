@@ -45,7 +45,9 @@ def count_shapes(levels: Sequence[Level], catalog: CatalogView) -> tuple[Compone
     vertices = [level for level in levels if isinstance(level, VertexLevel) and not (level.pairs or level.conditions)]
     if not len(levels) == len(vertices) <= _MOST_VERTICES:
         return ()
-    ways = [found for reverse in (False, True) if (found := _found(_Pattern(vertices, catalog, reverse))) is not None]
+    ordered = any(level.less or level.greater for level in vertices)
+    both = (False, True) if ordered else (False,)
+    ways = [found for reverse in both if (found := _found(_Pattern(vertices, catalog, reverse))) is not None]
     return max(ways, key=lambda found: sum(_worth(each.shape) for each in found), default=())
 
 

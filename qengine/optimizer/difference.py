@@ -44,14 +44,16 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
     Nodes that their labels, or an order of their values, tell apart are left out.
     """
     found = Differences()
+    nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
+    strict = [path for path in graph.paths if path.mode in (PathMode.ACYCLIC, PathMode.SIMPLE)]
+    if len(edges) < 2 and not (nodes_differ or strict):
+        return found
     unlike = _unlike(graph, catalog)
-    for path in graph.paths:
-        if path.mode in (PathMode.ACYCLIC, PathMode.SIMPLE):
-            _separate_nodes(path, edges, found)
+    for path in strict:
+        _separate_nodes(path, edges, found)
     if graph.mode is MatchMode.REPEATABLE_ELEMENTS:
         found.vertices -= unlike
         return found
-    nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
     if nodes_differ:
         pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
         found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))

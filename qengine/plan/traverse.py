@@ -185,13 +185,14 @@ def parameters(plan: Any) -> dict[str, Span | None]:
         seen += 1
         if not seen % _POLLED:
             check_planning()
-        if isinstance(node, tuple):
-            todo.extend(reversed(node))
-        elif isinstance(node, Parameter):
+        if type(node) is tuple:
+            todo += node[::-1]
+        elif type(node) is Parameter:
             found.setdefault(node.name, node.span)
-        else:
-            names = getattr(node, "child_fields", ())  # the items of tuples may be no nodes
-            todo.extend([part for name in reversed(names) if (part := getattr(node, name))])
+        elif names := getattr(node, "child_fields", ()):  # the items of tuples may be no nodes
+            for name in names[::-1]:
+                if part := getattr(node, name):
+                    todo.append(part)
     return found
 
 

@@ -13,6 +13,7 @@ import pytest
 import qengine
 from qengine import Graph
 from qengine.exec.common import access as runtime_access
+from qengine.exec.common.value_index import SortedIndex
 from qengine.optimizer import access
 from qengine.temporal import Date, LocalDateTime, LocalTime
 
@@ -255,3 +256,16 @@ def _noted(first: Callable[..., None], made: list[str]) -> Callable[..., None]:
         first(self, *args)
 
     return init
+
+
+def test_of_two_indexes_the_second_is_asked_for_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    ids = SortedIndex.ids
+    monkeypatch.setattr(SortedIndex, "ids", lambda *args: asked.append(args[2]) or ids(*args))
+    nodes = [{"id": k, "labels": ["A"], "properties": {"x": k, "y": k * 7 % 1000}} for k in range(1000)]
+    graph = Graph.from_records(nodes, [])
+    text = "MATCH (a:A) WHERE a.x > 980 AND a.y < 40 RETURN a.x, a.y"
+    expected = sorted(graph.query(text, device="reference").fetchall())
+    for _ in range(3):
+        assert sorted(graph.query(text).fetchall()) == expected
+    assert min(asked[-2:]) in (19, 40) and max(asked[-2:]) > 40

@@ -249,3 +249,13 @@ def test_what_would_be_looked_up_again_and_again_is_joined_by_values() -> None:
     text = "MATCH (a:P)-[:R]->(b), (c)-[:R]->(d:P) WHERE d.v < 40 AND a.s = d.s RETURN count(*)"
     assert "LookUp" not in str(graph.explain(text))
     assert graph.query(text, device="cpu").fetchall() == graph.query(f"/*+ search */ {text}").fetchall()
+
+
+def test_nodes_with_conditions_that_few_satisfy_are_not_looked_up_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    nodes = [{"id": k, "labels": "P", "properties": {"id": k, "s": f"s{k % 20}", "v": k % 100}} for k in range(6000)]
+    nodes += [{"id": 6000 + k, "labels": "C", "properties": {"s": f"s{k}"}} for k in range(20)]
+    graph = Graph.from_records(nodes, [])
+    text = "MATCH (a:P), (c:C) WHERE a.s = c.s AND a.v = 7 RETURN c.s, count(*)"
+    assert "LookUp" not in str(graph.explain(text)) and "LookUp" in str(graph.explain(text.replace(" AND a.v = 7", "")))
+    assert graph.query(text, device="cpu").fetchall() == graph.query(text, device="reference").fetchall()

@@ -132,6 +132,38 @@ def plan_of(graph: Graph, query: str) -> Any:
     return physical
 
 
+IN_ORDER = (
+    "count(*) AS n, sum(a.w) AS s, min(a.w) AS l, max(a.w) AS g",
+    "sum(a.i) AS s, avg(a.i) AS m, max(a.i) AS g, count(a.i) AS n",
+    "sum(a.x) AS s, min(a.x) AS l, max(a.x) AS g",
+    "sum(a.large) AS s, min(a.t) AS l, max(a.t) AS g, count(DISTINCT a.i) AS n",
+    "a.i AS k, count(*) AS n, sum(a.w) AS s, min(a.x) AS l",
+    "a.t AS k, a.i AS l, count(DISTINCT a.w % 7) AS n, max(a.large) AS g",
+)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["", "a.w <> 700", "a.w >= 300", "a.w % 2 = 0", "a.w < 1030 OR a.w > 1100", "a.w % 300 < 257"],
+)
+def test_vertices_that_stand_together_are_folded_as_others(where: str) -> None:
+    """Runs of those that are admitted, of every length beside a block's, with and without nulls; ids from 500 on."""
+    nodes = []
+    for k in range(2000):
+        given: dict[str, Any] = {"w": k, "large": (-1) ** k * 2**61 + k}
+        given |= {"i": k * k % 5} if k % 3 else {}
+        given |= {"x": math.sin(k) * 10 ** (k % 9)} if k % 64 else {}
+        given |= {"t": f"text {k % 4}"} if 600 < k < 1700 else {}
+        nodes.append({"id": k, "labels": ("A",) if k >= 500 else ("B",), "properties": given})
+    graph = Graph.from_records(nodes, [])
+    for label in ("A", "A|B"):
+        for returned in IN_ORDER:
+            condition = f" WHERE {where}" if where else ""
+            query = f"MATCH (a:{label}){condition} RETURN {returned}"
+            assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root)), query
+            agrees(graph, query)
+
+
 @settings(max_examples=examples(150))
 @given(valued_graphs(), queries(ENTRIES))
 def test_entries_equal_reference(graph: Graph, query: str) -> None:

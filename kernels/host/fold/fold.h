@@ -5,6 +5,7 @@
 // All that records hold are whole numbers: floats are added as fixed-point digits, so sums are the same in any order, on any
 // number of threads. Source: block-at-a-time execution, Boncz, Zukowski and Nes 2005; reproducible sums, Demmel and Nguyen 2015.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -22,11 +23,14 @@ using eliminate::check;
 
 constexpr int kBlock = 1024;
 
-// Up to kBlock rows. weights: how often each counts, or null: once.
+// Up to kBlock rows. weights: how often each counts, or null: once. in_order: instead of `ids`, of one variable at most, those from
+// `first` on.
 struct Block {
   int n;
   const int64_t* const* ids;
   const int64_t* weights;
+  bool in_order = false;
+  int64_t first = 0;
 };
 
 // The groups met so far and their records, of which slot 0 counts rows: by code, or in a hash table.
@@ -68,7 +72,8 @@ class Table {
   bool alone_ = false;  // all rows are of one group
 };
 
-// A column's numbers, of the type that it has. get: whether an element has one.
+// A column's numbers, of the type that it has. get: whether an element has one. in_order: calls each(i, number) for those of n elements
+// from `first` on that have one.
 template <typename T, bool kWhole>
 struct Reader {
   const T* values;
@@ -88,12 +93,30 @@ struct Reader {
     *number = values[at];
     return !std::is_same_v<T, int32_t> || *number >= 0;
   }
+
+  template <typename Each>
+  void in_order(int64_t first, int n, Each&& each) const {
+    const int64_t at = first - base;
+    const int64_t begin = kWhole ? 0 : std::clamp<int64_t>(-at, 0, n), end = kWhole ? n : std::clamp<int64_t>(count - at, begin, n);
+    if (kWhole || !validity) {
+      for (int64_t i = begin; i < end; ++i)
+        if (!std::is_same_v<T, int32_t> || values[at + i] >= 0) each(static_cast<int>(i), values[at + i]);
+      return;
+    }
+    for (int64_t i = begin, bit = at + offset + begin; i < end; ++i, ++bit)
+      if (validity[bit >> 3] >> (bit & 7) & 1) each(static_cast<int>(i), values[at + i]);
+  }
 };
 
 struct IdReader {
   bool get(int64_t id, int64_t* number) const {
     *number = id;
     return true;
+  }
+
+  template <typename Each>
+  void in_order(int64_t first, int n, Each&& each) const {
+    for (int i = 0; i < n; ++i) each(i, first + i);
   }
 };
 

@@ -124,6 +124,8 @@ class EntryRows {
 
 constexpr int kRun = 64;  // vertices that are looked at together
 
+constexpr uint64_t kMany = 4 * kRun;  // vertices, one after the other, that are given as such
+
 // Whether none of a run is admitted.
 bool is_empty(const uint8_t* admitted) {
   uint64_t words[kRun / 8], all = 0;
@@ -132,23 +134,43 @@ bool is_empty(const uint8_t* admitted) {
   return !all;
 }
 
+// How many of the first n are admitted one after the other, in whole runs, at most kBlock; without `admitted`, all.
+uint64_t in_order(const uint8_t* admitted, uint64_t n) {
+  const auto most = std::min<uint64_t>(kBlock, n);
+  if (!admitted) return most;
+  uint64_t found = 0;
+  for (; found + kRun <= most; found += kRun) {
+    uint64_t words[kRun / 8], all = 0x0101010101010101;
+    std::memcpy(words, admitted + found, kRun);
+    for (uint64_t word : words) all &= word;
+    if (all != 0x0101010101010101) break;
+  }
+  return found;
+}
+
 // Folds the vertices of [begin, end), each less by `first` in `admitted`.
 void fold_vertices(Own& own, uint64_t first, uint64_t begin, uint64_t end, const uint8_t* admitted) {
   int64_t ids[kBlock];
   const int64_t* const columns[1] = {ids};
   for (int n = 0; begin < end; n = 0) {
+    uint64_t many = 0;
     while (begin < end && n <= kBlock - kRun) {
       const uint64_t most = std::min<uint64_t>(kRun, end - begin);
-      if (admitted && most == kRun && is_empty(admitted + begin)) {
+      many = in_order(admitted ? admitted + begin : nullptr, end - begin);
+      if (!admitted || many >= kMany) break;
+      if (most == kRun && is_empty(admitted + begin)) {
         begin += most;
         continue;
       }
       for (const uint64_t behind = begin + most; begin < behind; ++begin) {
         ids[n] = static_cast<int64_t>(first + begin);
-        n += admitted ? admitted[begin] != 0 : 1;
+        n += admitted[begin] != 0;
       }
     }
     if (n) own.add({n, columns, nullptr});
+    if (admitted && many < kMany) continue;
+    own.add({static_cast<int>(many), nullptr, nullptr, true, static_cast<int64_t>(first + begin)});
+    begin += many;
   }
 }
 

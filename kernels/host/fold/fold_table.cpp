@@ -16,11 +16,18 @@ constexpr int kShardBits = 6;
 constexpr size_t kShards = size_t{1} << kShardBits;
 constexpr size_t kAhead = 256;  // groups that are looked for together
 
-template <bool kWeighted, typename Reader, typename Number, typename Add>
-void for_each(const Block& block, const Reader& reader, int variable, Number number, Add&& add) {
+// Calls each(i, number) for the rows of a block that have one.
+template <typename Reader, typename Number, typename Each>
+void for_numbers(const Block& block, const Reader& reader, int variable, Number number, Each&& each) {
+  if (block.in_order) return reader.in_order(block.first, block.n, each);
   const int64_t* ids = block.ids[variable];
   for (int i = 0; i < block.n; ++i)
-    if (reader.get(ids[i], &number)) add(i, number, kWeighted ? block.weights[i] : 1);
+    if (reader.get(ids[i], &number)) each(i, number);
+}
+
+template <bool kWeighted, typename Reader, typename Number, typename Add>
+void for_each(const Block& block, const Reader& reader, int variable, Number number, Add&& add) {
+  for_numbers(block, reader, variable, number, [&](int i, Number value) { add(i, value, kWeighted ? block.weights[i] : 1); });
 }
 
 template <bool kWeighted>
@@ -50,8 +57,10 @@ void run(const Task& task, const Block& block, int64_t* const* records) {
         return;
       default: {
         const double step = std::ldexp(1.0, static_cast<int>(task.bits));
-        if constexpr (!std::is_same_v<Number, double>) digits(IntegerDigits{task.digits, task.bits});
-        else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step});
+        if constexpr (!std::is_same_v<Number, double>) {
+          if (task.digits == 1) each([&](int i, Number value, int64_t weight) { records[i][slot] += value * weight; });
+          else digits(IntegerDigits{task.digits, task.bits});
+        } else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step});
         else if (task.digits == 2) digits(FloatDigits<2>{2, task.scale, step});
         else digits(FloatDigits<0>{task.digits, task.scale, step});
       }
@@ -59,14 +68,13 @@ void run(const Task& task, const Block& block, int64_t* const* records) {
   });
 }
 
-// Calls each(i, code) for the rows of a block, with the code that a key has there.
+// Calls each(i, code) for the rows of a block of which a key isn't null.
 template <typename Each>
 void with_codes(const Key& key, const Block& block, Each&& each) {
-  const int64_t* ids = block.ids[key.column.variable];
   const int64_t low = key.low;
   with_reader(key.column, [&](const auto& reader, auto number) {
-    for (int i = 0; i < block.n; ++i)
-      each(i, reader.get(ids[i], &number) ? static_cast<uint64_t>(static_cast<int64_t>(number) - low + 1) : 0);
+    for_numbers(block, reader, key.column.variable, number,
+                [&](int i, auto value) { each(i, static_cast<uint64_t>(static_cast<int64_t>(value) - low + 1)); });
   });
 }
 
@@ -86,36 +94,34 @@ void run_alone(const Task& task, const Block& block, int64_t* record) {
   with_reader(task.column, [&](const auto& reader, auto number) {
     using Number = decltype(number);
     const auto each = [&](auto&& add) { for_each<kWeighted>(block, reader, variable, number, add); };
-    int64_t found[kMostAlone] = {};
+    int64_t one = *to;
     switch (task.operation) {
-      case kCount:
-        each([&](int, Number, int64_t weight) { found[0] += weight; });
-        *to += found[0];
-        return;
-      case kMin:
-        found[0] = *to;
-        each([&](int, Number value, int64_t) { found[0] = std::min(found[0], ordered(value)); });
-        *to = found[0];
-        return;
-      case kMax:
-        found[0] = *to;
-        each([&](int, Number value, int64_t) { found[0] = std::max(found[0], ordered(value)); });
-        *to = found[0];
-        return;
+      case kCount: each([&](int, Number, int64_t weight) { one += weight; }); break;
+      case kMin: each([&](int, Number value, int64_t) { one = std::min(one, ordered(value)); }); break;
+      case kMax: each([&](int, Number value, int64_t) { one = std::max(one, ordered(value)); }); break;
       default: {
+        if constexpr (!std::is_same_v<Number, double>)
+          if (task.digits == 1) {
+            each([&](int, Number value, int64_t weight) { one += value * weight; });
+            break;
+          }
         const double step = std::ldexp(1.0, static_cast<int>(task.bits));
-        const auto digits = [&](const auto& sums) {
+        const auto digits = [&](const auto& sums, auto most) {  // as many numbers, in registers where they are few
+          int64_t found[most()] = {};
           each([&](int, Number value, int64_t weight) {
             sums.each(value, [&found, weight](int k, int64_t digit) { found[k] += digit * weight; });
           });
+          for (int k = 0; k < task.digits; ++k) to[k] += found[k];
         };
-        if constexpr (!std::is_same_v<Number, double>) digits(IntegerDigits{task.digits, task.bits});
-        else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step});
-        else if (task.digits == 2) digits(FloatDigits<2>{2, task.scale, step});
-        else digits(FloatDigits<0>{task.digits, task.scale, step});
-        for (int k = 0; k < task.digits; ++k) to[k] += found[k];
+        constexpr std::integral_constant<int, kMostAlone> any;
+        if constexpr (!std::is_same_v<Number, double>) digits(IntegerDigits{task.digits, task.bits}, any);
+        else if (task.digits == 1) digits(FloatDigits<1>{1, task.scale, step}, std::integral_constant<int, 1>{});
+        else if (task.digits == 2) digits(FloatDigits<2>{2, task.scale, step}, std::integral_constant<int, 2>{});
+        else digits(FloatDigits<0>{task.digits, task.scale, step}, any);
+        return;
       }
     }
+    *to = one;
   });
 }
 
@@ -183,13 +189,15 @@ void Table::add(const Block& block) {
   int64_t* records[kBlock];
   if (plan_.n_keys == 1 && !plan_.hashed) {
     int64_t* const base = record(0);
-    with_codes(plan_.keys[0], block, [&](int i, uint64_t code) { records[i] = base + code * static_cast<uint64_t>(plan_.n_slots); });
+    const auto slots = static_cast<uint64_t>(plan_.n_slots);
+    std::fill(records, records + block.n, base);
+    with_codes(plan_.keys[0], block, [&](int i, uint64_t code) { records[i] = base + code * slots; });
   } else {
     uint64_t codes[kBlock];
     std::fill(codes, codes + block.n, 0);
     for (int k = 0; k < plan_.n_keys; ++k) {
-      const Key& key = plan_.keys[k];
-      with_codes(key, block, [&](int i, uint64_t code) { codes[i] = codes[i] * key.places + code; });
+      for (int i = 0; k && i < block.n; ++i) codes[i] *= plan_.keys[k].places;
+      with_codes(plan_.keys[k], block, [&](int i, uint64_t code) { codes[i] += code; });
     }
     find(codes, block.n, records);
   }

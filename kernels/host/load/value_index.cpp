@@ -1,7 +1,7 @@
 // A hash index of a column: which rows have a value. Rows are sorted by the bucket that their value's hash falls into (a
 // counting sort, so that the rows of a bucket ascend), and a look-up reads one bucket and compares. Null and NaN equal
-// nothing and are left out; the zeros of either sign are one. Deterministic. Building reads the column twice, or three
-// times where no value repeats, and writes 4 bytes a row and bucket; it polls the context.
+// nothing and are left out; the zeros of either sign are one. A bucket whose rows all have one value is compared once.
+// Deterministic. Building reads the column three times, and writes 4 bytes a row and bucket; it polls the context.
 #include <cstring>
 
 #include "base/stop.h"
@@ -23,15 +23,17 @@ struct ValueColumn {
   int32_t kind;
 };
 
-// `starts`: where the rows of each of 2^bits buckets begin, and the end; `rows`: by bucket.
+// `starts`: where the rows of each of 2^bits buckets begin, and the end; `rows`: by bucket; `alike`: a bit for each bucket, whether all
+// its rows have the same value.
 struct ValueIndex {
   ValueColumn column;
   uint32_t* starts;
   uint32_t* rows;
+  uint8_t* alike;
   uint32_t bits;
 };
 
-static_assert(sizeof(ValueColumn) == 48 && sizeof(ValueIndex) == 72, "mirrored in Python");
+static_assert(sizeof(ValueColumn) == 48 && sizeof(ValueIndex) == 80, "mirrored in Python");
 
 namespace {
 
@@ -125,11 +127,22 @@ bool repeats(const ValueIndex& index, uint32_t begin, uint32_t end) {
   return false;
 }
 
+// Whether all rows before the end of a bucket have the same value.
+Status alike(const ValueIndex& index, uint32_t begin, uint32_t end, const Control* control, bool* same) {
+  *same = true;
+  for (uint32_t i = begin + 1; i < end && *same; ++i) {
+    if (i % kPolled == 0)
+      if (const Status status = stopped(control); status != kOk) return status;
+    *same = equal(index.column, index.rows[i], index.column, index.rows[begin]);
+  }
+  return kOk;
+}
+
 }  // namespace
 }  // namespace qe
 
-// Fills an index's arrays: starts has 2^bits + 1 entries (bits from 1 to 31), rows as many as the column, whose length is
-// below 2^32 - 1. *unique: whether no two rows have the same value.
+// Fills an index's arrays: starts has 2^bits + 1 entries (bits from 1 to 31), alike 2^bits / 8, or one, rows as many as the column,
+// whose length is below 2^32 - 1. *unique: whether no two rows have the same value.
 QE_API int32_t qe_value_index_build(const qe::ValueIndex* index, int32_t* unique, const qe::Control* control) {
   using namespace qe;
   if (index->bits < 1 || index->bits > 31 || index->column.n >= kAbsent) return kInvalid;
@@ -149,9 +162,14 @@ QE_API int32_t qe_value_index_build(const qe::ValueIndex* index, int32_t* unique
   std::memmove(starts + 1, starts, buckets * sizeof *starts);  // each has moved to the end of its bucket
   starts[0] = 0;
   *unique = 1;
-  for (uint64_t at = 0; at < buckets && *unique; ++at) {
+  std::memset(index->alike, 0, (buckets + 7) / 8);
+  for (uint64_t at = 0; at < buckets; ++at) {
     if (at % kPolled == 0 && (status = stopped(control)) != kOk) return status;
-    if (starts[at + 1] - starts[at] > 1) *unique = !repeats(*index, starts[at], starts[at + 1]);
+    const uint32_t begin = starts[at], end = starts[at + 1];
+    bool same;
+    if ((status = alike(*index, begin, end, control, &same)) != kOk) return status;
+    index->alike[at >> 3] |= static_cast<uint8_t>(same << (at & 7));
+    if (end - begin > 1 && *unique) *unique = !(same || repeats(*index, begin, end));
   }
   return kOk;
 }
@@ -164,12 +182,14 @@ QE_API int32_t qe_value_index_find(const qe::ValueIndex* index, const qe::ValueC
   uint64_t n = 0;
   for (uint64_t key = 0; key < keys->n; ++key) {
     if (!present(*keys, key)) continue;
-    const uint32_t at = bucket(*keys, key, index->bits);
-    for (uint32_t i = index->starts[at]; i < index->starts[at + 1]; ++i) {
+    const uint32_t at = bucket(*keys, key, index->bits), begin = index->starts[at], end = index->starts[at + 1];
+    const bool alike = bit_at(index->alike, at);
+    if (alike && begin < end && !equal(index->column, index->rows[begin], *keys, key)) continue;
+    for (uint32_t i = begin; i < end; ++i) {
       const uint32_t row = index->rows[i];
       if (i % kPolled == 0)
         if (const Status status = stopped(control); status != kOk) return status;
-      if (!equal(index->column, row, *keys, key)) continue;
+      if (!alike && !equal(index->column, row, *keys, key)) continue;
       if (n < capacity) key_of[n] = static_cast<uint32_t>(key), row_of[n] = row;
       ++n;
     }

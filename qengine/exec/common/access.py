@@ -68,7 +68,7 @@ def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequenc
     most = sum(high - low for low, high in ranges) // FEW
     for access in level.access:
         try:
-            found = _nodes(runtime, access, most)
+            found = _nodes(runtime, access, most if best is None else min(most, len(best[0])))
         except Unanswered:
             continue
         if found is None:

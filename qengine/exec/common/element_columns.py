@@ -31,6 +31,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.expressions.entities import property_of
 from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.ordering import ranks
 from qengine.exec.common.property_texts import Codes, PropertyTexts
@@ -141,9 +142,13 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
 
     Ids between their ranges have null.
     """
-    evaluate = compile_expression(expr, runtime)
     kind = NodeColumn if elements.of_nodes else RelationshipColumn
     whole = isinstance(expr, Property) and isinstance(expr.subject, Variable)  # a slice of what is stored
+    if whole and len(elements.ranges) == 1 and runtime.memory.limit is None:
+        runtime.context.check()
+        found = property_of(runtime.store, kind(None, elements.ranges[0]), expr.key)  # type: ignore[attr-defined]
+        return found.expanded() if isinstance(found, ConstantColumn) else found
+    evaluate = compile_expression(expr, runtime)
     parts: list[Column] = []
     place = elements.begin
     try:
@@ -188,8 +193,10 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
 
     None for others, and where it fails for one of them, or for null.
     """
+    if isinstance(expr, Property) or runtime.memory.limit is not None:
+        return None
     read = {part for part in preorder(expr) if isinstance(part, Property)}
-    if isinstance(expr, Property) or len(read) != 1 or runtime.memory.limit is not None:
+    if len(read) != 1:
         return None
     (of,) = read
     given = substitute(expr, lambda part: Variable(_VALUE, type=of.type) if part == of else None)

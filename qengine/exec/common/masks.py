@@ -15,11 +15,12 @@ from qengine.exec.common.dealing import deal, packed, part_size, places_of
 from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
+from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import operators
 
 __all__ = ["Masks", "conditions_hold_out"]
@@ -80,11 +81,11 @@ class Masks:
 
     def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
         """Return for each of some vertices, as variable ``name``, whether all predicates are true."""
-        mask: BoolArray = np.ones(len(ids), dtype=np.bool_)
+        mask: BoolArray = np.empty(len(ids), dtype=np.bool_)
         compiled = self._compiled(predicates)
         for begin in range(0, len(ids), _RANGE):
             part = ids[begin : begin + _RANGE]
-            self._narrow(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
+            self._fill(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
         return mask
 
     def holds_of(self, condition: Expr, columns: Mapping[str, Column], rows: int) -> BoolArray:
@@ -140,14 +141,15 @@ class Masks:
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = self._compiled(predicates)
         size = part_size(len(mask), self._runtime.context)
+        if len(mask) <= _RANGE and all(map(_is_light, predicates)):
+            size = len(mask)
 
-        def narrow(begin: int) -> None:
+        def fill(begin: int) -> None:
             end = min(begin + size, bounds[1])
             part = mask[begin - bounds[0] : end - bounds[0]]
-            part.fill(True)
-            self._narrow(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled)
+            self._fill(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled)
 
-        deal(narrow, range(*bounds, size), self._runtime.context)
+        deal(fill, range(*bounds, size), self._runtime.context)
         if not any(map(is_volatile, predicates)):
             self._known[key] = (predicates, mask)
         return mask
@@ -159,18 +161,25 @@ class Masks:
             found[condition_can_fail(predicate)].append(compile_predicate(predicate, self._runtime))
         return found
 
-    def _narrow(self, mask: BoolArray, batch: Batch, compiled: _Compiled) -> None:
-        """Clear the mask where a predicate isn't true."""
+    def _fill(self, mask: BoolArray, batch: Batch, compiled: _Compiled) -> None:
+        """Write where all predicates are true."""
         self._runtime.context.check()
-        for holds in compiled[0]:
+        others, fallible = compiled
+        mask[:] = others[0](batch) if others else True
+        for holds in others[1:]:
             mask &= holds(batch)
-        sure = mask.copy() if compiled[1] else mask
-        for holds in compiled[1]:
+        sure = mask.copy() if fallible else mask
+        for holds in fallible:
             try:
                 mask &= holds(batch)
             except ExecutionError:  # asked again only where all that can't fail holds
                 if sure.any():
                     mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+
+
+def _is_light(predicate: Expr) -> bool:
+    """Tell whether a predicate takes about as long for many elements as a thread to be woken."""
+    return isinstance(predicate, Comparison) and len(predicate.ops) == 1 and all(map(is_cheap, predicate.args))
 
 
 def conditions_hold_out(root: Operator, store: ExecView, masks: Masks) -> bool:

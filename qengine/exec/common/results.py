@@ -133,6 +133,8 @@ class ResultRows:
     def _array(self, column: Column, tell: Tell) -> Any:
         """Return a column as an array, made of those of its parts; what are Python's objects by ``array_of``."""
         if isinstance(column, ConstantColumn):
+            if column.value is None:
+                return pa.nulls(len(column))
             column = column.expanded()
         if isinstance(column, ArrowColumn):
             return column.array

@@ -65,6 +65,7 @@ class _Table(ctypes.Structure):
         ("column", _Column),
         ("starts", ctypes.c_void_p),
         ("rows", ctypes.c_void_p),
+        ("alike", ctypes.c_void_p),
         ("bits", ctypes.c_uint32),
     )
 
@@ -195,7 +196,8 @@ def _bits(count: int) -> int:
 
 def hash_bytes(column: PropertyColumn) -> int:
     """Return the most bytes that a column's hash index takes."""
-    return 4 * len(column.array) + 4 * (2 << _bits(len(column.array))) + _row_bytes(column)
+    buckets = 1 << _bits(len(column.array))
+    return 4 * len(column.array) + 8 * buckets + (buckets + 7 >> 3) + _row_bytes(column)
 
 
 def sorted_bytes(column: PropertyColumn) -> int:
@@ -248,14 +250,16 @@ class HashIndex(_Index):
             self._quick = self._parts[0].of
             self._address = ctypes.addressof(self._tables[0][0])
 
-    def _table(self, part: _Part, context: ExecutionContext) -> tuple[_Table, tuple[Array, Array], bool]:
+    def _table(self, part: _Part, context: ExecutionContext) -> tuple[_Table, tuple[Array, ...], bool]:
         bits = _bits(len(part.array))
         starts, rows = np.empty((1 << bits) + 1, np.uint32), np.empty(len(part.array), np.uint32)
-        index = _Table(_column(part.array, part.kind), starts.ctypes.data, rows.ctypes.data, bits)
+        alike = np.empty((1 << bits) + 7 >> 3, np.uint8)
+        addresses = starts.ctypes.data, rows.ctypes.data, alike.ctypes.data
+        index = _Table(_column(part.array, part.kind), *addresses, bits)
         unique = ctypes.c_int32()
         control = ctypes.byref(context.control)
         context.run(self._build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows))
-        return index, (starts, rows), bool(unique.value)
+        return index, (starts, rows, alike), bool(unique.value)
 
     def with_change(self, change: Change) -> ChangedIndex:
         """Return an index of the column in which some values differ, which it makes when it is asked."""

@@ -75,12 +75,15 @@ class MatchByValue(MatchSearches):
         return None
 
     def _finds_often(self, node: str, found: float) -> bool:
-        """Tell whether look-ups would find each node so often that all are rather found once, and joined by values."""
+        """Tell whether look-ups would find nodes so often that those wanted are rather found once, and joined."""
         if found <= _FEW_FOUND or self.graph.hints.strategy is not None:
             return False
+        candidates = Cardinality(self.catalog, self.nodes).candidates(node)
+        if candidates < found:  # there are fewer pairs of rows and nodes
+            return True
         given = expected_rows(self.root, self.catalog)
         rows = sqrt(given.low * given.high) * self.demand.times * found
-        return rows > max(_MANY_PAIRS, _OFTEN * Cardinality(self.catalog, self.nodes).candidates(node))
+        return rows > max(_MANY_PAIRS, _OFTEN * candidates)
 
     def _leads(self, start: set[str], filters: PostFilters) -> bool:
         """Tell whether a component's match gives values of which another component has an index."""

@@ -8,6 +8,8 @@ they are lowered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counted_lists import counted_lists
@@ -25,14 +27,14 @@ from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
-from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in
+from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in, reached, would_change
 from qengine.optimizer.rules.unused_optionals import unused_optionals
 from qengine.plan.expr import Subquery
 from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators, rewrite_plan
 from qengine.plan.updates import Update
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "rewritten_both_ways", "steps"]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "once", "rewritten", "rewritten_both_ways", "steps"]
 
 RULES: tuple[Rule, ...] = (
     split_chains,  # first, so that each half of a chain is a condition of its own
@@ -71,9 +73,28 @@ def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     yield from _changing_tentatively(root, bound)
 
 
+_known: ContextVar[dict[int, tuple[Operator, Operator]] | None] = ContextVar("rewritten plans", default=None)
+
+
+@contextmanager
+def once() -> Iterator[None]:
+    """Remember meanwhile what plans of subqueries are rewritten to: several ways to lower one ask for it."""
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
-    return root if is_as_written(root) else _rewritten(root, kinds_in(root))
+    known = _known.get()
+    if known is not None and (found := known.get(id(root))) is not None:
+        return found[1]
+    made = root if is_as_written(root) else _rewritten(root, kinds_in(root))
+    if known is not None:
+        known[id(root)] = root, made  # which keeps others from getting its identity
+    return made
 
 
 def rewritten_both_ways(root: Operator) -> tuple[Operator, Operator]:
@@ -98,21 +119,23 @@ def _changing(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]
 
     ``bound``: what was in the plan before the first. No rule brings what another one reads into a plan without.
     """
-    kinds = set(map(type, operators(root)))
+    found = reached(root)
     for rule in RULES:
-        if rule.of.isdisjoint(kinds) or (rule.reading and rule.reading.isdisjoint(bound)):
+        if (rule.reading and rule.reading.isdisjoint(bound)) or not would_change(rule, found):
             continue
-        changed = bottom_up(root, rule)
-        if changed is not root:
-            root, kinds = changed, set(map(type, operators(changed)))
-            yield rule.__name__, root
+        root = bottom_up(root, rule)
+        found = reached(root)
+        yield rule.__name__, root
 
 
 def _changing_tentatively(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
     """Apply the tentative rules, as ``_changing`` does the others."""
     nested = Subquery in bound or Update in bound
     for rule in TENTATIVE:
-        changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
+        if nested:
+            changed = rewrite_plan(root, rule)
+        else:
+            changed = bottom_up(root, rule) if would_change(rule, reached(root)) else root
         if changed is not root:
             root = changed
             yield rule.__name__, root

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from qengine._deadline import check_planning
@@ -11,7 +11,7 @@ from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship
 
-__all__ = ["Rule", "bottom_up", "changes", "kinds_in", "with_expressions"]
+__all__ = ["Rule", "bottom_up", "changes", "kinds_in", "reached", "with_expressions", "would_change"]
 
 _POLLED = 1024  # nodes between two looks whether to stop
 
@@ -64,6 +64,31 @@ def kinds_in(plan: Any) -> set[type]:
             for name in getattr(kind, "child_fields", ()):
                 todo.append(getattr(node, name))
     return found
+
+
+def reached(operator: Operator) -> dict[type, list[Operator]]:
+    """Return the operators that ``bottom_up`` comes to, by their classes."""
+    found: dict[type, list[Operator]] = {}
+    todo: list[Any] = [operator]
+    while todo:
+        each = todo.pop()
+        while each is not None:
+            found.setdefault(type(each), []).append(each)
+            if type(each) is Union:
+                todo += each.inputs
+            each = getattr(each, "input", None)
+    return found
+
+
+def would_change(rule: Rule, found: Mapping[type, Sequence[Operator]]) -> bool:
+    """Tell whether a rule changes one of a plan's operators as they are, which ``reached`` has found."""
+    for kind in rule.of:
+        if kind in found:
+            check_planning()
+            for each in found[kind]:
+                if rule(each) is not each:
+                    return True
+    return False
 
 
 def bottom_up(operator: Operator, change: Rule) -> Operator:

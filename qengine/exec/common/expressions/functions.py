@@ -32,6 +32,7 @@ from qengine.exec.scalar.text import parse_float, parse_integer
 __all__ = ["FUNCTIONS", "choose", "chosen_rows"]
 
 _LARGEST = 2.0**63
+_NUMBERS = frozenset((pa.int64(), pa.float64(), pa.bool_()))
 _DIGITS = r"\A-?[0-9]{1,18}\z"
 _NO_NUMBER = r"[A-DF-HJ-MO-Zb-dghj-mo-su-xz_/:,]|[0-9.][+-]|\..*\."
 """What a text that is no number may have: letters of no number's word, a sign within, two points."""
@@ -149,6 +150,8 @@ def choose(columns: Sequence[Column], places: IntArray) -> Column:
 
 def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
     """Return the value that each row has in the column that is chosen for it, int64[rows]."""
+    if len(columns) == 2 and (found := _either(columns[0], columns[1], chosen)) is not None:
+        return found
     constant = np.array([isinstance(column, ConstantColumn) for column in columns])
     parts = [column.slice(0, 1) if alone else column for column, alone in zip(columns, constant, strict=True)]
     begins = np.cumsum([0, *map(len, parts[:-1])])
@@ -157,6 +160,23 @@ def chosen_rows(columns: Sequence[Column], chosen: IntArray) -> Column:
         rows = np.arange(len(chosen), dtype=np.int64)
         places += np.where(constant[chosen], 0, rows) if constant.any() else rows
     return choose(parts, places)
+
+
+def _either(first: Column, second: Column, chosen: IntArray) -> Column | None:
+    """Return the same of two columns of numbers or truth values of one kind, or null; None for others."""
+    kinds = {each.type for each in (first, second) if type(each) is ArrowColumn}
+    if len(kinds) != 1 or not kinds <= _NUMBERS:
+        return None
+    (kind,) = kinds
+    given = []
+    for each in (first, second):
+        if type(each) is ArrowColumn:
+            given.append(each.array)
+        elif isinstance(each, ConstantColumn) and each.value is None:
+            given.append(pa.scalar(None, kind))
+        else:
+            return None
+    return ArrowColumn(pc.if_else(pa.array(chosen == 0), *given))
 
 
 def _head(_: Runtime, column: Column) -> Column | None:
