@@ -86,7 +86,6 @@ class PartReader:
             shown[id(self._part)] = plan
         return plan, store
 
-
     def _looks(self, given: Mapping[str, Any]) -> int:
         """Return how often elements are looked at by walking: as often as there are rows, and items to compare with."""
         return _product(self._lists, given) * max((_length(given.get(name)) for name in self._others), default=1)
