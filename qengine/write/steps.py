@@ -15,7 +15,7 @@ from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, MapOf, Variable
+from qengine.plan.expr import Expr, MapOf
 from qengine.plan.traverse import free_variables
 from qengine.storage.states import NodeState
 from qengine.write.ahead import Ahead
