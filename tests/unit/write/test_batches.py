@@ -439,7 +439,8 @@ def merge_of_a_path(chance: random.Random) -> str:
     sets = chance.choice(
         ["", " ON CREATE SET k0.c = r.a", " ON MATCH SET k0.m = r.w", " ON CREATE SET k0.c = 1, k0.d = r.b"]
     )
-    return f"UNWIND $links[2..12] AS r MATCH (a:P {{id: r.a}}), (b:P {{id: r.b}}) MERGE {path}{sets} RETURN k0.w, k0.c, r.w"
+    found = "UNWIND $links[2..12] AS r MATCH (a:P {id: r.a}), (b:P {id: r.b})"
+    return f"{found} MERGE {path}{sets} RETURN k0.w, k0.c, r.w"
 
 
 def test_paths_are_merged_as_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
