@@ -14,7 +14,14 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, Literal, MapOf, Property, Variable
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, MatchMode
+from qengine.plan.pattern import (
+    Direction,
+    LabelExpr,
+    LabelIs,
+    MatchMode,
+    PatternNode,
+    PatternRelationship,
+)
 from qengine.plan.traverse import free_variables, is_repeatable, rewrite
 from qengine.storage.arrays import Array
 from qengine.write.key_lookup import keyed_nodes
@@ -141,7 +148,8 @@ def keys_of(step: up.Merge) -> Mapping[str, Mapping[str, Expr]] | None:
     None where the pattern says more of its elements, or the same property twice.
     """
     graph = step.graph
-    patterns = {each.name: each for each in (*graph.nodes, *graph.relationships)}
+    asked_of: tuple[PatternNode | PatternRelationship, ...] = (*graph.nodes, *graph.relationships)
+    patterns = {each.name: each for each in asked_of}
     unknown, asked = frozenset(graph.variables()), len(graph.predicates)
     found: dict[str, Mapping[str, Expr]] = {}
     for element in step.elements:
