@@ -145,6 +145,13 @@ class Adjacency:
         vertices, begins = self._by_offset
         return vertices[np.searchsorted(begins, positions, side="right") - 1]
 
+    def owner(self, position: int) -> int:
+        """Return the vertex whose list a position in ``neighbours`` is in."""
+        if self.form is Form.DENSE and self.offsets is not None:
+            return int(self.offsets.searchsorted(np.uint64(position), side="right")) + self.lo - 1
+        vertices, begins = self._by_offset
+        return int(vertices[begins.searchsorted(np.uint64(position), side="right") - 1])
+
     def rows(self) -> tuple[Array, Array, Array]:
         """Return the vertices that have neighbours, ascending (uint32), and begins and ends of their lists."""
         return self._by_vertex

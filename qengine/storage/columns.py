@@ -117,6 +117,18 @@ class PropertyColumn:
         low, high = max(begin, self.begin), min(end, self.end)
         return low < high and bool(is_present(self.array.slice(low - self.begin, high - low)).any())
 
+    def ranges(self, ends: Array) -> list[int]:
+        """Return in which ranges of ids one has a value; each begins where the one before ends.
+
+        ``ends``: int64, ascending, where they end; the last of them is the column's, or behind it.
+        """
+        bounds = np.clip(np.concatenate(([0], ends)) - self.begin, 0, len(self.array))
+        some = np.flatnonzero(bounds[:-1] < bounds[1:])
+        if not len(some):
+            return []
+        found: list[int] = some[np.logical_or.reduceat(is_present(self.array), bounds[some])].tolist()
+        return found
+
     def _nulls(self, length: int) -> Any:
         return concatenate([self.array.slice(0, 0), pa.nulls(length)])
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from qengine import _html
 from qengine._arguments import tells_arguments
@@ -47,17 +49,19 @@ class Schema:
     @classmethod
     def of(cls, store: GraphStore) -> Schema:
         """Read the schema off a graph."""
-        found: dict[tuple[str, ...], tuple[int, dict[str, Type]]] = {}
-        columns = [(key, column) for key in store.property_keys("node") if (column := store.node_property(key))]
-        for index, group in enumerate(store.groups):
-            count, types = found.get(store.group_labels(index), (0, {}))
-            here = {key: column.type for key, column in columns if column.occurs(group.begin, group.end)}
-            found[store.group_labels(index)] = count + group.end - group.begin, types | here
-        nodes = (
-            NodeSchema(labels, count, {key: types[key] for key, _ in columns if key in types})
-            for labels, (count, types) in found.items()
-        )
-        relationships = tuple(_relationships(store, index) for index in range(len(store.types)))
+        columns = {key: column for key in store.property_keys("node") if (column := store.node_property(key))}
+        ends = np.array([group.end for group in store.groups], np.int64)
+        first: dict[tuple[str, ...], int] = {}  # the first group with each label set
+        of = [first.setdefault(store.group_labels(group), group) for group in range(len(ends))]
+        counts = dict.fromkeys(first.values(), 0)
+        types: dict[int, dict[str, Type]] = {group: {} for group in counts}
+        for group, own in zip(store.groups, of, strict=True):
+            counts[own] += group.end - group.begin
+        for key, column in columns.items():
+            for number in column.ranges(ends):
+                types[of[number]][key] = column.type
+        nodes = (NodeSchema(labels, counts[group], types[group]) for labels, group in first.items())
+        relationships = tuple(_relationships(store, index, of) for index in range(len(store.types)))
         return cls(tuple(nodes), relationships, tuple(map(rule_statement, store.rules.all)))
 
     def __repr__(self) -> str:
@@ -107,10 +111,9 @@ class Schema:
             yield rule, None
 
 
-def _relationships(store: GraphStore, index: int) -> RelationshipSchema:
+def _relationships(store: GraphStore, index: int, of: Sequence[int]) -> RelationshipSchema:
+    """Describe a type; ``of``: by group of nodes the first with the same labels."""
     edge_type = store.types[index]
-    first: dict[tuple[str, ...], int] = {}  # the first group with each label set
-    of = [first.setdefault(store.group_labels(group), group) for group in range(len(store.groups))]
     found = ((of[start], of[end]) for start, end in store.statistics.pairs(index))
     pairs = {pair if not edge_type.undirected else _sorted(pair) for pair in found}
     endpoints = tuple((store.group_labels(start), store.group_labels(end)) for start, end in sorted(pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -223,7 +223,7 @@ class Statistics:
             raise KeyError(type)
         if type not in self._wedges:
             out, into = (self._store.adjacency(index, way) for way in self._directions(index))
-            ends = np.array([group.end for group in self._store.groups], np.int64)
+            ends = self._group_ends.astype(np.int64)
             sizes = np.diff(ends, prepend=0)
             chances = partial(self._chances, index, sizes)
             undirected = self._store.types[index].undirected
@@ -497,11 +497,16 @@ class Statistics:
         directed = not self._store.types[index].undirected
         return (Direction.OUT, Direction.IN) if direction is Direction.BOTH and directed else (direction,)
 
+    @cached_property
+    def _group_ends(self) -> Array:
+        return np.array([group.end for group in self._store.groups], np.uint32)
+
     def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], PairCounts]:
         """Return what is counted by (owner's group, neighbour's group)."""
         if (index, direction) not in self._pairs:
-            ends = np.array([group.end for group in self._store.groups], np.uint32)
-            self._pairs[index, direction] = self._count(index, direction, ends, direction is not Direction.IN)
+            self._pairs[index, direction] = self._count(
+                index, direction, self._group_ends, direction is not Direction.IN
+            )
         return self._pairs[index, direction]
 
     def _count(
@@ -562,7 +567,7 @@ class Statistics:
     def _some_pairs(self, index: int, groups: Sequence[int]) -> set[tuple[int, int]]:
         """Return pairs of groups that relationships join: those of the first vertices of some groups."""
         lists = self._store.adjacency(index, self._directions(index)[0])
-        ends = np.array([group.end for group in self._store.groups], np.int64)
+        ends = self._group_ends.astype(np.int64)
         found = set()
         for group in groups:
             begin, end = self._store.groups[group].begin, self._store.groups[group].end

@@ -171,7 +171,7 @@ class GraphStore:
         """Return all property keys of "node" or "relationship"s, in the order of first appearance."""
         if entity == "node":
             return tuple(self._node_properties)
-        return tuple(dict.fromkeys(key for columns in self._relationship_properties for key in columns))
+        return tuple(self._columns_of[False])
 
     def property_type(self, entity: str, key: str) -> Type | None:
         """Return the type of property ``key`` of "node" or "relationship"s; ANY if mixed, None if unknown."""
@@ -492,8 +492,16 @@ class GraphStore:
         return [column for columns in by_key for column in columns.values()]
 
     def _columns(self, entity: str, key: str) -> list[PropertyColumn]:
-        by_key = [self._node_properties] if entity == "node" else self._relationship_properties
-        return [columns[key] for columns in by_key if key in columns]
+        return self._columns_of[entity == "node"].get(key, [])
+
+    @cached_property
+    def _columns_of(self) -> tuple[dict[str, list[PropertyColumn]], dict[str, list[PropertyColumn]]]:
+        """By key the columns of relationships' properties, those of all types, and of nodes'."""
+        found: dict[str, list[PropertyColumn]] = {}
+        for columns in self._relationship_properties:
+            for key, column in columns.items():
+                found.setdefault(key, []).append(column)
+        return found, {key: [column] for key, column in self._node_properties.items()}
 
     @cached_property
     def _group_ends(self) -> Array:

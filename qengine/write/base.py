@@ -11,6 +11,7 @@ import numpy as np
 
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
+from qengine.storage.columns import PropertyColumn
 from qengine.storage.states import NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 
@@ -128,9 +129,13 @@ class Base:
         place = self._edge_place(number)
         if place < 0:
             return None
-        (made,) = self.store.relationships(np.array([place], np.int64))
-        assert made is not None
-        found = RelationshipState(made.type, made.start, made.end, made.properties)
+        index, start, end = self._ends(place)
+        kind, properties = self.store.types[index], {}
+        for key, column in self._relationship_columns[index]:
+            value = column.value(place - kind.base)
+            if value is not None:
+                properties[key] = value
+        found = RelationshipState(kind.name, start, end, properties)
         if len(self._relationships) >= _KEPT:
             self._relationships = {}
         self._relationships[number] = found
@@ -145,14 +150,18 @@ class Base:
             index = self.store.type_index(known.type)
             assert index is not None
             return number, index, known.start, known.end
-        ids = np.array([place], np.int64)
-        start, end = self.store.endpoints(ids)
-        return number, int(self.store.type_of(ids)[0]), self._node_number(int(start[0])), self._node_number(int(end[0]))
+        return number, *self._ends(place)
+
+    def _ends(self, place: int) -> tuple[int, int, int]:
+        """Return the index of the type of the relationship at a place, and the numbers of its start and end."""
+        index = bisect_right(self._bases, place) - 1
+        out, local = self._out[index], place - self._bases[index]
+        return index, self._node_number(out.owner(local)), self._node_number(int(out.neighbours[local]))
 
     def relationship_property(self, number: int, key: str) -> Any:
         """Return a relationship's property, None where it has none."""
         place = self._edge_place(number)
-        kind = self.store.types[int(self.store.type_of(np.array([place], np.int64))[0])]
+        kind = self.store.types[bisect_right(self._bases, place) - 1]
         column = self.store.relationship_property(kind.index, key)
         return None if column is None else column.value(place - kind.base)
 
@@ -218,6 +227,19 @@ class Base:
             return low, way is Direction.BOTH and place == there
         low, _ = _run(out, *out.locate(place), there)
         return low, True
+
+    @cached_property
+    def _bases(self) -> list[int]:
+        return [kind.base for kind in self.store.types]
+
+    @cached_property
+    def _relationship_columns(self) -> list[list[tuple[str, PropertyColumn]]]:
+        """By type the columns of its relationships' properties."""
+        kinds = self.store.types
+        columns = [
+            [(key, self.store.relationship_property(each.index, key)) for key in each.property_keys] for each in kinds
+        ]
+        return [[(key, column) for key, column in own if column is not None] for own in columns]
 
     @cached_property
     def _out(self) -> list[Adjacency]:

@@ -14,13 +14,20 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine.plan import updates as up
 from qengine.plan.expr import Expr, Literal, MapOf, Property, Variable
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, MatchMode
+from qengine.plan.pattern import (
+    Direction,
+    LabelExpr,
+    LabelIs,
+    MatchMode,
+    PatternNode,
+    PatternRelationship,
+)
 from qengine.plan.traverse import free_variables, is_repeatable, rewrite
 from qengine.storage.arrays import Array
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.live import equalities
 
-__all__ = ["Merged", "Outcome", "Settings", "merged", "rounds", "settings_of"]
+__all__ = ["Merged", "Outcome", "Settings", "keys_of", "merged", "rounds", "settings_of"]
 
 Settings = tuple[tuple[str, Expr], ...]
 
@@ -32,6 +39,7 @@ class Merged:
     ``labels``: of a node to find. ``keys``: properties, each with what it must equal. ``created``, ``matched``: what
     ON CREATE and ON MATCH set of the element: none of the keys. ``reads_own``: ``matched`` reads the element.
     ``on_match``: the steps that set ``matched``. ``created_labels``, ``matched_labels``: labels that it is given.
+    ``either``: a relationship may lead either way.
     """
 
     element: up.NewElement
@@ -43,6 +51,7 @@ class Merged:
     on_match: tuple[up.Step, ...]
     created_labels: tuple[str, ...]
     matched_labels: tuple[up.SetLabels, ...]
+    either: bool
 
 
 def merged(step: up.Merge) -> Merged | None:
@@ -71,7 +80,8 @@ def merged(step: up.Merge) -> Merged | None:
     if reads_own and len(matched) != len(on_match):
         return None
     named = tuple(dict.fromkeys(label for each in created_labels for label in each.labels))
-    return Merged(element, labels, dict(keys), created, matched, reads_own, on_match, named, matched_labels)
+    either = any(edge.direction is Direction.BOTH for edge in step.graph.relationships)
+    return Merged(element, labels, dict(keys), created, matched, reads_own, on_match, named, matched_labels, either)
 
 
 def _node(step: up.Merge, element: up.NewNode) -> tuple[LabelExpr | None, Settings] | None:
@@ -88,18 +98,14 @@ def _relationship(step: up.Merge, element: up.NewRelationship) -> tuple[None, Se
     if len(graph.relationships) != 1:
         return None
     (edge,) = graph.relationships
-    if (
-        edge.hops is not None
-        or edge.direction is not Direction.OUT
-        or edge.bound
-        or edge.types != LabelIs(element.type)
-    ):
+    if edge.hops is not None or edge.bound or edge.types != LabelIs(element.type):
         return None
     if not all(node.bound and node.labels is None and not node.predicates for node in graph.nodes):
         return None
     found = equalities(edge, graph.predicates, frozenset(graph.variables()))
     keys = tuple((key, value) for key, value, _ in found)
     ends = (edge.start, edge.end) == (element.start, element.end)
+    ends = ends or (edge.direction is Direction.BOTH and {edge.start, edge.end} == {element.start, element.end})
     return (None, keys) if ends and len(keys) == len(graph.predicates) + len(edge.predicates) else None
 
 
@@ -136,21 +142,56 @@ def _settings(steps: Iterable[up.Step], name: str) -> Settings | None:
     return tuple(found)
 
 
-def settings_of(step: up.Merge, element: up.NewElement, keys: Mapping[str, Expr]) -> tuple[Settings, Settings] | None:
-    """Return what ON CREATE and ON MATCH set of an element: none of the keys, and of values of the row alone.
+def keys_of(step: up.Merge) -> Mapping[str, Mapping[str, Expr]] | None:
+    """Return by element the properties that a MERGE looks for, each with what it must equal.
+
+    None where the pattern says more of its elements, or the same property twice.
+    """
+    graph = step.graph
+    asked_of: tuple[PatternNode | PatternRelationship, ...] = (*graph.nodes, *graph.relationships)
+    patterns = {each.name: each for each in asked_of}
+    unknown, asked = frozenset(graph.variables()), len(graph.predicates)
+    found: dict[str, Mapping[str, Expr]] = {}
+    for element in step.elements:
+        if element.properties is not None and not isinstance(element.properties, MapOf):
+            return None
+        entries = () if element.properties is None else element.properties.entries
+        keys = [(key, value) for key, value, _ in equalities(patterns[element.name], graph.predicates, unknown)]
+        same = len(keys) == len(entries) == len(dict(keys)) and all(each in entries for each in keys)
+        if not same:
+            return None
+        found[element.name] = dict(keys)
+        asked += len(patterns[element.name].predicates)
+    return found if sum(map(len, found.values())) == asked else None
+
+
+def settings_of(
+    step: up.Merge, keys: Mapping[str, Mapping[str, Expr]]
+) -> tuple[Mapping[str, Settings], Mapping[str, Settings]] | None:
+    """Return by element what ON CREATE and ON MATCH set: none of the keys, and of values of the row alone.
 
     None where they do anything else.
     """
-    created, matched = _settings(step.on_create, element.name), _settings(step.on_match, element.name)
-    if created is None or matched is None:
-        return None
-    touched = [key for key, _ in created]
-    if len(set(touched)) < len(touched) or keys.keys() & {*touched, *(key for key, _ in matched)}:
-        return None
-    created = _of_rows(created, element.name, keys)
-    names = {each.name for each in step.elements}
-    values = [value for _, value in (*(created or ()), *matched)]
-    return None if created is None or any(names & free_variables(each) for each in values) else (created, matched)
+    kept = {key for own in keys.values() for key in own}
+    both: list[dict[str, Settings]] = []
+    for steps in (step.on_create, step.on_match):
+        found: dict[str, Settings] = dict.fromkeys(keys, ())
+        for each in steps:
+            subject = getattr(each, "subject", None)
+            name = subject.name if isinstance(subject, Variable) else ""
+            settings = _settings((each,), name) if name in keys else None
+            if settings is None or not kept.isdisjoint(key for key, _ in settings):
+                return None
+            found[name] += settings
+        both.append(found)
+    made: dict[str, Settings] = {}
+    for name, settings in both[0].items():
+        own = _of_rows(settings, name, keys[name]) if len(dict(settings)) == len(settings) else None
+        if own is None:
+            return None
+        made[name] = own
+    values = [value for all in (made, both[1]) for settings in all.values() for _, value in settings]
+    return None if any(keys.keys() & free_variables(each) for each in values) else (made, both[1])
 
 
 def _of_rows(created: Settings, name: str, keys: Mapping[str, Expr]) -> Settings | None:

@@ -29,8 +29,8 @@ from qengine.storage.arrays import Array
 from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
 from qengine.write.batch_changes import BatchChanges, Divided, Values
-from qengine.write.batch_leaf import Leaf, leaves_of, merged_leaf, with_labels
 from qengine.write.batch_merge import Merged, Outcome, merged, rounds
+from qengine.write.batch_paths import MergedPath, leaves_of, merged_path, with_labels
 from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
 from qengine.write.key_lookup import (
     distinct_keys,
@@ -250,8 +250,8 @@ class BatchSteps:
     def _(self, step: up.Merge) -> _Run | None:
         pattern = merged(step)
         if pattern is None:
-            leaf = merged_leaf(step)
-            return None if leaf is None else partial(self._leaf, leaf)
+            path = merged_path(step)
+            return None if path is None else partial(self._path, path)
         element = pattern.element
         relabel = [self._relabelling(each, element.name, each.labels) for each in pattern.matched_labels]
         named: _Named | None = None
@@ -283,41 +283,72 @@ class BatchSteps:
 
         return run
 
-    def _leaf(self, leaf: Leaf, table: Table) -> Table:
-        """Merge a relationship with the node at its end."""
-        node, edge = leaf.node, leaf.edge
-        keys = {key: self.values.of(value, table) for key, value in leaf.keys.items()}
-        if any(None in values for values in keys.values()):
+    def _path(self, path: MergedPath, table: Table) -> Table:
+        """Merge a path with new nodes."""
+        keys = {
+            name: {key: self.values.of(value, table) for key, value in own.items()} for name, own in path.keys.items()
+        }
+        every = {f"{name} {key}": values for name, own in keys.items() for key, values in own.items()}
+        if any(None in values for values in every.values()):
             raise Unbatched
-        known = self._ends(table, leaf.known)
-        places: Sequence[Any] = known.tolist()
-        if keys:
-            places = list(zip(places, distinct_keys(keys), strict=True))
-        rows, numbers, nodes = leaves_of(self._overlay, edge.type, known, out=leaf.out, look=self._check)
-        chosen = np.flatnonzero(with_labels(self._overlay, nodes, node.labels))
-        chosen = chosen[self._equal(nodes[chosen], rows[chosen], keys)]
-        rows, numbers, nodes = rows[chosen], numbers[chosen], nodes[chosen]
-        outcome = Outcome(len(table), rows, numbers, places)
+        known = {name: self._ends(table, name) for name in path.known}
+        parts = [each.tolist() for each in known.values()]
+        places = list(zip(*parts, *([distinct_keys(every)] if every else []), strict=True))
+        rows, there = self._paths_there(path, known, keys)
+        outcome = Outcome(len(table), rows, rows, places)
         creating, matching = table.take(outcome.makers), table.take(outcome.rows[outcome.matches])
-        columns = self._columns((*leaf.keys.items(), *leaf.created), creating, node.span)
-        settings = self._columns(leaf.matched, matching, node.span)
-        present = {key: each for key, each in columns.items() if each.count(None) < len(each)}
-        ends = self._made(node, creating, present)
-        made = self._made(edge, creating.with_column(node.name, ends), {})
-        found = Elements(outcome.found(ends.numbers, nodes), NodeHandle)
-        links = Elements(outcome.found(made.numbers), RelationshipHandle)
-        if settings:
-            self._assign(Elements(found.numbers[outcome.matches], NodeHandle), settings)
-        return table.take(outcome.rows).with_column(node.name, found).with_column(edge.name, links)
+        columns, settings = {}, {}
+        for each in path.elements:
+            entries = (*path.keys[each.name].items(), *path.created[each.name])
+            given = self._columns(entries, creating, each.span)
+            columns[each.name] = {key: values for key, values in given.items() if values.count(None) < len(values)}
+            settings[each.name] = self._columns(path.matched[each.name], matching, each.span)
+        table = table.take(outcome.rows)
+        for each in path.elements:
+            made = self._made(each, creating, columns[each.name])
+            creating = creating.with_column(each.name, made)
+            found = Elements(outcome.found(made.numbers, there[each.name]), made.handle)
+            table = table.with_column(each.name, found)
+            if settings[each.name]:
+                self._assign(Elements(found.numbers[outcome.matches], made.handle), settings[each.name])
+        return table
 
-    def _equal(self, nodes: Array, rows: Array, keys: Mapping[str, list[Any]]) -> Array:
-        """Tell which nodes have the values of properties that their rows look for."""
-        kept = np.ones(len(nodes), np.bool_)
+    def _paths_there(
+        self, path: MergedPath, known: Mapping[str, Array], keys: Mapping[str, Mapping[str, list[Any]]]
+    ) -> tuple[Array, dict[str, Array]]:
+        """Return the rows that find a path, ascending, and by name the numbers of its elements, int64 each."""
+        labels = {each.name: each.labels for each in path.elements if isinstance(each, up.NewNode)}
+        if path.first in known:
+            rows, there = np.arange(len(known[path.first])), {path.first: known[path.first]}
+        else:
+            rows, numbers = nodes_by_keys(self._overlay, path.labels, keys[path.first], self._graph.context)
+            there = {path.first: numbers}
+        for hop in path.hops:
+            at, numbers, ends = leaves_of(self._overlay, hop.edge.type, there[hop.near], hop.ways, self._check)
+            rows, there = rows[at], {name: each[at] for name, each in there.items()}
+            there[hop.edge.name] = numbers
+            if hop.far in there:
+                kept = there[hop.far] == ends
+            elif hop.far in known:
+                kept = known[hop.far][rows] == ends
+            else:
+                kept = with_labels(self._overlay, ends, labels[hop.far])
+                kept[kept] = self._equal(Elements(ends[kept], NodeHandle), rows[kept], keys[hop.far])
+            there.setdefault(hop.far, ends)
+            chosen = np.flatnonzero(kept)
+            own = Elements(numbers[chosen], RelationshipHandle)
+            chosen = chosen[self._equal(own, rows[chosen], keys[hop.edge.name])]
+            rows, there = rows[chosen], {name: each[chosen] for name, each in there.items()}
+        return rows, there
+
+    def _equal(self, elements: Elements, rows: Array, keys: Mapping[str, list[Any]]) -> Array:
+        """Tell which elements have the values of properties that their rows look for."""
+        kept = np.ones(len(rows), np.bool_)
         for key, values in keys.items():
-            column = self._properties(Elements(nodes, NodeHandle), key)
+            column = self._properties(elements, key)
             listed = column if isinstance(column, list) else column.values()
             pairs = zip(listed, rows.tolist(), strict=True)
-            kept &= np.fromiter((equals(value, values[row]) is True for value, row in pairs), np.bool_, len(nodes))
+            kept &= np.fromiter((equals(value, values[row]) is True for value, row in pairs), np.bool_, len(rows))
         return kept
 
     def _in_rounds(self, step: up.Merge, pattern: Merged, table: Table) -> None:
@@ -366,20 +397,14 @@ class BatchSteps:
             found = nodes_by_keys(self._overlay, pattern.labels, keys, self._graph.context)
         else:
             starts, ends = self._ends(table, pattern.element.start), self._ends(table, pattern.element.end)
-            found = relationships_between(self._overlay, pattern.element.type, starts, ends)
-            found = self._with_values(*found, keys) if keys else found
+            found = relationships_between(self._overlay, pattern.element.type, starts, ends, either=pattern.either)
+            kept = self._equal(Elements(found[1], RelationshipHandle), found[0], keys)
+            found = found[0][kept], found[1][kept]
+            if pattern.either:
+                starts, ends = np.minimum(starts, ends), np.maximum(starts, ends)
             pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
             places = list(zip(pairs, places, strict=True)) if keys else pairs
         return Outcome(len(table), *found, places)
-
-    def _with_values(self, rows: Array, numbers: Array, keys: Mapping[str, list[Any]]) -> tuple[Array, Array]:
-        """Return the rows and relationships whose properties are as wanted."""
-        kept = np.zeros(len(rows), np.bool_)
-        for place, (row, number) in enumerate(zip(rows.tolist(), numbers.tolist(), strict=True)):
-            state = self._overlay.relationship(number)
-            properties = {} if state is None else state.properties
-            kept[place] = all(equals(properties.get(key), values[row]) is True for key, values in keys.items())
-        return rows[kept], numbers[kept]
 
     # ------------------------------------------------------------ changing
 

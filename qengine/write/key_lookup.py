@@ -267,16 +267,22 @@ def _of_blocks(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[
     return rows, numbers
 
 
-def relationships_between(overlay: Overlay, type: str, starts: Array, ends: Array) -> tuple[Array, Array]:
+def relationships_between(
+    overlay: Overlay, type: str, starts: Array, ends: Array, *, either: bool = False
+) -> tuple[Array, Array]:
     """Return which rows have relationships of a type from start to end, ascending, and their numbers, int64 each.
 
-    ``starts``, ``ends``: int64, of each row the numbers of two nodes.
+    ``starts``, ``ends``: int64, of each row the numbers of two nodes. ``either``: those from end to start, too.
 
     Raises
     ------
     Unbatched
         Where the type's relationships have no direction.
     """
+    if either:
+        back = np.flatnonzero(starts != ends)
+        rows, numbers = relationships_between(overlay, type, ends[back], starts[back])
+        return _by_row([relationships_between(overlay, type, starts, ends), (back[rows], numbers)])
     rows, numbers = _base_relationships(overlay, type, starts, ends)
     touched = overlay.touched_relationships(())
     if touched:

@@ -19,7 +19,7 @@ from qengine.plan import logical as op
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import operators
+from qengine.plan.traverse import operators, parameters
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
 from qengine.write.execution import Execution
@@ -60,6 +60,7 @@ class PartReader:
         self._part, self._plans = part, plans
         self._is_anchored = is_anchored(part)
         self._lists = _unwound(part)
+        self._others = parameters(part).keys() - set(self._lists)
 
     def table(self, overlay: Overlay, execution: Execution) -> Table | None:
         """Return the rows of the part as a table; None where walking takes less."""
@@ -77,13 +78,17 @@ class PartReader:
             if self._is_anchored and _product(self._lists, context.parameters) <= FEW:
                 return None
             size = overlay.base.size + overlay.touched
-            if size <= _SMALL and (self._is_anchored or size * _product(self._lists, context.parameters) <= _STEPS):
+            if size <= _SMALL and (self._is_anchored or size * self._looks(context.parameters) <= _STEPS):
                 return None
         store = execution.sealed()
         plan = self._plans.of(self._part, store)
         if shown is not None:
             shown[id(self._part)] = plan
         return plan, store
+
+    def _looks(self, given: Mapping[str, Any]) -> int:
+        """Return how often elements are looked at by walking: as often as there are rows, and items to compare with."""
+        return _product(self._lists, given) * max((_length(given.get(name)) for name in self._others), default=1)
 
 
 def begins_alone(part: op.Operator) -> bool:
@@ -96,9 +101,9 @@ def matches(part: op.Operator) -> bool:
     return any(isinstance(each, op.Match) for each in operators(part))
 
 
-def most_rows(part: op.Operator, parameters: Mapping[str, Any]) -> int:
+def most_rows(part: op.Operator, given: Mapping[str, Any]) -> int:
     """Return how many rows the lists that are unwound have at most, a large number where they aren't known."""
-    return _product(_unwound(part), parameters)
+    return _product(_unwound(part), given)
 
 
 def _unwound(part: op.Operator) -> list[int | str]:
@@ -120,14 +125,17 @@ def _unwound(part: op.Operator) -> list[int | str]:
     return found
 
 
-def _product(lists: list[int | str], parameters: Mapping[str, Any]) -> int:
+def _product(lists: list[int | str], given: Mapping[str, Any]) -> int:
     rows = 1
     for each in lists:
         if isinstance(each, str):
-            given = parameters.get(each)
-            each = len(given) if isinstance(given, list | tuple) else _LONG
+            each = _length(given.get(each), _LONG)
         rows *= each
     return rows
+
+
+def _length(value: Any, otherwise: int = 1) -> int:
+    return len(value) if isinstance(value, list | tuple) else otherwise
 
 
 def is_anchored(part: op.Operator, *, walks: bool = False) -> bool:

@@ -15,7 +15,8 @@ from qengine.exec.scalar.environment import Row
 from qengine.exec.scalar.evaluate import compile
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle, failing_at, kind_of, wrong_argument
 from qengine.plan import updates as up
-from qengine.plan.expr import Expr, MapOf, Variable
+from qengine.plan.expr import Expr, MapOf
+from qengine.plan.traverse import free_variables
 from qengine.storage.states import NodeState
 from qengine.write.ahead import Ahead
 from qengine.write.batch_steps import BatchSteps, ByRow, Held
@@ -128,12 +129,12 @@ class StepCompiler:
         """Return what carries out one step."""
         raise InternalError(f"The step {type(step).__name__} can't be carried out.")
 
-    def _each(self, do: _ForRow, span: Span | None, *subjects: Expr) -> _Run:
+    def _each(self, do: _ForRow, span: Span | None, *read: Expr) -> _Run:
         """Return what does something for each row.
 
-        ``span``: where it fails unless the error says so. ``subjects``: what it changes.
+        ``span``: where it fails unless the error says so. ``read``: what it changes, and what that is evaluated of.
         """
-        names = [each.name for each in subjects if isinstance(each, Variable)]
+        names = sorted(frozenset[str]().union(*map(free_variables, read)))
 
         def run(rows: Rows) -> Rows:
             for first in range(0, len(rows), _AT_ONCE):
@@ -345,7 +346,7 @@ class StepCompiler:
                 new = value(row)
                 self._assign(entity, {key: new if new is None else storable_value(key, new, place)}, replace=False)
 
-        return self._each(do, step.span, step.subject)
+        return self._each(do, step.span, step.subject, step.value)
 
     @step.register
     def _(self, step: up.SetProperties) -> _Run:
@@ -359,7 +360,7 @@ class StepCompiler:
                 nulls = dict.fromkeys(key for key, each in given.items() if each is None)
                 self._assign(entity, {**stored, **nulls}, replace=step.replace)
 
-        return self._each(do, step.span, step.subject)
+        return self._each(do, step.span, step.subject, step.value)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run:

@@ -35,6 +35,7 @@ def check(edges, built, undirected, properties):
     assert sorted(order.tolist()) == list(range(len(edges)))
     if not properties and out.form is not Form.GROUPS:
         assert out.owners(np.arange(len(edges))).tolist() == [edges[row][0] for row in order]
+    assert [out.owner(at) for at in range(len(edges))] == out.owners(np.arange(len(edges))).tolist()
     local_edge = list(zip(out.owners(np.arange(len(edges))).tolist(), out.neighbours.tolist(), strict=True))
     if properties:
         assert [edges[row] for row in order] == local_edge

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from qengine import Graph
 from qengine.plan.pattern import Direction
 from qengine.storage import from_records
 from qengine.storage.adjacency import Form
@@ -261,3 +262,22 @@ def test_counts_and_samples_are_the_same_whatever_form_the_row_index_has(undirec
         assert np.array_equal(counts[0][0], counts[1][0])
     assert found[0::2] == found[:1] * 3
     assert found[1::2] == found[1:2] * 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_schema_says_which_labels_have_which_properties(seed):
+    chance = random.Random(seed)
+    nodes = [
+        {
+            "labels": chance.sample(["A", "B", "C"], chance.randint(0, 2)),
+            "properties": {key: 1 for key in ("x", "y", "z") if chance.random() < 0.15},
+        }
+        for _ in range(chance.randint(1, 12))
+    ]
+    graph = Graph.from_records(nodes)
+    graph.query("MATCH (n) WHERE n.x = 1 REMOVE n.x SET n.w = 1")
+    wanted = {}
+    for labels, properties in graph.query("MATCH (n) RETURN labels(n), properties(n)").fetchall():
+        count, keys = wanted.get(frozenset(labels), (0, set()))
+        wanted[frozenset(labels)] = count + 1, keys | set(properties)
+    assert {frozenset(each.labels): (each.count, set(each.properties)) for each in graph.schema.nodes} == wanted

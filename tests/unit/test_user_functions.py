@@ -198,6 +198,23 @@ def test_a_vectorized_function_gets_few_rows_at_a_time() -> None:
     assert max(sizes) <= 65_536
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["[y IN $l | my.f(y)]", "reduce(s = 0, y IN $l | s + my.f(y))", "all(y IN $l WHERE my.f(y) > 0)"],
+)
+def test_what_is_made_of_the_items_of_a_constant_list_is_made_once(graph: qengine.Graph, value: str) -> None:
+    calls: list[int] = []
+    graph.register_function("my.f(x :: INTEGER) :: INTEGER", lambda x: calls.append(x) or x)
+    text = f"MATCH (n:N|M), (m:N) WHERE n.x IN [y IN $l | y] RETURN n.x, {value}"
+    given = list(range(1, 100))
+    found = graph.query(text, {"l": given}, device="cpu").fetchall()
+    assert len(calls) == len(given)
+    assert sorted(found) == sorted(graph.query(text, {"l": given}, device="reference").fetchall())
+    assert graph.query("MATCH (n:None) RETURN [y IN $l | 1 / y]", {"l": [0] * 100}).fetchall() == []
+    with pytest.raises(qengine.ExecutionError, match="zero"):
+        graph.query("MATCH (n:N) RETURN [y IN $l | 1 / y]", {"l": [1] * 99 + [0]}).fetchall()
+
+
 def test_a_deterministic_function_is_called_once_for_constants() -> None:
     graph, counter = qengine.Graph(), itertools.count(1)
     graph.register_function("my.once() :: INTEGER", lambda: next(counter))

@@ -92,8 +92,8 @@ class Components {
   }
 
   int64_t vertex_count_;
-  std::unique_ptr<uint32_t[], FreeDeleter> order_, least_;  // from 1 on; of the open vertices that each leads back to
-  std::unique_ptr<uint8_t[], FreeDeleter> closed_;
+  Zeroed<uint32_t> order_, least_;  // from 1 on; of the open vertices that each leads back to
+  Zeroed<uint8_t> closed_;
   std::vector<Frame> frames_;
   std::vector<uint32_t> open_;
   uint32_t count_ = 0;

@@ -160,7 +160,9 @@ class _Run:
             case st.Return(items, limit):
                 return self.projected(items, rows, False)[:limit]
             case st.Create(paths):
-                return [self.create(paths, row) for row in rows]
+                made = [dict(row) for row in rows]
+                self.each([partial(self.create, path) for path in paths], made)
+                return made
             case st.Merge():
                 return [found for row in rows for found in self.merge(clause, row)]
             case st.Set(changes):
@@ -349,25 +351,23 @@ class _Run:
 
     # ------------------------------------------------------------ changes
 
-    def create(self, paths: tuple[st.Path, ...], row: Row) -> Row:
-        row = dict(row)
-        for path in paths:
-            ends = [self.made(node, row) for node in path.nodes]
-            for edge, one, other in zip(path.relationships, ends, ends[1:], strict=False):
-                for end in (one, other):
-                    if end is None:
-                        raise ModelError("EntityNotFound")
-                    self.graph.entity(end)
-                start, end = (other, one) if edge.arrow == "<" else (one, other)
-                assert start is not None and end is not None and edge.type is not None
-                number = self.graph.new()
-                properties = self.stored(edge.properties, row)
-                self.graph.relationships[number] = edge.type, start.id, end.id, properties
-                self.counts["relationships_created"] += 1
-                self.counts["properties_set"] += len(properties)
-                if edge.name:
-                    row[edge.name] = RelationshipRef(number)
-        return row
+    def create(self, path: st.Path, row: Row) -> None:
+        """Make a path, and add what it names to a row."""
+        ends = [self.made(node, row) for node in path.nodes]
+        for edge, one, other in zip(path.relationships, ends, ends[1:], strict=False):
+            for end in (one, other):
+                if end is None:
+                    raise ModelError("EntityNotFound")
+                self.graph.entity(end)
+            start, end = (other, one) if edge.arrow == "<" else (one, other)
+            assert start is not None and end is not None and edge.type is not None
+            number = self.graph.new()
+            properties = self.stored(edge.properties, row)
+            self.graph.relationships[number] = edge.type, start.id, end.id, properties
+            self.counts["relationships_created"] += 1
+            self.counts["properties_set"] += len(properties)
+            if edge.name:
+                row[edge.name] = RelationshipRef(number)
 
     def made(self, node: st.NodePattern, row: Row) -> NodeRef | None:
         if node.name in row:
@@ -400,7 +400,8 @@ class _Run:
         found = list(self.embeddings((clause.path,), row))
         changes = clause.on_match if found else clause.on_create
         if not found:
-            found = [self.create((clause.path,), row)]
+            found = [dict(row)]
+            self.create(clause.path, found[0])
         self.any_order(found)
         return self.clauses((changes,), found) if changes else found
 

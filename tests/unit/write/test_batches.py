@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,14 @@ TOGETHER = [
     "UNWIND range(1, 20) AS i CREATE (n:$('L' + i % 7) {id: i})-[k:$('T' + i)]->(n) SET n.x = i",
     "UNWIND $rows AS r CREATE (n:P {id: r.id, name: $rows[0].name, all: [1, $rows[2].id]})",
     "MATCH (n) SET n.name = $rows[0].name",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S {w: r.w}]-(x:N {w: r.w}) RETURN k.w",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S]->(x:N {w: r.w}) ON MATCH SET k.n = r.b, x.last = r.w",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]-(b) RETURN k.w",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R {w: r.w}]-(b) ON MATCH SET k.n = r.a",
+    "UNWIND $links AS r MERGE (a:P {id: r.a})<-[k:R]-(b:Q {id: r.b}) ON CREATE SET a.x = r.w, k.w = r.w RETURN b.id",
+    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[:R]->(x:N {w: r.w})-[k:S {w: r.b}]->(:P {id: r.b}) RETURN k.w",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[:R]->(x)<-[k:S]-(b) ON MATCH SET x.seen = 1",
+    "MATCH (n:P) MERGE (k:P {id: n.id})-[:OF]->(n)",
     "UNWIND $rows AS r MERGE (p:P {id: r.id, x: coalesce(r.x, 1)}) ON CREATE SET p.name = r.name",
     "UNWIND $rows AS r MERGE ({id: r.id})",
     "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p.x = r.x",
@@ -263,7 +272,6 @@ ROW_BY_ROW = [
     "MATCH (n:P) SET n.id = n.id + 1 MERGE (k:P {id: n.id}) RETURN k.name",
     "MATCH (n:P) CREATE (k:K {of: n.id}), (l:K {of: k.of}) SET l.x = k.of RETURN l.of",
     "MATCH (n:P) MERGE (k:K {of: n.name})",
-    "MATCH (n:P) MERGE (k:P {id: n.id})-[:OF]->(n)",
     "MATCH (n:P) FOREACH (x IN [1, 2] | SET n.x = coalesce(n.x, 0) + x SET n.y = n.x)",
     "UNWIND $rows AS r FOREACH (x IN [r.x] | CREATE (n:P {x: x}) MERGE (m:P {x: x + 1}) SET m.id = x)",
     "UNWIND $rows AS r FOREACH (x IN [r.x] | MERGE (n:P {x: x}) MERGE (m:P {x: 2}))",
@@ -284,12 +292,10 @@ ROW_BY_ROW = [
     "UNWIND $rows AS r CREATE (a:P {id: COUNT { (:P) }})",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.id = 9",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.x = size(labels(a))",
-    "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S {w: r.w}]-(x:N {w: r.w}) RETURN k.w",
     "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[k:S]->(x:N {w: r.w}) ON MATCH SET k.n = x.w, n.last = r.w",
     "UNWIND $links AS r MATCH (n:P {id: r.a}) MERGE (n)-[:R]->(x:P {id: r.b}) ON MATCH SET x.id = r.a + 1, x.n = x.id",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON CREATE SET a.x = rand(), a.y = a.x REMOVE a.x, a.y",
     "UNWIND $rows AS r MERGE (a:P {id: r.id}) ON MATCH SET a += {x: a.id, y: a.x}, a.z = a.y",
-    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:R]-(b) RETURN k.w",
     "UNWIND $rows AS r MATCH (p:P) SET p.n = coalesce(p.n, 0) + 1",
     "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
     "MATCH (n)--(m) SET n.id = n.id + 1",
@@ -414,6 +420,38 @@ def test_both_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = results(monkeypatch, 1, text, first_was_carried_out)
     assert text not in FAILING or isinstance(found[0][0][0], str)
     assert found == results(monkeypatch, 1_000_000, text)
+
+
+def merge_of_a_path(chance: random.Random) -> str:
+    """Return a MERGE of one to three relationships, each of whose nodes is one of two known ones or a new one."""
+
+    def node(place: int) -> str:
+        if chance.random() < 0.35:
+            return chance.choice(["(a)", "(b)"])
+        keys = chance.choice(["", "{id: r.a}", "{id: r.b}", "{w: r.w}", "{id: 1, w: r.a}", "{id: a.id}"])
+        return f"(n{place}{chance.choice(['', ':Q', ':N', ':Q:N'])} {keys})"
+
+    path = node(0)
+    for place in range(chance.choice([1, 1, 2, 2])):
+        keys = chance.choice(["", "", " {w: r.w}"])
+        edge = f"-[k{place}:{chance.choice(['R', 'S', 'T', 'U'])}{keys}]-"
+        path += chance.choice(["<{}", "{}>", "{}"]).format(edge) + node(place + 1)
+    sets = chance.choice(
+        ["", " ON CREATE SET k0.c = r.a", " ON MATCH SET k0.m = r.w", " ON CREATE SET k0.c = 1, k0.d = r.b"]
+    )
+    found = "UNWIND $links[2..12] AS r MATCH (a:P {id: r.a}), (b:P {id: r.b})"
+    return f"{found} MERGE {path}{sets} RETURN k0.w, k0.c, r.w"
+
+
+def test_paths_are_merged_as_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = steps_counted(monkeypatch)
+    together = 0
+    for seed in range(60):
+        text, before = merge_of_a_path(random.Random(f"merge {seed}")), len(steps)
+        found = results(monkeypatch, 1, text)
+        together += len(steps) > before
+        assert found == results(monkeypatch, 1_000_000, text), text
+    assert together > 20
 
 
 @pytest.mark.parametrize("text", [each for each in TOGETHER if each.startswith("UNWIND")])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from qengine import Graph
+from qengine.write import reading
 
 NODES = [{"id": each, "labels": ["A"], "properties": {"v": each}} for each in range(3)]
 
@@ -47,3 +49,15 @@ def test_a_type_that_a_table_brings_without_direction_is_learnt_of():
         assert seen(transaction) == [0]
     changed.query(walk("S", 2, ">"))
     assert seen(changed) == [0, 1]
+
+
+@pytest.mark.parametrize("list_of", ["$ids", "[row IN $ids | row]"])
+@pytest.mark.parametrize(("count", "planned"), [(3, False), (2_000, True)])
+def test_a_list_to_compare_with_each_node_is_read_by_the_engine_where_it_is_long(list_of, count, planned, monkeypatch):
+    changed = Graph.from_records([{"labels": ["A"], "properties": {"v": each}} for each in range(30)])
+    plans = []
+    own = reading.PartPlans.of
+    monkeypatch.setattr(reading.PartPlans, "of", lambda *given: plans.append(given) or own(*given))
+    text = f"MATCH (n:A) WHERE n.v IN {list_of} SET n.seen = true RETURN count(*)"
+    assert changed.query(text, {"ids": list(range(0, 2 * count, 2))}).value() == min(count, 15)
+    assert bool(plans) == planned

@@ -51,7 +51,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Oversized
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
-from qengine.plan.traverse import free_variables, preorder
+from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
 __all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
 
@@ -97,8 +97,24 @@ def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:
     """
     form = _FORMS.get(type(expr))
     evaluate = _row_wise(expr, runtime) if form is None else form(expr, runtime)
+    if isinstance(expr, _OVER_ITEMS) and not free_variables(expr) and is_repeatable(expr):
+        evaluate = _once(evaluate)
     accounted = runtime.memory.limit is not None and not isinstance(expr, _GIVEN)
     return _accounted(evaluate, runtime) if accounted else evaluate
+
+
+def _once(evaluate: Evaluate) -> Evaluate:
+    """Evaluate what no row changes for the first row alone."""
+    found: list[Any] = []
+
+    def constant(batch: Batch) -> Column:
+        if not batch.length:
+            return evaluate(batch)
+        if not found:
+            found.append(evaluate(Batch(1, {})).values()[0])
+        return ConstantColumn(found[0], batch.length)
+
+    return constant
 
 
 def _accounted(evaluate: Evaluate, runtime: Runtime) -> Evaluate:
@@ -468,6 +484,9 @@ def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
 
 _GIVEN = (x.Literal, x.Parameter, x.Variable)
 """What evaluates to values that are there already."""
+
+_OVER_ITEMS = (x.ListComprehension, x.Quantifier, x.Reduce)
+"""What evaluates a part for each item of a list."""
 
 _FORMS: dict[type[x.Expr], Callable[[Any, Runtime], Evaluate]] = {
     x.Literal: _literal,
