@@ -102,7 +102,8 @@ class _Dealt:
         if self.deaths[place] >= _MOST_DEATHS:
             raise ResourceError(
                 f"{_MOST_DEATHS} workers have died of the same part of the query.",
-                hint="The system may have ended them for want of memory: give memory_limit, or fewer workers.",
+                hint="If they have printed nothing, the system may have ended them for want of memory: give "
+                "memory_limit, or fewer workers.",
                 code="WorkerLost",
             )
         if all(same != place for same, _ in self.running.values()):

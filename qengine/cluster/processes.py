@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from qengine.cluster.engine import Event
 from qengine.cluster.worker import serve
+from qengine.errors import ResourceError
 
 __all__ = ["Processes"]
 
@@ -18,17 +19,29 @@ class Processes:
     """Worker processes of this machine.
 
     They are started when they first get a task, and end with this process at the latest. As with all of
-    ``multiprocessing``, a script that makes some must do so below ``if __name__ == "__main__":``.
+    ``multiprocessing``, workers import the script that makes them, so it must do so below
+    ``if __name__ == "__main__":``.
 
     Parameters
     ----------
     serve
         What a process does, with a connection and the path; it must be importable there.
+
+    Raises
+    ------
+    ResourceError
+        ``ScriptNotGuarded`` in a worker that imports a script which makes workers itself.
     """
 
     name = "processes"
 
     def __init__(self, path: str, workers: int, serve: Callable[[Connection, str], None] = serve) -> None:
+        if getattr(current_process(), "_inheriting", False):  # what multiprocessing itself looks at
+            raise ResourceError(
+                "A worker imports this script, which opens a cluster again.",
+                hint='Put what the script does below if __name__ == "__main__":, functions of your own aside.',
+                code="ScriptNotGuarded",
+            )
         self.workers = workers
         self._path, self._serve = path, serve
         self._running: dict[int, tuple[SpawnProcess, Connection]] = {}

@@ -1,5 +1,8 @@
 """Worker processes: right answers while they are killed, and queries that are stopped. Nothing depends on time."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -74,3 +77,18 @@ def test_an_interrupt_ends_workers_that_never_answer(saved):
     (error,) = raised
     assert error.code == "Interrupted"
     assert not Path(f"/proc/{busy[0].name.rpartition('-')[2]}").exists()
+
+
+def test_a_script_that_workers_can_not_import_is_told(saved):
+    script = saved.parent / "unguarded.py"
+    script.write_text(
+        "from qengine.cluster.cluster import Cluster\n"
+        "from qengine.cluster.processes import Processes\n"
+        f"with Cluster({str(saved)!r}, Processes({str(saved)!r}, 1), least_cost=0.0) as cluster:\n"
+        f"    cluster.query({TRIANGLES!r}).fetchall()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.count("A worker imports this script, which opens a cluster again.") == 3
+    assert "hint: If they have printed nothing," in ended.stderr
