@@ -212,6 +212,7 @@ RECURSIVE = [
         "storage.joint_degrees",
         "storage.mixed_triangles",
         "storage.nature",
+        "storage.node_lists",
         "storage.samples",
         "storage.schema",
         "storage.statistics",

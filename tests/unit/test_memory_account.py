@@ -84,7 +84,7 @@ def test_batches_are_cut_to_what_they_may_hold() -> None:
         "reduce(t = 0, x IN range(1, 300) | t + reduce(u = 0, y IN range(1, 300) | u + y))",
         "any(x IN range(1, 300) WHERE all(y IN range(1, 300) WHERE -x < y AND y < 300))",
         "5 IN [x IN range(1, 90000) | -x]",
-        "[x IN range(1, 200) | reduce(s = 'a', i IN range(1, 60) | s + 'a')]",
+        "[x IN range(1, 200) | reduce(s = 'a', i IN range(1, 60) | s + x)]",
     ],
 )
 @pytest.mark.parametrize("limit", [None, 1_000 * MB])
