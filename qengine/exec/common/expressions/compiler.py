@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from math import inf
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -98,21 +99,24 @@ def compile_expression(expr: x.Expr, runtime: Runtime) -> Evaluate:
     form = _FORMS.get(type(expr))
     evaluate = _row_wise(expr, runtime) if form is None else form(expr, runtime)
     if isinstance(expr, _OVER_ITEMS) and not free_variables(expr) and is_repeatable(expr):
-        evaluate = _once(evaluate)
+        evaluate = _once(evaluate, runtime)
     accounted = runtime.memory.limit is not None and not isinstance(expr, _GIVEN)
     return _accounted(evaluate, runtime) if accounted else evaluate
 
 
-def _once(evaluate: Evaluate) -> Evaluate:
-    """Evaluate what no row changes for the first row alone."""
+def _once(evaluate: Evaluate, runtime: Runtime) -> Evaluate:
+    """Evaluate what no row changes for the first of many rows alone, if under a memory limit its value is small."""
     found: list[Any] = []
+    most: float = inf if runtime.memory.limit is None else _KEPT
 
     def constant(batch: Batch) -> Column:
-        if not batch.length:
-            return evaluate(batch)
-        if not found:
-            found.append(evaluate(Batch(1, {})).values()[0])
-        return ConstantColumn(found[0], batch.length)
+        nonlocal most
+        if not found and batch.length > 1 and most:
+            column = evaluate(Batch(1, {}))
+            if column.nbytes <= most:
+                found.append(column.values()[0])
+            most = 0
+        return ConstantColumn(found[0], batch.length) if found else evaluate(batch)
 
     return constant
 
@@ -484,6 +488,9 @@ def _path(expr: x.PathOf, runtime: Runtime) -> Evaluate:
 
 _GIVEN = (x.Literal, x.Parameter, x.Variable)
 """What evaluates to values that are there already."""
+
+_KEPT = 1 << 20
+"""Bytes of a value that may be kept without being charged."""
 
 _OVER_ITEMS = (x.ListComprehension, x.Quantifier, x.Reduce)
 """What evaluates a part for each item of a list."""
