@@ -99,7 +99,8 @@ def agree(graph: Graph, query: str, **params: Any) -> None:
     "n.x = $v", "$v = n.x", "n.x IN $v", "n.x IN [$v, 1]", "n.x < $v", "n.x <= $v", "n.x > $v", "n.x >= $v",
     "1 <= n.x <= $v", "n.x STARTS WITH $v", "n.name STARTS WITH $v", "n.name STARTS WITH $v AND n.name < 'n5'",
     "n.x = $v OR n.x = 7", "n.x = $v OR n.id = 3", "n.x = $v OR n.id > 50", "n.x = $v AND n.id < 20", "n.x <> $v",
-    "NOT n.x = $v", "n.x = $v AND 10 / n.id > 0", "n.x > $v AND n.x > 3 AND n.id IN [1, 3, 50, 55]",
+    "NOT n.x = $v", "n.x = $v AND 10 / n.id > 0", "n.x IN $v AND 10 / n.id > 0",
+    "n.x > $v AND n.x > 3 AND n.id IN [1, 3, 50, 55]",
 ])  # fmt: skip
 def test_conditions(graph: Graph, condition: str) -> None:
     for value in PARAMETERS:
@@ -112,7 +113,7 @@ def test_conditions(graph: Graph, condition: str) -> None:
     "id(n) = $v", "$v = elementId(n)", "id(n) IN $v", "elementId(n) IN $v", "id(n) IN [$v, 1]",
     "elementId(n) IN ['3', $v]",
     "id(n) = $v OR elementId(n) = '7'", "id(n) = $v OR n.id = 3", "id(n) = $v AND n.id < 20", "NOT id(n) = $v",
-    "id(n) = $v AND elementId(n) = '7'", "id(n) = $v AND 10 / n.id > 0",
+    "id(n) = $v AND elementId(n) = '7'", "id(n) = $v AND 10 / n.id > 0", "id(n) IN $v AND 10 / n.id > 0",
     "id(n) <> $v", "id(n) IN [3, 5, null] AND n:A",
 ])  # fmt: skip
 def test_identities(graph: Graph, changed: Graph, condition: str) -> None:

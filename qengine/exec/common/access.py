@@ -25,6 +25,7 @@ from qengine.exec.scalar.entities import number_of
 from qengine.exec.view import ExecView
 from qengine.plan.access import FEW, HASH, IDENTITY, SORTED, Access
 from qengine.plan.expr import Expr, Literal, Parameter
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
@@ -67,6 +68,8 @@ def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequenc
     best: tuple[Array, Access] | None = None
     most = sum(high - low for low, high in ranges) // FEW
     for access in level.access:
+        if _leaves_unsure(runtime, access) and any(map(condition_can_fail, level.predicates)):
+            continue
         try:
             found = _nodes(runtime, access, most if best is None else min(most, len(best[0])))
         except Unanswered:
@@ -79,6 +82,19 @@ def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequenc
             if len(found) < FEW:
                 break
     return best
+
+
+def _leaves_unsure(runtime: Runtime, access: Access) -> bool:
+    """Tell whether a list that is asked for is null, or holds null: for other nodes the condition is null, not false.
+
+    What then fails on one of these is an error, as it is behind null, and isn't behind false.
+    """
+    for probe in access.probes:
+        if probe.op == "IN":
+            given = value_of(runtime, probe.value)
+            if given is None or (type(given) is list and any(item is None for item in given)):
+                return True
+    return False
 
 
 def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
