@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
-from qengine._frozen import frozen, record, replace
+from qengine._frozen import record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.call import BindClauses, bind_updating_call
 from qengine.binder.calls import bind_operator
@@ -220,14 +220,6 @@ class Updates:
                     "A path can't have a name inside FOREACH yet.", each.span, "Leave the name away."
                 )
         self.steps.append(ForEach(name, source, tuple(inside.steps)))
-
-
-@frozen
-class _End:
-    """A node of a pattern: its column, and whether the rows have it."""
-
-    name: str
-    bound: bool
 
 
 @record

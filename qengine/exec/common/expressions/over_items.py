@@ -213,6 +213,15 @@ def _told(column: Column, value: bool) -> BoolArray | None:
     return truths if value else ~truths
 
 
+def _alike(items: Items, batch: Batch) -> ListColumn | None:
+    """Return the lists of rows, if so many are about as long as the longest that steps of all rows together pay."""
+    lists = items.lists(batch)
+    lengths = None if lists is None else lists.lengths()
+    if lengths is None or int(lengths.max(initial=0)) * _LEAST_ROWS > int(lengths.sum()):
+        return None
+    return lists
+
+
 def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate) -> Callable[[Batch], Column | None]:
     """Return ``reduce(accumulator = initial, variable IN source | step)``; null for a null source.
 
@@ -220,13 +229,11 @@ def reduced(accumulator: str, initial: _Evaluate, items: Items, step: _Evaluate)
     """
 
     def columnar(batch: Batch) -> Column | None:
-        lists = items.lists(batch)
+        lists = _alike(items, batch)
         if lists is None:
             return None
         lengths = lists.lengths()
         longest = int(lengths.max(initial=0))
-        if longest * _LEAST_ROWS > int(lengths.sum()):
-            return None
         order = np.argsort(-lengths, kind="stable")  # so that rows that go on are the first ones
         going = np.searchsorted(-lengths[order], -np.arange(longest), side="left")
         so_far, done, held = initial(batch).take(order), [], 0
@@ -257,17 +264,14 @@ def all_reduced(
     """
 
     def columnar(batch: Batch) -> Column | None:
-        lists = items.lists(batch)
+        lists = _alike(items, batch)
         if lists is None:
             return None
         lengths = lists.lengths()
-        longest = int(lengths.max(initial=0))
-        if longest * _LEAST_ROWS > int(lengths.sum()):
-            return None
         fails, unknown = np.zeros(len(lists), np.bool_), np.zeros(len(lists), np.bool_)
         going = np.flatnonzero(lengths)
         so_far = initial(batch).take(going)
-        for turn in range(longest):
+        for turn in range(int(lengths.max(initial=0))):
             items.runtime.context.check()
             values = lists.items.take(lists.starts[going] + turn)
             inner = items.named(batch, going, values, {accumulator: so_far})
