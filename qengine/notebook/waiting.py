@@ -98,9 +98,10 @@ class _Button(_Line):
         self._text = ipywidgets.Label()
         self._button.on_click(lambda _: result.cancel())
         self._box = ipywidgets.HBox([self._button, self._text])
-        display(self._box)
-        # Some kernels send what comes from a widget to the shell that has shown it, which is busy: not for this one.
+        # Some kernels send what comes from a widget to the shell that made it, which is busy: not for this one,
+        # and before it is shown, since a click can come at once.
         vars(self._button.comm).pop("_reply_subshell_id", None)
+        display(self._box)
 
     def say(self, text: str) -> None:
         self._text.value = text

@@ -208,6 +208,12 @@ def test_a_notebook_is_executed_by_a_kernel(monkeypatch: pytest.MonkeyPatch, tmp
     assert any("never closed" in str(output) for output in outputs)
 
 
+# What is shown is clicked before the cell's own thread goes on.
+SLOWLY = """import time, IPython.display as shown
+at_once = shown.display
+shown.display = lambda *given, **named: (at_once(*given, **named), time.sleep(0.3))[0]"""
+
+
 def test_a_button_stops_the_query_while_the_cell_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A click comes by a subshell of the kernel, as front ends send it that know of them."""
     pytest.importorskip("ipywidgets")
@@ -221,6 +227,7 @@ def test_a_button_stops_the_query_while_the_cell_runs(monkeypatch: pytest.Monkey
         client.control_channel.send(made)
         subshell = client.get_control_msg(timeout=60)["content"]["subshell_id"]
         client.execute("%load_ext qengine\nimport qengine\nworld = qengine.example()", reply=True, timeout=60)
+        client.execute(SLOWLY, reply=True, timeout=60)
         client.execute("%cypher MATCH p = (:Country)-[:borders*]-() RETURN count(*)")
         button, end = None, time.monotonic() + 60
         while time.monotonic() < end:
