@@ -136,6 +136,7 @@ def test_every_stage_is_known() -> None:
     ends = {
         "__init__",
         "appending",
+        "estimating",
         "graph",
         "kept_plans",
         "live_reads",
