@@ -40,7 +40,15 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
+        self._rows: dict[int, tuple[Search, int]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
+
+    def rows_of(self, search: Search, rows: int) -> int:
+        """Return for how many input rows a search was asked in this execution, ``rows`` more of which come now."""
+        known = self._rows.get(id(search))
+        total = rows + (0 if known is None else known[1])
+        self._rows[id(search)] = search, total
+        return total
 
     @property
     def runtime(self) -> Runtime:
