@@ -72,7 +72,7 @@ REACHED = (
     "MATCH (h:H)-[:E]->(n{label})<-[:E|F]-(g:H) WHERE {on_node} AND g <> n RETURN count(*) AS k",
     "MATCH (h:H)-[e:E]->(n{label})<-[f:F]-(h) WHERE {on_node} AND {on_edge} AND n.whole < 3 RETURN count(*) AS k",
     "MATCH (h:H) WHERE EXISTS {{ (h)-[:F]->(n{label}) WHERE {on_node} }} RETURN id(h) AS k ORDER BY k",
-    "MATCH (h:H) OPTIONAL MATCH (h)-[e:F]->(n{label}) WHERE {on_node} AND {on_edge} RETURN id(h) AS k, count(n) AS n ORDER BY k",
+    "MATCH (h:H) OPTIONAL MATCH (h)-[e:F]->(n{label}) WHERE {on_node} AND {on_edge} RETURN id(h) AS k, count(n) AS n",
     "/*+ extend */ MATCH (h:H)-[:E]->(n{label})<-[:F]-(g) WHERE {on_node} RETURN count(*) AS k",
 )
 
@@ -104,7 +104,7 @@ def test_searches_test_what_they_reach(data: st.DataObject, first: str, second: 
         for form in REACHED:
             query = form.format(label=label, **conditions)
             expected = graph.query(query, device="reference").fetchall()
-            assert graph.query(query, device="cpu").fetchall() == expected, query
+            assert sorted(graph.query(query, device="cpu").fetchall()) == sorted(expected), query
 
 
 def test_what_begins_at_few_nodes_asks_no_condition_of_all() -> None:

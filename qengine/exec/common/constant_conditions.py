@@ -23,6 +23,7 @@ from qengine.exec.common.match_plan import ColumnKind
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
+from qengine.plan.differing import differs
 from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import EdgeLevel, Level, Search
@@ -120,8 +121,6 @@ def few_visits(store: ExecView, search: Search, rows: int, masks: Masks) -> FewV
 
 
 def _tested_of(store: ExecView, search: Search) -> _Tested:
-    from qengine.exec.common.resolve import differs  # which asks for ``FewVisits``
-
     most = max((_size(store, level) for level in search.levels if _is_tested(level)), default=0)
     return _Tested(most, not differs(search))
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine._frozen import frozen
-from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
 from qengine.exec.common.match_plan import (
@@ -33,22 +32,19 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
-from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
+from qengine.plan.differing import differs
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.shares import Share
-from qengine.plan.traverse import preorder
 from qengine.storage.adjacency import Adjacency
 
-__all__ = ["ResolvedSearch", "differs", "resolve"]
+__all__ = ["ResolvedSearch", "resolve"]
 
 _WITHIN = int(SourceFlag.WITHIN)
 
 _HELD = 1 << 20
 """Bytes of marked vertices up to which a resolved search is remembered."""
-
-_CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localtime", "time"})
-"""Functions whose calls with literals are constants."""
 
 _resolved: dict[tuple[bool, bool], PerOperatorCache[ResolvedSearch | None]] = {
     (merged, few): PerOperatorCache() for merged in (False, True) for few in (False, True)
@@ -110,21 +106,6 @@ def resolve(
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
     return _resolved[merged, few is not None].get(store, search, find)
-
-
-def differs(search: Search) -> bool:
-    """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
-    parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
-    return any(isinstance(part, Parameter | OfNode | UserCall) or _is_function(part) for part in parts)
-
-
-def _is_function(part: Expr) -> bool:
-    if not isinstance(part, Call):
-        return False
-    if part.name in _CONSTANTS and part.args and all(isinstance(arg, Literal) for arg in part.args):
-        return False
-    called = lookup(part.name)
-    return called is not None and called.kind != "operator"
 
 
 class _Resolver:
@@ -324,9 +305,7 @@ class _Resolver:
         self.tables.lists.append(bytes(struct))
         return len(self.tables.lists) - 1
 
-    def tested(
-        self, level: Level, elements: int, types: Sequence[int | None]
-    ) -> tuple[list[Bounds], tuple[Expr, ...]]:
+    def tested(self, level: Level, elements: int, types: Sequence[int | None]) -> tuple[list[Bounds], tuple[Expr, ...]]:
         """Return what the search tests of so many elements, nodes or those of some types; and the other predicates."""
         if self.few is None or not self.few.spares(elements):
             return [], level.predicates
@@ -341,9 +320,7 @@ class _Resolver:
         """Return the column of a property, of nodes or of a type's relationships."""
         return self.store.node_property(key) if index is None else self.store.relationship_property(index, key)
 
-    def conditions(
-        self, conditions: tuple[ColumnCondition, ...], own: int, tested: Sequence[Bounds]
-    ) -> Span:
+    def conditions(self, conditions: tuple[ColumnCondition, ...], own: int, tested: Sequence[Bounds]) -> Span:
         """Add the conditions of a level; ``own``: its place."""
         found = [
             (
