@@ -60,6 +60,16 @@ size_t Worker::select_between(const LevelInfo& of, Set all, uint32_t* out) const
   for (int k = 0; k < of.plan->conditions.count; ++k) {
     const PlanCondition& condition = match_.conditions[of.plan->conditions.first + k];
     if (condition.left_columns.count == 0) return 0;
+    if (condition.left_columns.count > 1) {
+      size_t kept = 0;
+      for (size_t i = 0; i < all.n; ++i) {
+        const uint32_t id = all.data[i];
+        out[kept] = id;
+        kept += holds(match_, condition, id, id);
+      }
+      all = {out, kept};
+      continue;
+    }
     const PlanColumn& column = match_.columns[condition.left_columns.first];
     const auto* bounds = static_cast<const int64_t*>(match_.columns[condition.right_columns.first].values);
     if (column.begin == column.end) return 0;

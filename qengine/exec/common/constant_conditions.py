@@ -8,28 +8,24 @@ numbers, as dates and times are, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen, record
-from qengine.exec.common.batch import Batch
 from qengine.exec.common.expressions import temporal
-from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.operand import MIRRORED
-from qengine.exec.common.masks import Masks
 from qengine.exec.common.match_plan import ColumnKind
 from qengine.exec.common.operator_cache import PerOperatorCache
-from qengine.exec.common.runtime import Runtime
-from qengine.exec.view import ExecView
+from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.differing import differs
 from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import EdgeLevel, Level, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["Bounds", "FewVisits", "column_kind", "few_visits"]
+__all__ = ["Bounds", "Execution", "FewVisits", "column_kind", "few_visits"]
 
 _A_VISIT = 16.0  # nanoseconds of one core that a search takes for an element at least, as its cost is told
 _DEARER = 16  # times what asking one of all elements takes: testing one that a search looks at
@@ -53,6 +49,16 @@ _tested: PerOperatorCache[_Tested] = PerOperatorCache()
 """For plans that run again."""
 
 
+class Execution(MaskProvider, Protocol):
+    """What evaluates predicates in one execution, and knows what was asked of it (``Masks``)."""
+
+    def constant(self, expr: Expr) -> Any:
+        """Return the value of an expression that no element changes."""
+
+    def rows_of(self, search: Search, rows: int) -> int:
+        """Return for how many input rows a search was asked, ``rows`` more of which come now."""
+
+
 @frozen
 class Bounds:
     """That the number which an element has as a property lies between two, inclusive, of 64 bits; it may be none."""
@@ -64,10 +70,10 @@ class Bounds:
 
 @frozen
 class FewVisits:
-    """That a search is expected to look at so many elements in all; ``runtime`` evaluates the constants."""
+    """That a search is expected to look at so many elements in all; ``constant`` evaluates what no element changes."""
 
     number: float
-    runtime: Runtime
+    constant: Callable[[Expr], Any]
 
     def spares(self, elements: int) -> bool:
         """Tell whether testing what is looked at takes less than to ask so many elements."""
@@ -96,12 +102,12 @@ class FewVisits:
         _, op, constant = parts
         if not types or any(column_kind(each) is None for each in types):
             return None
-        value = compile_expression(constant, self.runtime)(Batch(1, {})).values()[0]
+        value = self.constant(constant)
         first, *others = (_range(op, each, value) for each in types)
         return first if all(each == first for each in others) else None
 
 
-def few_visits(store: ExecView, search: Search, rows: int, masks: Masks) -> FewVisits | None:
+def few_visits(store: ExecView, search: Search, rows: int, execution: Execution) -> FewVisits | None:
     """Return how many elements a search looks at for so many input rows, where that spares asking all of a level's.
 
     Counted are those of its other batches in this execution, too, and of executions before where all elements' answers
@@ -115,8 +121,8 @@ def few_visits(store: ExecView, search: Search, rows: int, masks: Masks) -> FewV
     rows = rows if search.seeds else 1
     if known.repeats:
         known.rows += rows
-    total = known.rows if known.repeats else masks.rows_of(search, rows)
-    found = FewVisits(search.cost * total / _A_VISIT, masks.runtime)
+    total = known.rows if known.repeats else execution.rows_of(search, rows)
+    found = FewVisits(search.cost * total / _A_VISIT, execution.constant)
     return found if found.spares(known.elements) else None
 
 

@@ -358,24 +358,29 @@ class _Resolver:
     def column(
         self, base: int, column: Any, key: tuple[int | str, ...]
     ) -> list[tuple[int, int, int, int, int, int, int]]:
-        """Return the record of a property column whose ids start at ``base``; none where all is null.
+        """Return the records of a property column whose ids start at ``base``; none where all is null.
 
         Strings are compared by their ranks. ``key`` names the column in the graph's cache.
         """
-        if column is None or pa.types.is_null(column.array.type):
+        if column is None or pa.types.is_null(column.arrow_type):
             return []
-        begin, array = base + column.begin, column.array
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-            array = TextProperty(self.store, column, key).ranks()
-        read = column_kind(array.type)
+        is_text = pa.types.is_string(column.arrow_type) or pa.types.is_large_string(column.arrow_type)
+        runs = [(column.begin, TextProperty(self.store, column, key).ranks())] if is_text else column.runs()
+        if not runs:
+            return []
+        read = column_kind(runs[0][1].type)
         if read is None:
-            raise InternalError(f"A search compares numbers or strings, not {array.type}.")
+            raise InternalError(f"A search compares numbers or strings, not {column.arrow_type}.")
         kind, width = read
-        validity, values = array.buffers()
-        self.tables.keep.append(array)
-        where = values.address + width * array.offset if len(array) else 0
-        valid = validity.address if validity is not None else 0
-        return [(begin, begin + len(array), where, valid, array.offset, int(kind), 0)]
+        found = []
+        for begin, array in runs:
+            validity, values = array.buffers()
+            self.tables.keep.append(array)
+            where = values.address + width * array.offset if len(array) else 0
+            valid = validity.address if validity is not None else 0
+            ids = base + begin, base + begin + len(array)
+            found.append((*ids, where, valid, array.offset, int(kind), 0))
+        return found
 
     def hold(self, array: npt.NDArray[Any] | OnDevice) -> int:
         """Keep an array alive and return its address."""

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from qengine._control import Status
 from qengine._frozen import frozen
-from qengine.exec.common.constant_conditions import few_visits
-from qengine.exec.common.masks import Masks
+from qengine.exec.common.constant_conditions import Execution, few_visits
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.merged_lists import is_due, lists_at_once, note
 from qengine.exec.common.resolve import ResolvedSearch, resolve
@@ -52,7 +51,7 @@ def run_search(
     seeds: Sequence[Ids],
     rows: int,
     context: ExecutionContext,
-    masks: Masks,
+    masks: Execution,
     diversion: SinkRequest | None = None,
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
