@@ -268,7 +268,8 @@ class PropertyTexts(ArrowColumn):
 
     def widths(self) -> IntArray:
         if self._is_picked:
-            return np.diff(text_offsets(self.array)).astype(np.int64)
+            found: IntArray = np.diff(text_offsets(self.array)).astype(np.int64)
+            return found
         offsets = text_offsets(self.of.column.array)
         outside = self._outside()
         places = np.where(outside, 0, self.ids - self.of.column.begin)
