@@ -47,7 +47,7 @@ __all__ = ["LivePlan", "live_plan", "read_live"]
 
 _MOST = 2_000  # elements and rows that are looked at, before a store is made
 _LEAST = 500  # of these in a graph of any size
-_PART = 1_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
+_PART = 2_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
 _LONGEST = 256  # executions that make a store at once, after walks that came to nothing
 _REASON = "few elements are read of a version that was just committed"
 _WALKED = (

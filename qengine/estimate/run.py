@@ -42,11 +42,11 @@ from qengine.exec.common.masks import Masks
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import run as run_exactly
 from qengine.exec.common.pipeline import runtime_of
-from qengine.exec.common.resolve import differs
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
 from qengine.exec.gpu import run as run_on_gpu
 from qengine.exec.view import ExecView
+from qengine.plan.differing import differs
 from qengine.plan.physical import EdgeLevel, PhysicalPlan
 
 __all__ = ["estimate"]

@@ -18,9 +18,10 @@ from qengine.exec.common.masks import Masks
 from qengine.exec.common.match_plan import LEVEL, PLAN, records
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.pipeline import runtime_of
-from qengine.exec.common.resolve import ResolvedSearch, differs, resolve
+from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
+from qengine.plan.differing import differs
 from qengine.plan.physical import Search
 
 __all__ = ["Builder", "Space", "make_space", "on_host", "prepared"]

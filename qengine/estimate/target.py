@@ -9,8 +9,8 @@ from qengine.errors import Unsupported
 from qengine.estimate.narrowed import Few
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operator_cache import PerOperatorCache
-from qengine.exec.common.resolve import differs
 from qengine.exec.view import ExecView
+from qengine.plan.differing import differs
 from qengine.plan.expr import Literal, Variable
 from qengine.plan.levels import without_order
 from qengine.plan.logical import (

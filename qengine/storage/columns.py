@@ -74,6 +74,14 @@ class PropertyColumn:
             return self.array.take(pa.array(index))
         return self.array.take(pa.array(index, mask=(index < 0) | (index >= len(self.array))))
 
+    def picks(self, count: int) -> bool:
+        """Tell whether so few values are taken of an array that isn't made, and needn't be for them."""
+        return False
+
+    def runs(self) -> list[tuple[int, Any]]:
+        """Return Arrow arrays that together have the values, and the id of the first value of each."""
+        return [(self.begin, self.array)]
+
     def slice(self, begin: int, end: int) -> Any:
         """Return the values of the ids ``[begin, end)`` as an Arrow array; no copy where the array covers them."""
         low, high = max(begin, self.begin), min(end, self.end)

@@ -24,6 +24,7 @@ _DEEPEST = 16  # columns that were never read, one made of the other
 _BYTES = 8  # that a value takes, or a character at most
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str, pa.large_string(): str}
 _FEWER = 16  # times fewer values than a column has are taken without making it
+_RUNS = 8  # of which a column may be read as it is, rather than made
 _TEXTS = 1 << 30  # bytes of a column whose texts surely have 32-bit offsets
 
 Origin = Edit | Order
@@ -328,11 +329,34 @@ class PatchedColumn(PropertyColumn):
         ids = ascending(np.concatenate((own()[0], other()[0])))
         return ids, self.take(ids)
 
+    def picks(self, count: int) -> bool:
+        """Tell whether so few values are taken of an array that isn't made, and needn't be for them."""
+        return self._before is not None and count * _FEWER < self._length
+
+    def runs(self) -> list[tuple[int, Any]]:
+        """Return Arrow arrays that together have the values, and the id of the first value of each."""
+        with self._lock:
+            before = self._before
+            if before is not None and len((pieces := self._parts()[0]).begins) <= _RUNS:
+                added, lengths = self._parts()[1], np.diff(pieces.begins, append=pieces.count)
+                rows = zip(pieces.begins.tolist(), pieces.sources.tolist(), lengths.tolist(), strict=True)
+                return [
+                    (
+                        self.begin + begin,
+                        before.array.slice(source, length)
+                        if source < before.length
+                        else added.slice(source - before.length, length),
+                    )
+                    for begin, source, length in rows
+                    if source != NOTHING
+                ]
+        return super().runs()
+
     def take(self, ids: Array) -> Any:
         """Return the values of ``ids`` as an Arrow array; for few ones of a column that isn't made, nothing is made."""
         with self._lock:
             before = self._before
-            if before is not None and len(ids) * _FEWER < self._length:
+            if before is not None and self.picks(len(ids)):
                 return self._picked(before, np.asarray(ids).astype(np.int64, copy=False) - self.begin)
         return super().take(ids)
 

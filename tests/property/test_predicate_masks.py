@@ -1,8 +1,9 @@
-"""Masks of single comparisons equal the truths that the reference finds: of numbers, texts by codes, times."""
+"""Masks of single comparisons, and their tests on the way, equal the reference's truths: of numbers, texts, times."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.exec.common import property_texts
+from qengine.exec.common.constant_conditions import FewVisits
+from qengine.exec.common.masks import Masks
 from tests.examples import examples
 
 COLUMNS: dict[str, st.SearchStrategy[Any]] = {
@@ -61,3 +64,70 @@ def test_masks_equal_the_references_truths(data: st.DataObject, first: str, seco
             expected = graph.query(query, device="reference").fetchall()
             assert graph.query(query, device="cpu").fetchall() == expected, condition
             assert graph.query(query, device="cpu", memory_limit="64MB").fetchall() == expected, condition
+
+
+REACHED = (
+    "MATCH (h:H)-[e:E]->(n{label}) WHERE {on_node} RETURN id(n) AS k, id(e) AS e ORDER BY k, e",
+    "MATCH (h:H)-[e:E|F]->(n{label}) WHERE {on_edge} RETURN id(n) AS k, id(e) AS e ORDER BY k, e",
+    "MATCH (h:H)-[:E]->(n{label})<-[:E|F]-(g:H) WHERE {on_node} AND g <> n RETURN count(*) AS k",
+    "MATCH (h:H)-[e:E]->(n{label})<-[f:F]-(h) WHERE {on_node} AND {on_edge} AND n.whole < 3 RETURN count(*) AS k",
+    "MATCH (h:H) WHERE EXISTS {{ (h)-[:F]->(n{label}) WHERE {on_node} }} RETURN id(h) AS k ORDER BY k",
+    "MATCH (h:H) OPTIONAL MATCH (h)-[e:F]->(n{label}) WHERE {on_node} AND {on_edge} RETURN id(h) AS k, count(n) AS n",
+    "/*+ extend */ MATCH (h:H)-[:E]->(n{label})<-[:F]-(g) WHERE {on_node} RETURN count(*) AS k",
+)
+
+
+@settings(max_examples=examples(150))
+@given(st.data(), st.sampled_from(sorted(COLUMNS)), st.sampled_from(sorted(COLUMNS)))
+def test_searches_test_what_they_reach(data: st.DataObject, first: str, second: str) -> None:
+    rows = data.draw(st.lists(st.tuples(COLUMNS[first], COLUMNS[second], st.integers(0, 4)), min_size=1, max_size=10))
+    nodes: list[dict[str, Any]] = [{"id": -1 - k, "labels": ["H"]} for k in range(2)]
+    nodes += [
+        {"id": k, "labels": ["N" if whole else "O"], "properties": {"v": v, "w": w, "whole": whole}}
+        for k, (v, w, whole) in enumerate(rows)
+    ]
+    edges = [
+        {"start": -1 - k % 2, "end": k // 2, "type": "EFF"[(k + whole) % 3], "properties": {"v": w, "w": v}}
+        for k, (v, w, whole) in enumerate(row for row in rows for _ in range(2))
+    ]
+    graph = Graph.from_records(nodes, edges)
+    label, op = data.draw(st.sampled_from(["", ":N", ":N|O"])), st.sampled_from(OPERATORS)
+    conditions = {}
+    for name, kind, variable in (("on_node", first, "n"), ("on_edge", second, "e")):
+        left, right = f"{variable}.v", data.draw(st.sampled_from(CONSTANTS[kind])).replace("n.", f"{variable}.")
+        turned = data.draw(st.booleans())
+        conditions[name] = f"{right} {data.draw(op)} {left}" if turned else f"{left} {data.draw(op)} {right}"
+        if data.draw(st.booleans()):
+            conditions[name] += f" AND {left} {data.draw(op)} {data.draw(st.sampled_from(CONSTANTS[kind][:3]))}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FewVisits, "spares", lambda *_: True)
+        for form in REACHED:
+            query = form.format(label=label, **conditions)
+            expected = graph.query(query, device="reference").fetchall()
+            assert sorted(graph.query(query, device="cpu").fetchall()) == sorted(expected), query
+
+
+def test_what_begins_at_few_nodes_asks_no_condition_of_all() -> None:
+    hubs, many = 40, 10_000
+    moments = [datetime(2020, 1, 1 + k % 28) for k in range(many)]
+    nodes = [{"id": k, "labels": ["H"], "properties": {"k": k}} for k in range(hubs)]
+    nodes += [{"id": hubs + k, "labels": ["N"], "properties": {"at": moments[k]}} for k in range(many)]
+    edges = [{"start": k % hubs, "end": hubs + k, "type": "E", "properties": {"n": k}} for k in range(many)]
+    graph = Graph.from_records(nodes, edges)
+    query = """
+        MATCH (h:H {k: 7})-[e:E]->(n:N) WHERE n.at > $at AND n.at <= localdatetime('2020-01-20T00:00:00') AND e.n < 5000
+        RETURN count(*) AS k"""
+    at = datetime(2020, 1, 10)
+    expected = sum(k % hubs == 7 and k < 5000 and at < moments[k] <= datetime(2020, 1, 20) for k in range(many))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("vertex_mask", "edge_mask"):
+            patch.setattr(Masks, name, _of_few(getattr(Masks, name)))
+        assert graph.query(query, params={"at": at}, device="cpu").fetchall() == [(expected,)]
+
+
+def _of_few(mask: Callable[..., Any]) -> Callable[..., Any]:
+    def of_few(masks: Masks, *given: Any) -> Any:
+        assert given[-1] - given[-2] < 1000, "a condition is asked of all elements"
+        return mask(masks, *given)
+
+    return of_few

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph
+from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.value_index import ChangedIndex
 from qengine.exec.context import ExecutionContext
 from qengine.storage.columns import PropertyColumn
@@ -81,3 +82,36 @@ def test_versions_find_keys_by_the_index_of_the_base_and_what_differs() -> None:
     assert isinstance(index, ChangedIndex) and not index.unique and not graph._store.is_key("id")
     assert [len(index.few(key, ExecutionContext())) for key in (5, 7, -7, 8, 2_000)] == [2, 0, 1, 1, 0]
     assert not is_made(graph._store.node_property("id"))
+
+
+def test_few_texts_sizes_and_nulls_make_no_column() -> None:
+    texts = [None if k % 7 == 0 else "x" * (k % 5) for k in range(3_000)]
+    graph = Graph.from_records(
+        [{"id": k, "labels": ["P"], "properties": {"t": texts[k], "k": k}} for k in range(3_000)], []
+    )
+    graph.query("CREATE (:P {t: 'new', k: 3000}), (:P {k: 3001})")
+    store = graph._view.versions.latest.store
+    column = store.node_property("t")
+    assert isinstance(column, PatchedColumn) and not is_made(column)
+    ids = np.array([0, 1, 6, 7, 2_999, 3_000, 3_001, -1, 9_999])
+    rows = PropertyTexts(TextProperty(store, column, ("t",)), ids)
+    values = [*(texts[k] for k in ids[:5]), "new", None, None, None]
+    assert rows.is_null().tolist() == [each is None for each in values] and rows.has_nulls
+    assert rows.widths().tolist() == [len(each or "") for each in values]
+    assert rows.nbytes >= sum(len(each or "") for each in values)
+    assert not is_made(column)
+    assert rows.array.to_pylist() == values
+
+
+def test_what_runs_of_a_column_hold_is_what_it_would() -> None:
+    before = PropertyColumn(5, pa.array([None if k % 3 == 0 else k for k in range(100)]))
+    for values in ({7: -1}, {200: -2, 201: -3}, {k: -k for k in range(6, 90, 2)}):
+        now, same = (patched(before, None, 300, values, whole=False) for _ in range(2))
+        assert isinstance(now, PatchedColumn) and isinstance(same, PatchedColumn)
+        found = {begin + k: each for begin, array in now.runs() for k, each in enumerate(array.to_pylist())}
+        whole = dict(enumerate(same.array.to_pylist(), same.begin))
+        assert {k: each for k, each in found.items() if each is not None} == {
+            k: each for k, each in whole.items() if each is not None
+        }
+        assert is_made(now) == (len(values) > 10)
+        assert now.runs()[0][0] == 5

@@ -94,25 +94,33 @@ QE_API int32_t qe_splice_offsets(const qe::SplicedRows* rows, const uint64_t* re
   return run_workers(workers, [&](int worker) {
     uint64_t row = share(rows->n_rows, worker, workers);
     const uint64_t end = worker + 1 == workers ? rows->n_rows + 1 : share(rows->n_rows, worker + 1, workers);
-    auto old_offset = [&](uint64_t vertex) {
-      return rows->offsets[std::min(vertex < rows->old_low ? 0 : vertex - rows->old_low, rows->n_old)];
+    auto old_row = [&](uint64_t vertex) {
+      return std::min(vertex < rows->old_low ? 0 : vertex - rows->old_low, rows->n_old);
     };
     uint64_t k = 0, gone = 0, come = 0;
-    bool first = true;
-    for (; row < end; ++row) {
+    for (bool first = true; row < end; first = false) {
       const uint64_t vertex = rows->low + row;
       if (first) k = std::upper_bound(runs.begins, runs.begins + runs.n + 1, vertex) - runs.begins - 1;
       while (k < runs.n && runs.begins[k + 1] <= vertex) ++k;
-      uint64_t place = rows->offsets[rows->n_old];  // behind all runs
-      if (k < runs.n) place = old_offset(runs.sources[k] + (rows->fresh[k] != 0 ? 0 : vertex - runs.begins[k]));
+      const bool stays = k < runs.n && rows->fresh[k] == 0;
+      uint64_t at = rows->n_old;  // behind all runs
+      if (k < runs.n) at = old_row(runs.sources[k] + (stays ? vertex - runs.begins[k] : 0));
+      const uint64_t place = rows->offsets[at];
       if (first) {
         gone = std::lower_bound(removed, removed + n_removed, place) - removed;
         come = std::lower_bound(owners, owners + n_owners, vertex) - owners;
-        first = false;
       }
       while (gone < n_removed && removed[gone] < place) ++gone;
       while (come < n_owners && owners[come] < vertex) ++come;
-      out[row] = place - gone + come;
+      out[row++] = place - gone + come;
+      // Rows that follow each other as before, up to the next entry that goes or comes, move by as much.
+      if (!stays || at == rows->n_old || runs.sources[k] + (vertex - runs.begins[k]) < rows->old_low) continue;
+      uint64_t n = std::min({end - row, runs.begins[k + 1] - vertex - 1, rows->n_old - at});
+      if (come < n_owners) n = std::min<uint64_t>(n, owners[come] - vertex);
+      const uint64_t *from = rows->offsets + at + 1, *to = from + n;
+      if (gone < n_removed && n > 0 && to[-1] > removed[gone]) to = std::upper_bound(from, to, removed[gone]);
+      const uint64_t moved = come - gone;
+      for (; from < to; ++from) out[row++] = *from + moved;
     }
   });
 }

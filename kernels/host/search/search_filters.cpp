@@ -21,6 +21,64 @@ bool Worker::passes(int level, uint32_t v) {
   return passes_rest(level);
 }
 
+namespace {
+
+// Writes the ids whose numbers lie between two, inclusive; `out` may be `ids`. No branch depends on what is read, so that
+// many ids' numbers, which lie anywhere, are on their way at a time.
+template <typename T>
+size_t numbers_between(const PlanColumn& column, const int64_t* bounds, const uint32_t* ids, size_t n, uint32_t* out) {
+  const T* values = static_cast<const T*>(column.values);
+  const uint64_t size = static_cast<uint64_t>(column.end - column.begin);
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t id = ids[i];
+    const uint64_t place = static_cast<uint64_t>(static_cast<int64_t>(id) - column.begin);
+    const bool inside = place < size;
+    const uint64_t at = inside ? place : 0, bit = at + static_cast<uint64_t>(column.validity_offset);
+    const int64_t number = values[at];
+    bool holds = inside & (bounds[0] <= number) & (number <= bounds[1]);
+    if (column.validity) holds &= (column.validity[bit >> 3] >> (bit & 7) & 1) != 0;
+    out[kept] = id;
+    kept += holds;
+  }
+  return kept;
+}
+
+}  // namespace
+
+// Writes the candidates of a level `between` that its bitset and conditions admit; returns how many.
+size_t Worker::select_between(const LevelInfo& of, Set all, uint32_t* out) const {
+  if (of.bitset) {
+    size_t kept = 0;
+    for (size_t i = 0; i < all.n; ++i) {
+      const uint32_t at = all.data[i] - of.plan->bitset_begin;
+      out[kept] = all.data[i];
+      kept += of.bitset[at >> 6] >> (at & 63) & 1;
+    }
+    all = {out, kept};
+  }
+  for (int k = 0; k < of.plan->conditions.count; ++k) {
+    const PlanCondition& condition = match_.conditions[of.plan->conditions.first + k];
+    if (condition.left_columns.count == 0) return 0;
+    if (condition.left_columns.count > 1) {
+      size_t kept = 0;
+      for (size_t i = 0; i < all.n; ++i) {
+        const uint32_t id = all.data[i];
+        out[kept] = id;
+        kept += holds(match_, condition, id, id);
+      }
+      all = {out, kept};
+      continue;
+    }
+    const PlanColumn& column = match_.columns[condition.left_columns.first];
+    const auto* bounds = static_cast<const int64_t*>(match_.columns[condition.right_columns.first].values);
+    if (column.begin == column.end) return 0;
+    const auto select = column.kind == kInt32 ? numbers_between<int32_t> : numbers_between<int64_t>;
+    all = {out, select(column, bounds, all.data, all.n, out)};
+  }
+  return all.n;
+}
+
 bool Worker::has_edge(const PlanSource& source, uint32_t to) const {
   for (int k = 0; k < source.lists.count; ++k) {
     const Pcsr& list = match_.lists[match_.list_ids[source.lists.first + k]];

@@ -213,6 +213,7 @@ Set Worker::admitted(int level) {
   uint32_t* out = buffer.reserve(all.n + kSlack, charge_);
   size_t n = 0;
   spend(all.n);
+  if (info(level).between && info(level).avoided.empty()) return {out, select_between(info(level), all, out)};
   for (size_t i = 0; i < all.n; ++i)
     if (passes(level, all.data[i])) out[n++] = all.data[i];
   return {out, n};

@@ -330,6 +330,7 @@ class Worker {
   // Filters (search_filters.cpp)
   bool admits(int level, uint32_t vertex);
   bool passes(int level, uint32_t vertex);
+  size_t select_between(const LevelInfo& of, Set all, uint32_t* out) const;
   bool passes_rest(int level);
   bool has_edge(const PlanSource& source, uint32_t to) const;
 

@@ -39,6 +39,7 @@ QE_BOTH inline Number number_of(const PlanColumn* columns, int n, int64_t id) {
     const int64_t at = id - column.begin, bit = at + column.validity_offset;
     if (column.validity && !(column.validity[bit >> 3] >> (bit & 7) & 1)) break;
     if (column.kind == kInt64) return {true, true, static_cast<const int64_t*>(column.values)[at], 0};
+    if (column.kind == kInt32) return {true, true, static_cast<const int32_t*>(column.values)[at], 0};
     return {true, false, 0, static_cast<const double*>(column.values)[at]};
   }
   return {false, false, 0, 0};
@@ -69,6 +70,10 @@ QE_BOTH inline bool compares(int32_t op, const Number& a, const Number& b) {
 // Does the condition hold between the ids that its two levels are bound to?
 QE_BOTH inline bool holds(const MatchPlan& plan, const PlanCondition& condition, int64_t left, int64_t right) {
   const Number a = number_of(plan.columns + condition.left_columns.first, condition.left_columns.count, left);
+  if (condition.op == kBetween) {
+    const int64_t* bounds = static_cast<const int64_t*>(plan.columns[condition.right_columns.first].values);
+    return a.present && a.whole && bounds[0] <= a.integer && a.integer <= bounds[1];
+  }
   const Number b = number_of(plan.columns + condition.right_columns.first, condition.right_columns.count, right);
   return compares(condition.op, a, b);
 }

@@ -15,8 +15,8 @@ constexpr int kMaxDeviceLevels = 64;  // on a GPU, where sets of levels are word
 
 enum LevelKind : int32_t { kVertexLevel = 0, kEdgeLevel = 1 };
 enum EdgeWay : int32_t { kForward = 0, kBackward = 1, kEitherWay = 2 };
-enum CompareOp : int32_t { kEqual = 0, kNotEqual = 1, kLess = 2, kLessEqual = 3, kGreater = 4, kGreaterEqual = 5 };
-enum ColumnKind : int32_t { kInt64 = 0, kFloat64 = 1 };
+enum CompareOp : int32_t { kEqual = 0, kNotEqual = 1, kLess = 2, kLessEqual = 3, kGreater = 4, kGreaterEqual = 5, kBetween = 6 };
+enum ColumnKind : int32_t { kInt64 = 0, kFloat64 = 1, kInt32 = 2 };
 enum SourceFlag : int32_t { kRepeats = 1, kLoops = 2, kWithin = 4, kSymmetric = 8 };
 enum SearchMode : int32_t { kRows = 0, kCount = 1, kExists = 2 };
 
@@ -52,7 +52,8 @@ struct PlanColumn {
   int32_t unused;
 };
 
-// left OP right between the columns of two levels; a level's columns cover disjoint ids.
+// left OP right between the columns of two levels; a level's columns cover disjoint ids. kBetween: of one level, right is its
+// own, and the values of right's column are two integers between which, inclusive, left's must be.
 struct PlanCondition {
   int32_t op;
   int32_t left, right;

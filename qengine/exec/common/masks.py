@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.dealing import deal, packed, part_size, places_of
-from qengine.exec.common.expressions.compiler import compile_predicate, is_volatile
+from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Comparison, Expr
@@ -40,7 +41,19 @@ class Masks:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
+        self._rows: dict[int, tuple[Search, int]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
+
+    def rows_of(self, search: Search, rows: int) -> int:
+        """Return for how many input rows a search was asked in this execution, ``rows`` more of which come now."""
+        known = self._rows.get(id(search))
+        total = rows + (0 if known is None else known[1])
+        self._rows[id(search)] = search, total
+        return total
+
+    def constant(self, expr: Expr) -> Any:
+        """Return the value of an expression that no element changes."""
+        return compile_expression(expr, self._runtime)(Batch(1, {})).values()[0]
 
     @property
     def runtime(self) -> Runtime:

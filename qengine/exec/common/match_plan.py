@@ -85,6 +85,7 @@ class CompareOp(IntEnum):
     LESS_EQUAL = 3
     GREATER = 4
     GREATER_EQUAL = 5
+    BETWEEN = 6
 
 
 COMPARISONS = {"=": CompareOp.EQUAL, "<>": CompareOp.NOT_EQUAL, "<": CompareOp.LESS, "<=": CompareOp.LESS_EQUAL,
@@ -97,6 +98,7 @@ class ColumnKind(IntEnum):
 
     INT64 = 0
     FLOAT64 = 1
+    INT32 = 2
 
 
 class SourceFlag(IntFlag):

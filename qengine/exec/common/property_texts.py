@@ -219,6 +219,8 @@ class PropertyTexts(ArrowColumn):
 
     @property
     def has_nulls(self) -> bool:
+        if self._is_picked:
+            return bool(self.array.null_count)
         return bool(self._outside().any()) or (self.of.column.array.null_count > 0 and self.array.null_count > 0)
 
     def __len__(self) -> int:
@@ -245,7 +247,7 @@ class PropertyTexts(ArrowColumn):
         return PropertyTexts(self.of, self.ids[offset : offset + length])
 
     def is_null(self) -> BoolArray:
-        if self._array is None:
+        if self._array is None and not self._is_picked:
             if self.of.column.array.null_count == 0:
                 return self._outside()
             if self.of.codes(0) is not None and (coded := self.codes()) is not None:  # they are there already
@@ -255,9 +257,19 @@ class PropertyTexts(ArrowColumn):
     @property
     def nbytes(self) -> int:
         """Bytes of the strings."""
-        return int(self.array.nbytes) if self._array is not None else int(self.widths().sum()) + 4 * len(self)
+        if self._array is not None or self._is_picked:
+            return int(self.array.nbytes)
+        return int(self.widths().sum()) + 4 * len(self)
+
+    @property
+    def _is_picked(self) -> bool:
+        """Whether the strings are taken for less than it takes to make their column."""
+        return self.bounds is None and self.of.column.picks(len(self))
 
     def widths(self) -> IntArray:
+        if self._is_picked:
+            found: IntArray = np.diff(text_offsets(self.array)).astype(np.int64)
+            return found
         offsets = text_offsets(self.of.column.array)
         outside = self._outside()
         places = np.where(outside, 0, self.ids - self.of.column.begin)
@@ -291,7 +303,7 @@ class PropertyTexts(ArrowColumn):
             codes = found.codes[self.bounds[0] - column.begin : self.bounds[1] - column.begin]
         else:
             places = self.ids - column.begin if column.begin else self.ids
-            if len(places) and places.view(np.uint64).max() >= len(column.array):  # negative ones are large
+            if len(places) and places.view(np.uint64).max() >= column.length:  # negative ones are large
                 places = np.where(self._outside(), -1, places)
             codes = found.codes.take(places)
         return codes, found

@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from qengine._frozen import frozen
-from qengine.catalog.functions import lookup
 from qengine.errors import InternalError
+from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
     ColumnKind,
+    CompareOp,
     EdgeWay,
     LevelKind,
     PlanTables,
@@ -31,28 +32,25 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
-from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
+from qengine.plan.differing import differs
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart, VertexLevel, check_levels
+from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.shares import Share
-from qengine.plan.traverse import preorder
 from qengine.storage.adjacency import Adjacency
 
-__all__ = ["ResolvedSearch", "differs", "resolve"]
+__all__ = ["ResolvedSearch", "resolve"]
 
 _WITHIN = int(SourceFlag.WITHIN)
 
 _HELD = 1 << 20
 """Bytes of marked vertices up to which a resolved search is remembered."""
 
-_CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localtime", "time"})
-"""Functions whose calls with literals are constants."""
+_resolved: dict[tuple[bool, bool], PerOperatorCache[ResolvedSearch | None]] = {
+    (merged, few): PerOperatorCache() for merged in (False, True) for few in (False, True)
+}
+"""A cached plan runs again without resolving names; by whether it reads merged lists, and tests conditions itself."""
 
-_resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
-"""A cached plan runs again without resolving names."""
-
-_resolved_merged: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
-"""Those that read merged lists."""
 
 _WAYS = {Direction.OUT: EdgeWay.FORWARD, Direction.IN: EdgeWay.BACKWARD, Direction.BOTH: EdgeWay.EITHER}
 
@@ -87,11 +85,13 @@ class ResolvedSearch:
         return sum(each.nbytes for each in self.keep if isinstance(each, np.ndarray))
 
 
-def resolve(store: ExecView, search: Search, masks: MaskProvider, *, merged: bool = False) -> ResolvedSearch | None:
+def resolve(
+    store: ExecView, search: Search, masks: MaskProvider, *, merged: bool = False, few: FewVisits | None = None
+) -> ResolvedSearch | None:
     """Return the plan for ``search`` over a ``GraphStore``; None where a level can have no vertex at all.
 
     ``merged``: many lists that a vertex may have are read as one (``exec.common.merged_lists``), which only the native
-    search depth first does.
+    search depth first does. ``few``: that it looks at few elements, and tests conditions on them itself.
 
     Raises
     ------
@@ -101,34 +101,22 @@ def resolve(store: ExecView, search: Search, masks: MaskProvider, *, merged: boo
     check_levels(len(search.levels))
 
     def find() -> tuple[ResolvedSearch | None, bool]:
-        resolved = _Resolver(store, search, masks, merged).run()
+        resolved = _Resolver(store, search, masks, merged, few).run()
         keep = not differs(search) and (resolved is None or (resolved.held <= _HELD and not resolved.lent))
         return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
 
-    return (_resolved_merged if merged else _resolved).get(store, search, find)
-
-
-def differs(search: Search) -> bool:
-    """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
-    parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
-    return any(isinstance(part, Parameter | OfNode | UserCall) or _is_function(part) for part in parts)
-
-
-def _is_function(part: Expr) -> bool:
-    if not isinstance(part, Call):
-        return False
-    if part.name in _CONSTANTS and part.args and all(isinstance(arg, Literal) for arg in part.args):
-        return False
-    called = lookup(part.name)
-    return called is not None and called.kind != "operator"
+    return _resolved[merged, few is not None].get(store, search, find)
 
 
 class _Resolver:
-    def __init__(self, store: ExecView, search: Search, masks: MaskProvider, merged: bool) -> None:
+    def __init__(
+        self, store: ExecView, search: Search, masks: MaskProvider, merged: bool, few: FewVisits | None
+    ) -> None:
         self.store = store
         self.search = search
         self.masks = masks
         self.merged = merged
+        self.few = few
         self.tables = PlanTables()
         self.list_index: dict[tuple[int, Direction], int] = {}
         self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span, int, int] | None] = {}
@@ -141,9 +129,9 @@ class _Resolver:
         for index, level in enumerate(search.levels):
             output = column.get(level.name, -1) if index >= search.seeds else -1
             if isinstance(level, EdgeLevel):
-                self.tables.levels.append(self.edge_level(level, output))
+                self.tables.levels.append(self.edge_level(level, index, output))
             else:
-                resolved = self.vertex_level(level, output)
+                resolved = self.vertex_level(level, index, output)
                 if resolved is None:
                     return None
                 self.tables.levels.append(resolved)
@@ -154,17 +142,21 @@ class _Resolver:
         plan, tables = self.tables.plan(search.seeds, enumerated, mode, len(outputs), search.strategy == "extend")
         return ResolvedSearch(plan, tables, tuple(self.tables.keep), outputs, mode, summed, self.list_index)
 
-    def vertex_level(self, level: VertexLevel, output: int) -> tuple[Any, ...] | None:
+    def vertex_level(self, level: VertexLevel, index: int, output: int) -> tuple[Any, ...] | None:
         ranges = self.store.label_ranges(level.labels).tolist()
         part = self.search if isinstance(self.search, SearchPart) and level is self.search.levels[0] else None
         bitset = candidates = n_candidates = begin = 0
+        tested: list[Bounds] = []
         if level.predicates and ranges:
             begin = ranges[0][0]
             found = self.masks.vertex_list(level, ranges) if level.access else None
             listed: Any = None if found is None else found.astype(np.uint32)
-            end = ranges[-1][1]
-            within = level.name, level.predicates, ranges, begin, end
-            mask = None if listed is not None else self.masks.mask_within(*within)
+            end, predicates = ranges[-1][1], level.predicates
+            if listed is None and level.sources:
+                tested, predicates = self.tested(level, sum(high - low for low, high in ranges), (None,))
+            mask = None
+            if listed is None and (predicates or not tested):
+                mask = self.masks.mask_within(level.name, predicates, ranges, begin, end)
             if mask is not None:
                 few = self.masks.count(mask) * FEW <= len(mask)
                 listed = self.masks.places(mask, begin) if few or not level.sources else None
@@ -202,7 +194,7 @@ class _Resolver:
             tables.level_span(level.less),
             tables.level_span(level.greater),
             span(tables.pairs, level.pairs),
-            self.conditions(level.conditions),
+            self.conditions(level.conditions, index, tested),
             NO_SPAN,
             -1,
             -1,
@@ -213,17 +205,19 @@ class _Resolver:
             0,
         )
 
-    def edge_level(self, level: EdgeLevel, output: int) -> tuple[Any, ...]:
+    def edge_level(self, level: EdgeLevel, place: int, output: int) -> tuple[Any, ...]:
         types = []
         indices = self.type_indices(level.types)
         if self.merged and len(indices) >= MANY and not level.predicates:
             types, indices = self.merged_types(level, indices), ()
+        counts = [self.store.types[index].count for index in indices]
+        tested, predicates = self.tested(level, sum(counts), indices)
         for index in indices:
             way = self.way(level, index)
             info = self.store.types[index]
             bitset = 0
-            if level.predicates:
-                mask = self.masks.edge_mask(level.name, level.predicates, index, 0, info.count)
+            if predicates:
+                mask = self.masks.edge_mask(level.name, predicates, index, 0, info.count)
                 bitset = self.hold(self.masks.bits(mask))
             into = self.list_index.get((index, Direction.IN), -1)
             types.append((self.list_of(index, Direction.OUT), int(way), info.base, bitset, into, 0))
@@ -237,7 +231,7 @@ class _Resolver:
             NO_SPAN,
             NO_SPAN,
             NO_SPAN,
-            self.conditions(level.conditions),
+            self.conditions(level.conditions, place, tested),
             span(tables.types, types),
             level.start,
             level.end,
@@ -311,21 +305,43 @@ class _Resolver:
         self.tables.lists.append(bytes(struct))
         return len(self.tables.lists) - 1
 
-    def conditions(self, conditions: tuple[ColumnCondition, ...]) -> Span:
-        return span(
-            self.tables.conditions,
-            [
-                (
-                    int(COMPARISONS[each.op]),
-                    each.left,
-                    each.right,
-                    0,
-                    self.columns(each.left, each.left_key),
-                    self.columns(each.right, each.right_key),
-                )
-                for each in conditions
-            ],
-        )
+    def tested(self, level: Level, elements: int, types: Sequence[int | None]) -> tuple[list[Bounds], tuple[Expr, ...]]:
+        """Return what the search tests of so many elements, nodes or those of some types; and the other predicates."""
+        if self.few is None or not self.few.spares(elements):
+            return [], level.predicates
+
+        def types_of(key: str) -> list[Any]:
+            found = (self.property(index, key) for index in types)
+            return [column.arrow_type for column in found if column is not None]
+
+        return self.few.bounds(level.name, level.predicates, types_of)
+
+    def property(self, index: int | None, key: str) -> Any:
+        """Return the column of a property, of nodes or of a type's relationships."""
+        return self.store.node_property(key) if index is None else self.store.relationship_property(index, key)
+
+    def conditions(self, conditions: tuple[ColumnCondition, ...], own: int, tested: Sequence[Bounds]) -> Span:
+        """Add the conditions of a level; ``own``: its place."""
+        found = [
+            (
+                int(COMPARISONS[each.op]),
+                each.left,
+                each.right,
+                0,
+                self.columns(each.left, each.left_key),
+                self.columns(each.right, each.right_key),
+            )
+            for each in conditions
+        ]
+        within = int(CompareOp.BETWEEN)
+        found += [(within, own, own, 0, self.columns(own, each.key), self.bounds(each)) for each in tested]
+        return span(self.tables.conditions, found)
+
+    def bounds(self, bounds: Bounds) -> Span:
+        """Add a column that holds the numbers between which those of elements must lie."""
+        low, high = bounds.low, bounds.high
+        numbers = np.array([low, high] if low <= high else [1, 0], np.int64)
+        return span(self.tables.columns, [(0, 0, self.hold(numbers), 0, 0, int(ColumnKind.INT64), 0)])
 
     def columns(self, level: int, key: str) -> Span:
         """Add the columns that hold a level's property: one of the nodes, one for each type of relationships."""
@@ -342,26 +358,29 @@ class _Resolver:
     def column(
         self, base: int, column: Any, key: tuple[int | str, ...]
     ) -> list[tuple[int, int, int, int, int, int, int]]:
-        """Return the record of a property column whose ids start at ``base``; none where all is null.
+        """Return the records of a property column whose ids start at ``base``; none where all is null.
 
         Strings are compared by their ranks. ``key`` names the column in the graph's cache.
         """
-        if column is None or pa.types.is_null(column.array.type):
+        if column is None or pa.types.is_null(column.arrow_type):
             return []
-        begin, array = base + column.begin, column.array
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-            array = TextProperty(self.store, column, key).ranks()
-        if pa.types.is_float64(array.type):
-            kind = ColumnKind.FLOAT64
-        elif pa.types.is_int64(array.type):
-            kind = ColumnKind.INT64
-        else:
-            raise InternalError(f"A search compares numbers or strings, not {array.type}.")
-        validity, values = array.buffers()
-        self.tables.keep.append(array)
-        where = values.address + 8 * array.offset if len(array) else 0
-        valid = validity.address if validity is not None else 0
-        return [(begin, begin + len(array), where, valid, array.offset, int(kind), 0)]
+        is_text = pa.types.is_string(column.arrow_type) or pa.types.is_large_string(column.arrow_type)
+        runs = [(column.begin, TextProperty(self.store, column, key).ranks())] if is_text else column.runs()
+        if not runs:
+            return []
+        read = column_kind(runs[0][1].type)
+        if read is None:
+            raise InternalError(f"A search compares numbers or strings, not {column.arrow_type}.")
+        kind, width = read
+        found = []
+        for begin, array in runs:
+            validity, values = array.buffers()
+            self.tables.keep.append(array)
+            where = values.address + width * array.offset if len(array) else 0
+            valid = validity.address if validity is not None else 0
+            ids = base + begin, base + begin + len(array)
+            found.append((*ids, where, valid, array.offset, int(kind), 0))
+        return found
 
     def hold(self, array: npt.NDArray[Any] | OnDevice) -> int:
         """Keep an array alive and return its address."""

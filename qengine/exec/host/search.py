@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from qengine._control import Status
 from qengine._frozen import frozen
+from qengine.exec.common.constant_conditions import Execution, few_visits
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.merged_lists import is_due, lists_at_once, note
 from qengine.exec.common.resolve import ResolvedSearch, resolve
@@ -50,7 +51,7 @@ def run_search(
     seeds: Sequence[Ids],
     rows: int,
     context: ExecutionContext,
-    masks: MaskProvider,
+    masks: Execution,
     diversion: SinkRequest | None = None,
 ) -> Iterator[SearchChunk]:
     """Yield the embeddings of a search for each of ``rows`` input rows, in no given order.
@@ -77,7 +78,8 @@ def run_search(
         return
     lists = lists_at_once(store, search)
     merged = is_due(store, lists, context.memory.unclaimed(0), _roots(store, search, rows))
-    resolved = resolve(store, search, masks, merged=merged)
+    few = few_visits(store, search, rows, masks)
+    resolved = resolve(store, search, masks, merged=merged, few=few)
     if resolved is None:
         return
     chunk_rows = _chunk_rows(resolved, search, context)

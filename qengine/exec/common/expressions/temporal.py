@@ -27,8 +27,8 @@ from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["compared", "compared_rows", "field_of", "first_day", "kind_of", "months_of", "numbers_of", "unit_of",
-           "weekday", "written", "year_of"]  # fmt: skip
+__all__ = ["compared", "compared_rows", "field_of", "first_day", "kind_of", "months_of", "number_beside", "numbers_of",
+           "unit_of", "weekday", "written", "year_of"]  # fmt: skip
 
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
@@ -50,8 +50,10 @@ def compared_rows(op: str, left: Column, right: Column) -> BoolArray | None:
     if not isinstance(left, ArrowColumn) or (kind := kind_of(left.type)) is None:
         return None
     if isinstance(right, ConstantColumn):
-        number = _constant(kind, right.value)
-        return None if number is None else _beside(op, left, number)
+        found = number_beside(op, left.type, right.value)
+        if found is None:
+            return None
+        return np.full(len(left), found) if isinstance(found, bool) else COMPARE[found[0]](numbers_of(left), found[1])
     if not isinstance(right, ArrowColumn) or kind_of(right.type) != kind:
         return None
     numbers = _in_one_unit(left, right)
@@ -97,18 +99,25 @@ def _constant(kind: tuple[type, int | str | None], value: object) -> int | None:
     return value.nanoseconds
 
 
-def _beside(op: str, column: ArrowColumn, nanoseconds: int) -> BoolArray:
-    """Compare with a constant; one between two numbers of the column's unit is equal to none."""
-    numbers = numbers_of(column)
-    number, rest = divmod(nanoseconds, unit_of(column.type))
+def number_beside(op: str, arrow: Any, value: object) -> tuple[str, int] | bool | None:
+    """Return what the numbers that a column of a type holds are compared with, and how, in place of a value.
+
+    One between two numbers of the column's unit is equal to none. A boolean where all values compare so; None where
+    that isn't told by the numbers.
+    """
+    kind = kind_of(arrow)
+    nanoseconds = None if kind is None else _constant(kind, value)
+    if nanoseconds is None:
+        return None
+    number, rest = divmod(nanoseconds, unit_of(arrow))
     if rest and op in ("=", "<>"):
-        return np.full(len(numbers), op == "<>")
+        return op == "<>"
     if rest:
         op = "<=" if op[0] == "<" else ">"
     if not _INT64.min <= number <= _INT64.max:
         below = number > 0  # all of the column
-        return np.full(len(numbers), op == "<>" or op in (("<", "<=") if below else (">", ">=")))
-    return COMPARE[op](numbers, number)
+        return op == "<>" or op in (("<", "<=") if below else (">", ">="))
+    return op, number
 
 
 def numbers_of(column: ArrowColumn) -> IntArray:
