@@ -18,6 +18,7 @@ from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.memory import memory
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counts_rare
@@ -132,8 +133,20 @@ class Cardinality:
 
         ``across``: conditions on several of the edge and its ends.
         """
-        if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
+        start, end = self.nodes[edge.ends[0]], self.nodes[edge.ends[1]]
+        if not (across or edge.relationship.predicates or start.predicates or end.predicates):
             return 1.0
+        known = memory("joined")
+        key = id(edge), id(start.labels), id(start.predicates), id(end.labels), id(end.predicates), counts_rare()
+        if across:
+            key = *key, tuple(across)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._joined(edge, across), edge, start, end
+        times: float = found[0]
+        return times
+
+    def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
         joint = self._joint(edge, tuple(across))
         ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
         found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
