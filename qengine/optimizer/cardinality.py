@@ -40,17 +40,32 @@ _together: WeakKeyDictionary[CatalogView, dict[object, list[float]]] = WeakKeyDi
 """How kinds of relationships go together, by nodes' labels and the kinds."""
 
 
+def cardinality_of(catalog: CatalogView, nodes: dict[str, PatternNode]) -> Cardinality:
+    """Return the estimates over some nodes: those of before where the statement has asked for them before."""
+    known = memory("cardinalities")
+    key = counts_rare(), *map(id, nodes.values())
+    found = known.get(key)
+    if found is None:
+        found = known[key] = Cardinality(catalog, nodes)
+    same: Cardinality = found
+    return same
+
+
 @record
 class Cardinality:
-    """Estimates over one catalogue and one pattern; remembers what it has looked up."""
+    """Estimates over one catalogue and one pattern; remembers what it has looked up.
+
+    ``problems``, ``orders``: what is remembered of ways to match it (``matching``).
+    """
 
     catalog: CatalogView
     nodes: dict[str, PatternNode]
+    problems: dict[object, Any] = field(default_factory=dict)
+    orders: dict[object, Any] = field(default_factory=dict)
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
-    _probability: dict[str, float] = field(default_factory=dict)
-    _shares: dict[str, float] = field(default_factory=dict)
-    _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
+    _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)
+    _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
 
@@ -75,12 +90,13 @@ class Cardinality:
 
     def _linked(self, edge: PatternEdge) -> float:
         """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
-        if edge.name not in self._probability:
+        found = self._probability.get(id(edge))
+        if found is None:
             start, end = edge.ends
             edges = float(sum(each.edges for each in self._statistics(edge, True)))
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
-            self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
-        return self._probability[edge.name]
+            found = self._probability[id(edge)] = max(min(edges / pairs, 1.0), 1e-12), edge
+        return found[0]
 
     def multiplicity(self, edge: PatternEdge) -> float:
         """Return how many relationships at least an edge is expected to match between two vertices that it joins.
@@ -104,13 +120,16 @@ class Cardinality:
     def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
         """Return the degrees of the vertices that can match an edge's end ``origin``, whatever its own conditions."""
         start, end = edge.ends
-        key = edge.name, origin == start
-        if key not in self._degree_statistics:
+        key = id(edge), origin == start
+        known = self._degree_statistics.get(key)
+        if known is None:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
-            found = _sum(self._statistics(edge, origin == start))
-            self._degree_statistics[key] = _degree_statistics(found, size, self._linked(edge) * other)
-        return self._degree_statistics[key]
+            found = _degree_statistics(
+                _sum(self._statistics(edge, origin == start)), size, self._linked(edge) * other
+            )
+            known = self._degree_statistics[key] = found, edge
+        return known[0]
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it: what there is to be read.
@@ -163,10 +182,7 @@ class Cardinality:
         predicates = edge.relationship.predicates
         if not predicates:
             return 1.0
-        if edge.name not in self._shares:
-            found = selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
-            self._shares[edge.name] = found
-        return self._shares[edge.name]
+        return selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
 
     def apart(
         self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: str
