@@ -67,21 +67,27 @@ def _alone(name: str, node: object) -> tuple[Any, ...]:
 def _make(cls: type, kw_only: bool) -> type:
     made = _made(cls, kw_only)
     made.__setstate__ = _restore
-    _FROZEN.append(made)
-    if _refusing:
+    _frozen.made.append(made)
+    if _frozen.refuses:
         _refuse(made)
     return made  # type: ignore[no-any-return]
 
 
-_FROZEN: list[Any] = []
-_refusing = False
+class _Frozen:
+    """All frozen classes, and whether they refuse that a field is set."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+        self.refuses = False
+
+
+_frozen = _Frozen()
 
 
 def refuse_changes() -> None:
     """From now on let no field of a frozen object be set or deleted."""
-    global _refusing
-    _refusing = True
-    for made in _FROZEN:
+    _frozen.refuses = True
+    for made in _frozen.made:
         _refuse(made)
 
 

@@ -145,13 +145,17 @@ def parts_in_a_row(count: int) -> str:
 
 CLAUSES = {
     "parts": parts_in_a_row,
-    "optional matches": lambda count: "MATCH (a) "
-    + " ".join(f"OPTIONAL MATCH (a)-[:E]->(b{k})" for k in range(count))
-    + " RETURN count(*)",
-    "calls": lambda count: "MATCH (a) "
-    + " ".join(f"CALL (a) {{ MATCH (a)-[:E]->(b) RETURN count(b) AS c{k} }}" for k in range(count))
-    + " RETURN id(a)",
-    "branches": lambda count: " UNION ALL ".join(f"MATCH (a) WHERE id(a) = {k} RETURN id(a) AS x" for k in range(count)),
+    "optional matches": lambda count: (
+        "MATCH (a) " + " ".join(f"OPTIONAL MATCH (a)-[:E]->(b{k})" for k in range(count)) + " RETURN count(*)"
+    ),
+    "calls": lambda count: (
+        "MATCH (a) "
+        + " ".join(f"CALL (a) {{ MATCH (a)-[:E]->(b) RETURN count(b) AS c{k} }}" for k in range(count))
+        + " RETURN id(a)"
+    ),
+    "branches": lambda count: " UNION ALL ".join(
+        f"MATCH (a) WHERE id(a) = {k} RETURN id(a) AS x" for k in range(count)
+    ),
 }
 
 

@@ -58,7 +58,7 @@ _shapes: PerOperatorCache[_Shape | None] = PerOperatorCache()
 
 
 class FewRows(RowBatch):
-    """Rows of a result as Python values; Arrow arrays that these don't tell come from a pipeline, which has the same rows.
+    """Rows of a result as Python values; arrays that these don't tell come from a pipeline, which has the same rows.
 
     Parameters
     ----------

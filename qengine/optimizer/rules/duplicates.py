@@ -17,8 +17,9 @@ Change = Callable[[Match, frozenset[str]], Operator]
 def below_distinct(operator: Operator, change: Change, may_change: Callable[[Match], bool]) -> Operator:
     """Return an operator with ``change`` applied to the matches below it whose rows' number means nothing to it.
 
-    ``may_change`` tells of a match whether to look what is read of it, which takes longer. ``change`` gets a match and the names of those of its columns that are read above it; what it gives instead must
-    have these columns, and the same different rows in them.
+    ``may_change`` tells of a match whether to look what is read of it, which takes longer. ``change`` gets a match and
+    the names of those of its columns that are read above it; what it gives instead must have these columns, and the
+    same different rows in them.
     """
     if not _is_above(operator, may_change):
         return operator

@@ -30,7 +30,17 @@ NODES = [
     }
     for k in range(3000)
 ]
-ITEMS = (*(f"n.{key}" for key in PROPERTIES), "n.i + 1", "n.i / 2.0", "n.s + 'x'", "n.i > 20", "null", "1", "id(n)", "n")
+ITEMS = (
+    *(f"n.{key}" for key in PROPERTIES),
+    "n.i + 1",
+    "n.i / 2.0",
+    "n.s + 'x'",
+    "n.i > 20",
+    "null",
+    "1",
+    "id(n)",
+    "n",
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +59,12 @@ def tables(graph: Graph, text: str) -> Iterator[pa.Table]:
 
 @pytest.mark.parametrize("item", ITEMS)
 @pytest.mark.parametrize("pattern", ["(n:P {k: $k})", "(:P {k: $k})-[:R]->(n)"])
-def test_arrays_are_those_of_a_pipeline(
-    graph: Graph, pattern: str, item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_are_those_of_a_pipeline(graph: Graph, pattern: str, item: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"MATCH {pattern} RETURN {item} AS x, n.k AS k"
     interpreted = []
-    monkeypatch.setattr(pipeline, "few_rows", lambda *arguments: interpreted.append(rows := few_rows(*arguments)) or rows)
+    monkeypatch.setattr(
+        pipeline, "few_rows", lambda *arguments: interpreted.append(rows := few_rows(*arguments)) or rows
+    )
     few = list(tables(graph, text))
     assert all(interpreted)
     monkeypatch.setattr(pipeline, "few_rows", lambda *arguments: None)
