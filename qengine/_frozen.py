@@ -120,7 +120,8 @@ def _deferred(made: Any) -> Callable[..., None]:
 def _initializer(made: type) -> Callable[..., None]:
     """Compile ``__init__``: where setting is refused it stores through the slots' own descriptors, which is slower."""
     scope: dict[str, Any] = {"_MISSING": MISSING}
-    refused = made.__setattr__ is not object.__setattr__
+    setting: Any = made.__setattr__
+    refused = setting is not object.__setattr__
     positional, keyword, body = ["self"], list[str](), list[str]()
     for each in fields(made):
         name = each.name

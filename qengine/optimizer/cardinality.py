@@ -48,6 +48,7 @@ class _Unconditional:
         self.sums: dict[object, EdgeStatistics] = {}
 
 
+_NOTHING_KNOWN = _Unconditional()
 _unconditional: WeakKeyDictionary[CatalogView, _Unconditional] = WeakKeyDictionary()
 _fields_of = attrgetter(*(each.name for each in fields(EdgeStatistics)))
 
@@ -80,10 +81,11 @@ class Cardinality:
     _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
-    _whatever: _Unconditional = field(default_factory=_Unconditional)
+    _whatever: _Unconditional = _NOTHING_KNOWN
 
     def __post_init__(self) -> None:
-        self._whatever = _unconditional.setdefault(self.catalog, self._whatever)
+        known = _unconditional.get(self.catalog)
+        self._whatever = _unconditional.setdefault(self.catalog, _Unconditional()) if known is None else known
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
@@ -170,9 +172,8 @@ class Cardinality:
         if not (across or edge.relationship.predicates or start.predicates or end.predicates):
             return 1.0
         known = memory("joined")
-        key = id(edge), id(start.labels), id(start.predicates), id(end.labels), id(end.predicates), counts_rare()
-        if across:
-            key = *key, tuple(across)
+        ends = id(start.labels), id(start.predicates), id(end.labels), id(end.predicates)
+        key = id(edge), ends, counts_rare(), tuple(across)
         found = known.get(key)
         if found is None:
             found = known[key] = self._joined(edge, across), edge, start, end
