@@ -107,15 +107,20 @@ def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrde
     )
     known = cardinality.orders.get(key)
     if known is None:
-        known = cardinality.orders[key] = _matching_order(matching, cardinality), matching
+        known = cardinality.orders[key] = _matching_order(matching, cardinality), _held(matching)
     found: MatchingOrder = known[0]
     return found
 
 
 def _of_parts(matching: Matching) -> tuple[object, ...]:
-    """Return what matchings over the same parts of a pattern have in common; who keeps it keeps a matching, too."""
+    """Return what matchings over the same parts of a pattern have in common; who keeps it keeps ``_held``, too."""
     edges, conditions = map(id, matching.edges), map(id, matching.conditions)
     return tuple(matching.names), tuple(matching.bound), (*edges, *conditions), id(matching.difference)
+
+
+def _held(matching: Matching) -> tuple[object, ...]:
+    """Return what a matching is known by, so that nothing else gets its identity."""
+    return (*matching.edges, *matching.conditions, matching.difference, matching.hints)
 
 
 def _matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
@@ -259,7 +264,7 @@ def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
     known = found if matching.hints.known is not None else {**_mutual_rows(matching, cardinality), **found}
     told = "" if source is None else _counted(sum(part.isdisjoint(matching.bound) for part in found), source)
     problem = _with_known_rows(problem, known, number) if known else problem
-    cardinality.problems[key] = names, problem, told, matching
+    cardinality.problems[key] = names, problem, told, _held(matching)
     return names, problem, told
 
 
