@@ -1,4 +1,8 @@
-"""``frozen`` and ``record``: slotted dataclasses that are quick to define, and ``replace``, quick to call."""
+"""``frozen`` and ``record``: slotted dataclasses that are quick to define and to make, and ``replace``, quick to call.
+
+That nobody sets a field of a frozen one is seen by mypy, and by the tests, which call ``refuse_changes``. To refuse it
+always would take a twentieth of planning: a class that refuses it can't set its own fields directly either.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
-__all__ = ["frozen", "record", "replace"]
+__all__ = ["frozen", "record", "refuse_changes", "replace"]
 
 _C = TypeVar("_C", bound=type)
 _N = TypeVar("_N")
@@ -20,7 +24,7 @@ def frozen(cls: _C, /) -> _C: ...
 def frozen(*, kw_only: bool = ...) -> Callable[[_C], _C]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
-    """Make a class a frozen, slotted dataclass, as ``dataclass(frozen=True, slots=True)`` does.
+    """Make a class a slotted dataclass that is hashed by its content, as ``dataclass(frozen=True, slots=True)`` does.
 
     That compiles eight methods for each class, which takes longer than a small query for the classes of trees and
     plans. Here only ``__init__`` is compiled, when it is first called; the other methods are shared. Fields work as in
@@ -62,10 +66,35 @@ def _alone(name: str, node: object) -> tuple[Any, ...]:
 
 def _make(cls: type, kw_only: bool) -> type:
     made = _made(cls, kw_only)
+    made.__setstate__ = _restore
+    _frozen.made.append(made)
+    if _frozen.refuses:
+        _refuse(made)
+    return made  # type: ignore[no-any-return]
+
+
+class _Frozen:
+    """All frozen classes, and whether they refuse that a field is set."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+        self.refuses = False
+
+
+_frozen = _Frozen()
+
+
+def refuse_changes() -> None:
+    """From now on let no field of a frozen object be set or deleted."""
+    _frozen.refuses = True
+    for made in _frozen.made:
+        _refuse(made)
+
+
+def _refuse(made: Any) -> None:
     made.__setattr__ = _refuse_setting
     made.__delattr__ = _refuse_deleting
-    made.__setstate__ = _restore
-    return made  # type: ignore[no-any-return]
+    made.__init__ = _deferred(made)
 
 
 def _made(cls: type, kw_only: bool) -> Any:
@@ -89,12 +118,15 @@ def _deferred(made: Any) -> Callable[..., None]:
 
 
 def _initializer(made: type) -> Callable[..., None]:
-    """Compile ``__init__``: it stores through the slots' own descriptors, past ``__setattr__``."""
+    """Compile ``__init__``: where setting is refused it stores through the slots' own descriptors, which is slower."""
     scope: dict[str, Any] = {"_MISSING": MISSING}
+    setting: Any = made.__setattr__
+    refused = setting is not object.__setattr__
     positional, keyword, body = ["self"], list[str](), list[str]()
     for each in fields(made):
         name = each.name
-        scope[f"_set_{name}"] = getattr(made, name).__set__
+        if refused:
+            scope[f"_set_{name}"] = getattr(made, name).__set__
         parameter = value = name
         if each.default is not MISSING:
             scope[f"_default_{name}"] = each.default
@@ -103,7 +135,7 @@ def _initializer(made: type) -> Callable[..., None]:
             scope[f"_make_{name}"] = each.default_factory
             parameter, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
         (keyword if each.kw_only else positional).append(parameter)
-        body.append(f" _set_{name}(self, {value})")
+        body.append(f" _set_{name}(self, {value})" if refused else f" self.{name} = {value}")
     signature = ", ".join([*positional, "*", *keyword] if keyword else positional)
     if hasattr(made, "__post_init__"):
         body.append(" self.__post_init__()")

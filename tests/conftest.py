@@ -14,13 +14,18 @@ from collections.abc import Iterable
 
 import pytest
 
+from qengine._frozen import refuse_changes
 from qengine.testing import data
 from tests import devices, examples
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells."""
+    """Take Ctrl-C even in a background job, where it is ignored: tests send it to themselves and to shells.
+
+    Frozen objects refuse to be changed meanwhile.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    refuse_changes()
     examples.use(1 if config.getoption("--slow") else 1 / 3)
     if profile := config.getoption("--gpu-profile"):
         devices.use(profile)

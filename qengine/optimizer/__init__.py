@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Reads
 from qengine.optimizer.lower.tail import lower
-from qengine.optimizer.rules import once, rewritten_both_ways, steps
+from qengine.optimizer.memory import remembering
+from qengine.optimizer.rules import rewritten_both_ways, steps
 from qengine.optimizer.unused_hints import unused_hints
 from qengine.plan.logical import LogicalPlan, Operator
 from qengine.plan.physical import PhysicalPlan
@@ -28,7 +29,7 @@ def plan(logical: LogicalPlan, catalog: CatalogView) -> PhysicalPlan:
         return lower(root, Demand(frozenset(logical.columns), reads=Reads.FETCHED), catalog).root
 
     root, early = rewritten_both_ways(logical.root)
-    with once():
+    with remembering():
         careful = None if early is root else lowered(root)
         return PhysicalPlan(lowered(early), logical.columns, logical.explain, careful)
 

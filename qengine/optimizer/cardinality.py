@@ -8,9 +8,10 @@ Estimates only order alternatives: they never decide whether a plan is right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, field
+from dataclasses import field, fields
 from itertools import combinations, product
 from math import sqrt
+from operator import attrgetter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,7 @@ from qengine._frozen import record
 from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.memory import memory
 from qengine.optimizer.order_problem import DegreeStatistics, Link
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counts_rare
@@ -32,26 +34,58 @@ _LEAST = 1e-6
 
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
-_links: WeakKeyDictionary[CatalogView, dict[object, _Linked]] = WeakKeyDictionary()
-"""What is known of relationships without conditions, by their ends' labels and their types: no query changes it."""
 
-_together: WeakKeyDictionary[CatalogView, dict[object, list[float]]] = WeakKeyDictionary()
-"""How kinds of relationships go together, by nodes' labels and the kinds."""
+class _Unconditional:
+    """What is known of a graph's relationships whatever conditions there are: no query changes it.
+
+    ``links`` by the labels of the ends and the types. ``together``: how kinds of relationships go together, by a node's
+    labels and the kinds. ``sums``: statistics of several types and directions as of one, by labels and types.
+    """
+
+    def __init__(self) -> None:
+        self.links: dict[object, _Linked] = {}
+        self.together: dict[object, list[float]] = {}
+        self.sums: dict[object, EdgeStatistics] = {}
+
+
+_NOTHING_KNOWN = _Unconditional()
+_unconditional: WeakKeyDictionary[CatalogView, _Unconditional] = WeakKeyDictionary()
+_fields_of = attrgetter(*(each.name for each in fields(EdgeStatistics)))
+
+
+def cardinality_of(catalog: CatalogView, nodes: dict[str, PatternNode]) -> Cardinality:
+    """Return the estimates over some nodes: those of before where the statement has asked for them before."""
+    known = memory("cardinalities")
+    key = counts_rare(), *map(id, nodes.values())
+    found = known.get(key)
+    if found is None:
+        found = known[key] = Cardinality(catalog, nodes)
+    same: Cardinality = found
+    return same
 
 
 @record
 class Cardinality:
-    """Estimates over one catalogue and one pattern; remembers what it has looked up."""
+    """Estimates over one catalogue and one pattern; remembers what it has looked up.
+
+    ``problems``, ``orders``: what is remembered of ways to match it (``matching``).
+    """
 
     catalog: CatalogView
     nodes: dict[str, PatternNode]
+    problems: dict[object, Any] = field(default_factory=dict)
+    orders: dict[object, Any] = field(default_factory=dict)
     _labelled: dict[str, float] = field(default_factory=dict)
     _candidates: dict[str, float] = field(default_factory=dict)
-    _probability: dict[str, float] = field(default_factory=dict)
-    _shares: dict[str, float] = field(default_factory=dict)
-    _degree_statistics: dict[tuple[str, bool], DegreeStatistics] = field(default_factory=dict)
+    _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)
+    _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
     _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
+    _whatever: _Unconditional = _NOTHING_KNOWN
+
+    def __post_init__(self) -> None:
+        known = _unconditional.get(self.catalog)
+        self._whatever = _unconditional.setdefault(self.catalog, _Unconditional()) if known is None else known
 
     def labelled(self, name: str) -> float:
         """Return how many vertices have the node's labels."""
@@ -74,12 +108,13 @@ class Cardinality:
 
     def _linked(self, edge: PatternEdge) -> float:
         """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
-        if edge.name not in self._probability:
+        found = self._probability.get(id(edge))
+        if found is None:
             start, end = edge.ends
-            edges = float(sum(each.edges for each in self._statistics(edge, True)))
+            edges = float(self._summed(edge, True).edges)
             pairs = max(self.labelled(start), 1.0) * max(self.labelled(end), 1.0)
-            self._probability[edge.name] = max(min(edges / pairs, 1.0), 1e-12)
-        return self._probability[edge.name]
+            found = self._probability[id(edge)] = max(min(edges / pairs, 1.0), 1e-12), edge
+        return found[0]
 
     def multiplicity(self, edge: PatternEdge) -> float:
         """Return how many relationships at least an edge is expected to match between two vertices that it joins.
@@ -88,14 +123,14 @@ class Cardinality:
         """
         if not edge.multiple:
             return 1.0
-        edges = float(sum(each.edges for each in self._statistics(edge, True)))
+        edges = float(self._summed(edge, True).edges)
         pairs = max(self.labelled(edge.ends[0]), 1.0) * max(self.labelled(edge.ends[1]), 1.0)
         return max(1.0, edges / pairs * self._admitted(edge))
 
     def share(self, edge: PatternEdge) -> float:
         """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
         every = float(sum(info.count for info in edge.types))
-        share = sum(each.edges for each in self._statistics(edge, True)) / max(every, 1.0)
+        share = self._summed(edge, True).edges / max(every, 1.0)
         for name in edge.ends:
             share *= self.candidates(name) / max(self.labelled(name), 1.0)
         return share
@@ -103,13 +138,14 @@ class Cardinality:
     def degree_statistics(self, edge: PatternEdge, origin: str) -> DegreeStatistics:
         """Return the degrees of the vertices that can match an edge's end ``origin``, whatever its own conditions."""
         start, end = edge.ends
-        key = edge.name, origin == start
-        if key not in self._degree_statistics:
+        key = id(edge), origin == start
+        known = self._degree_statistics.get(key)
+        if known is None:
             size = max(self.labelled(origin), 1.0)
             other = max(self.labelled(end if origin == start else start), 1.0)
-            found = _sum(self._statistics(edge, origin == start))
-            self._degree_statistics[key] = _degree_statistics(found, size, self._linked(edge) * other)
-        return self._degree_statistics[key]
+            found = _degree_statistics(self._summed(edge, origin == start), size, self._linked(edge) * other)
+            known = self._degree_statistics[key] = found, edge
+        return known[0]
 
     def link(self, edge: PatternEdge, number: Mapping[str, int]) -> Link:
         """Return an edge between two different vertices as the cost model wants it: what there is to be read.
@@ -118,7 +154,7 @@ class Cardinality:
         """
         start, end = edge.ends
         relationship = edge.relationship
-        known = _links.setdefault(self.catalog, {})
+        known = self._whatever.links
         key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
         found = known.get(key)
         if found is None:
@@ -132,8 +168,19 @@ class Cardinality:
 
         ``across``: conditions on several of the edge and its ends.
         """
-        if not (across or edge.relationship.predicates or any(self.nodes[name].predicates for name in edge.ends)):
+        start, end = self.nodes[edge.ends[0]], self.nodes[edge.ends[1]]
+        if not (across or edge.relationship.predicates or start.predicates or end.predicates):
             return 1.0
+        known = memory("joined")
+        ends = id(start.labels), id(start.predicates), id(end.labels), id(end.predicates)
+        key = id(edge), ends, counts_rare(), tuple(across)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._joined(edge, across), edge, start, end
+        times: float = found[0]
+        return times
+
+    def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
         joint = self._joint(edge, tuple(across))
         ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
         found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
@@ -150,10 +197,7 @@ class Cardinality:
         predicates = edge.relationship.predicates
         if not predicates:
             return 1.0
-        if edge.name not in self._shares:
-            found = selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
-            self._shares[edge.name] = found
-        return self._shares[edge.name]
+        return selectivity(predicates, self.catalog, "relationship", edge.relationship.types)
 
     def apart(
         self, predicates: Sequence[Expr], edges: Sequence[PatternEdge], given: Sequence[Expr], differ: str
@@ -208,7 +252,7 @@ class Cardinality:
                 float(((one * other).sum() + 1.0) / (one.sum() * other.mean() + 1.0))
                 for one, other in combinations(own, 2)
             ]
-        known = _together.setdefault(self.catalog, {})
+        known = self._whatever.together
         key = self.nodes[name].labels, kinds
         found = known.get(key)
         if found is None:
@@ -246,15 +290,22 @@ class Cardinality:
         kinds = self.incidence(edge, start), self.incidence(edge, end)
         return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
 
-    def _statistics(self, edge: PatternEdge, forward: bool) -> list[EdgeStatistics]:
-        """Return the statistics of all types and directions of an edge, seen from one end."""
+    def _summed(self, edge: PatternEdge, forward: bool) -> EdgeStatistics:
+        """Return the statistics of an edge's types and directions together, seen from one end."""
         source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
-        found = []
+        either_way = edge.relationship.direction is Direction.BOTH
+        known, key = self._whatever.sums, (source, target, edge.type_names(), either_way, forward)
+        found = known.get(key)
+        if found is not None:
+            return found
+        parts = []
         for info in edge.types:
             one, back = self._known(source, info.name, target), self._known(target, info.name, source)
-            both = edge.relationship.direction is Direction.BOTH and not info.undirected
-            ways = [one, _turned(back)] if both else [one]
-            found += ways if forward else [_turned(way) for way in ways]
+            ways = [one, _turned(back)] if either_way and not info.undirected else [one]
+            parts += ways if forward else [_turned(way) for way in ways]
+        if len(known) >= _MOST_CACHED:
+            known.clear()
+        found = known[key] = _sum(parts)
         return found
 
     def _known(self, source: str | None, type: str, target: str | None) -> EdgeStatistics:
@@ -299,7 +350,7 @@ def _sum(parts: Sequence[EdgeStatistics]) -> EdgeStatistics:
     """Add up statistics of relations that don't overlap, as if their degrees were unrelated."""
     if len(parts) == 1:
         return parts[0]
-    sums = [sum(values) for values in zip(*(astuple(part) for part in parts), strict=True)]
+    sums = [sum(values) for values in zip(*map(_fields_of, parts), strict=True)]
     return EdgeStatistics(*sums) if sums else EdgeStatistics(0, 0, 0)
 
 

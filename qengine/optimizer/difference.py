@@ -46,7 +46,8 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
     found = Differences()
     nodes_differ = graph.mode is MatchMode.DIFFERENT_NODES
     strict = [path for path in graph.paths if path.mode in (PathMode.ACYCLIC, PathMode.SIMPLE)]
-    if len(edges) < 2 and not (nodes_differ or strict):
+    names = [name for edge in edges for name in edge.type_names()]
+    if len(set(names)) == len(names) and not (nodes_differ or strict):  # none may be another
         return found
     unlike = _unlike(graph, catalog)
     for path in strict:
@@ -58,8 +59,8 @@ def differences(graph: QueryGraph, edges: Sequence[PatternEdge], catalog: Catalo
         pairs = map(frozenset, combinations((node.name for node in graph.nodes), 2))
         found.vertices.update(pairs if not graph.parts else (pair for pair in pairs if graph.together(*pair)))
     if nodes_differ:
-        names = {name for edge in edges for name in edge.ends}
-        joined = {name: names - {name} for name in names}
+        ends = {name for edge in edges for name in edge.ends}
+        joined = {name: ends - {name} for name in ends}
     else:
         joined = _partners(joined_by(edges) | unlike)
     for group in _alike(graph, edges):

@@ -13,8 +13,9 @@ from statistics import NormalDist
 
 from qengine._frozen import frozen
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.peeking import counting_rare
-from qengine.optimizer.rows import constant_count, estimated_rows, rows_counted
+from qengine.optimizer.memory import memory
+from qengine.optimizer.peeking import counting_rare, counts_rare
+from qengine.optimizer.rows import Estimate, constant_count, rows_counted
 from qengine.plan import logical
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelIs
@@ -59,15 +60,22 @@ class Interval:
 
 def row_intervals(root: Operator, expected: Mapping[int, float]) -> dict[int, Interval]:
     """Return the interval of each operator (by ``id``) for which ``expected`` has a number of rows."""
-    found: dict[int, Interval] = {}
-    _Intervals(expected, found)(root)
-    return found
+    intervals = _Intervals(expected)
+    intervals(root)
+    return intervals.found
 
 
 def expected_rows(root: Operator, catalog: CatalogView) -> Interval:
     """Return how many rows an operator is expected to emit, as ``high``, and the least that there may well be."""
-    rows = estimated_rows(root, catalog)
-    return Interval(row_intervals(root, rows)[id(root)].low, rows[id(root)])
+    known = memory("expected rows")
+    found = known.get(counts_rare())
+    if found is None:
+        estimate = Estimate(catalog)
+        found = known[counts_rare()] = estimate, _Intervals(estimate.found)
+    estimate, intervals = found
+    rows = estimate(root, 1.0)
+    intervals(root)
+    return Interval(intervals.found[id(root)].low, rows)
 
 
 def embeddings_of(search: Search) -> Interval | None:
@@ -82,7 +90,7 @@ def expected_count(root: Operator, catalog: CatalogView, confidence: float) -> t
     assert isinstance(root, logical.Aggregate)
     with counting_rare():
         value, rows = rows_counted(root, catalog)
-    variance = _Intervals(rows, {}, counted=True)(root.input)
+    variance = _Intervals(rows, counted=True)(root.input)
     around = _around(value, variance, NormalDist().inv_cdf(0.5 + confidence / 2))
     return value, around.low if around.low >= 1.0 else 0.0, around.high
 
@@ -90,18 +98,23 @@ def expected_count(root: Operator, catalog: CatalogView, confidence: float) -> t
 class _Intervals:
     """``counted``: whether rows that a search counts are rows."""
 
-    def __init__(self, expected: Mapping[int, float], found: dict[int, Interval], counted: bool = False) -> None:
+    def __init__(self, expected: Mapping[int, float], counted: bool = False) -> None:
         self.expected = expected
-        self.found = found
+        self.found: dict[int, Interval] = {}
         self.counted = counted
+        self._kept: dict[tuple[int, float, float | None], tuple[Operator, float]] = {}  # variances
 
     def __call__(self, operator: Operator, outer: float = 0.0) -> float:
         """Find the interval of an operator and those below it; return the variance of its rows' logarithm.
 
         ``outer``: that of the rows that it is applied to.
         """
-        variance = self._variance(operator, outer)
         rows = self.expected.get(id(operator))
+        key = id(operator), outer, rows
+        if (known := self._kept.get(key)) is not None:
+            return known[1]
+        variance = self._variance(operator, outer)
+        self._kept[key] = operator, variance
         if rows is not None:
             around = _around(rows, variance)
             if isinstance(operator, logical.Limit) and (limit := constant_count(operator.count)) is not None:

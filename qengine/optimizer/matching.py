@@ -14,7 +14,7 @@ from itertools import combinations, product
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.catalog.view import Incidence, TriangleSide
-from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.learned_rows import learned_rows
@@ -94,13 +94,43 @@ class Matching:
 
 def matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     """Return the cheapest order of a matching's vertices, and which symmetric embeddings to leave out."""
+    if note_order() is not None:
+        return _matching_order(matching, cardinality)
+    key = (
+        *_of_parts(matching),
+        frozenset(matching.wanted),
+        matching.counted,
+        matching.symmetric,
+        matching.listed,
+        id(matching.hints),
+        counts_rare(),
+    )
+    known = cardinality.orders.get(key)
+    if known is None:
+        known = cardinality.orders[key] = _matching_order(matching, cardinality), _held(matching)
+    found: MatchingOrder = known[0]
+    return found
+
+
+def _of_parts(matching: Matching) -> tuple[object, ...]:
+    """Return what matchings over the same parts of a pattern have in common; who keeps it keeps ``_held``, too."""
+    edges, conditions = map(id, matching.edges), map(id, matching.conditions)
+    return tuple(matching.names), tuple(matching.bound), (*edges, *conditions), id(matching.difference)
+
+
+def _held(matching: Matching) -> tuple[object, ...]:
+    """Return what a matching is known by, so that nothing else gets its identity."""
+    return (*matching.edges, *matching.conditions, matching.difference, matching.hints)
+
+
+def _matching_order(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     if (alone := _of_one(matching, cardinality)) is not None:
         return alone
     found = _ordered(matching, cardinality)
     if found.cost < _LONG or counts_rare() or not _has_conditions(matching, cardinality):
         return found
     with counting_rare():
-        return _ordered(matching, Cardinality(cardinality.catalog, cardinality.nodes)) if counts_rare() else found
+        return _ordered(matching, cardinality_of(cardinality.catalog, cardinality.nodes)) if counts_rare() else found
 
 
 def _has_conditions(matching: Matching, cardinality: Cardinality) -> bool:
@@ -215,6 +245,13 @@ def order_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
 
 def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ...], Problem, str]:
     """Return what ``order_problem`` does, and what EXPLAIN says of cardinalities that are better known."""
+    key = *_of_parts(matching), id(matching.hints)
+    if (known_problem := cardinality.problems.get(key)) is not None:
+        names, problem, told, _ = known_problem
+        wanted = mask_of(place for place, name in enumerate(names) if name in matching.wanted)
+        if problem.wanted != wanted or problem.counted != matching.counted:
+            problem = replace(problem, wanted=wanted, counted=matching.counted)
+        return names, problem, told
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
@@ -226,7 +263,9 @@ def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
         found = source.known(nodes, [edge.relationship for edge in matching.edges], conditions)
     known = found if matching.hints.known is not None else {**_mutual_rows(matching, cardinality), **found}
     told = "" if source is None else _counted(sum(part.isdisjoint(matching.bound) for part in found), source)
-    return names, _with_known_rows(problem, known, number) if known else problem, told
+    problem = _with_known_rows(problem, known, number) if known else problem
+    cardinality.problems[key] = names, problem, told, _held(matching)
+    return names, problem, told
 
 
 def _noted(matching: Matching, cardinality: Cardinality, names: Sequence[str], model: CostModel) -> NotedOrder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
 from math import inf
@@ -140,29 +140,40 @@ class _Given:
         count = len(problem.candidates)
         kinds: dict[object, int] = {}
         known = (*problem.known, *problem.pairs)
+        self._arrays: list[array[Any]] = []
         numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
-        self._arrays: tuple[array[Any], ...] = (
-            array("d", problem.candidates),
-            array("d", problem.labelled),
-            array("i", numbered),
-            array("i", [end for link in problem.links for end in (link.one, link.other)]),
-            array("d", chain.from_iterable(map(_numbers, problem.links))),
-            array("i", chain.from_iterable(problem.sorts) if problem.sorts else bytes(8 * len(problem.links))),
-            array("i", chain.from_iterable(problem.meetings)),
-            array("d", problem.together),
-            array("i", chain.from_iterable(problem.different)),
-            array("i", chain.from_iterable(problem.less)),
+        words = (
             _words(problem.entangled or [0] * count, count),
-            array("i", chain.from_iterable(corners for corners, _ in problem.triangles)),
-            array("d", chain.from_iterable(odds for _, odds in problem.triangles)),
             _words([part for part, _ in known], count),
-            array("d", [factor for _, factor in known]),
-            _words([mask_of(problem.filtered)], count),
-            _words([problem.bound], count),
-            _words([problem.wanted], count),
+            *(_words([part], count) for part in (mask_of(problem.filtered), problem.bound, problem.wanted)),
+        )
+        entangled, parts, filtered, bound, wanted = self._placed("Q", words)
+        candidates, labelled, links, together, closures, factors = self._placed(
+            "d",
+            (
+                problem.candidates,
+                problem.labelled,
+                [number for link in problem.links for number in _numbers(link)],
+                problem.together,
+                [each for _, odds in problem.triangles for each in odds],
+                [factor for _, factor in known],
+            ),
+        )
+        kinds_at, ends, sorts, meetings, different, less, triangles = self._placed(
+            "i",
+            (
+                numbered,
+                [end for link in problem.links for end in (link.one, link.other)],
+                [sort for pair in problem.sorts for sort in pair] or [0] * (2 * len(problem.links)),
+                [each for meeting in problem.meetings for each in meeting],
+                [vertex for pair in problem.different for vertex in pair],
+                [vertex for pair in problem.less for vertex in pair],
+                [corner for corners, _ in problem.triangles for corner in corners],
+            ),
         )
         self.struct = _Struct(
-            *(each.buffer_info()[0] for each in self._arrays),
+            *(candidates, labelled, kinds_at, ends, links, sorts, meetings, together),
+            *(different, less, entangled, triangles, closures, parts, factors, filtered, bound, wanted),
             count,
             len(problem.links),
             len(problem.meetings),
@@ -174,19 +185,42 @@ class _Given:
             _width(count),
         )
 
+    def _placed(self, code: str, parts: Sequence[Sequence[Any]]) -> list[int]:
+        """Put parts behind each other into one array, and return where each begins."""
+        found = array(code, chain.from_iterable(parts))
+        self._arrays.append(found)
+        at, size = found.buffer_info()[0], found.itemsize
+        places = []
+        for part in parts:
+            places.append(at)
+            at += size * len(part)
+        return places
+
     def with_less(self, less: Sequence[tuple[int, int]]) -> _Given:
         """Return the same with other pairs of ``less``; the other arrays are shared."""
         found = _Given.__new__(_Given)
         pairs = array("i", chain.from_iterable(less))
-        found._arrays = (*self._arrays, pairs)
+        found._arrays = [*self._arrays, pairs]
         found.struct = _Struct.from_buffer_copy(self.struct)
         found.struct.less, found.struct.n_less = pairs.buffer_info()[0], len(less)
         return found
 
 
 def _constants(device: str) -> _Constants:
+    """Return what the kernels take on a device; made anew where that has changed."""
     host = device == "cpu"
     found = costs(device, "search" if host else "depth_first")
+    last = _last.get(device)
+    if last is None or last[0] is not found:
+        last = _last[device] = found, _made_constants(device, found)
+    return last[1]
+
+
+_last: dict[str, tuple[Mapping[str, float], _Constants]] = {}
+
+
+def _made_constants(device: str, found: Mapping[str, float]) -> _Constants:
+    host = device == "cpu"
     kept = {"remembered": _REMEMBERED[device], "recalled": _RECALLED[device]}
     return _Constants(**found, **kept, tabled=host, wedges=host, overlaps=host)
 

@@ -37,7 +37,7 @@ from qengine.plan.physical import (
 )
 from qengine.plan.traverse import conjuncts
 
-__all__ = ["constant_count", "estimated_rows", "list_length", "rows_counted"]
+__all__ = ["Estimate", "constant_count", "estimated_rows", "list_length", "rows_counted"]
 
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ONE = 1.5  # rows: so few are taken for one
@@ -51,18 +51,17 @@ def estimated_rows(
 
     ``outer``: the plan of these rows, of a subplan.
     """
-    found: dict[int, float] = {}
-    estimate = _Estimate(catalog, found)
+    estimate = Estimate(catalog)
     if outer is not None:
         estimate(outer, 1.0)
         estimate.outer = outer
     estimate(root, times)
-    return found
+    return estimate.found
 
 
 def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
     """Return the expected length of the list in a column of a plan's rows."""
-    estimate = _Estimate(catalog, {})
+    estimate = Estimate(catalog)
     estimate(root, 1.0)
     return estimate.items(root, name)
 
@@ -70,23 +69,33 @@ def list_length(root: Operator, name: str, catalog: CatalogView) -> float:
 def rows_counted(root: Operator, catalog: CatalogView) -> tuple[float, dict[int, float]]:
     """Return what the plan of a count, one ``count(*)`` without keys, is expected to count, and the rows below it."""
     assert isinstance(root, logical.Aggregate)
-    found: dict[int, float] = {}
-    return _Estimate(catalog, found, counted=True)(root.input, 1.0), found
+    estimate = Estimate(catalog, counted=True)
+    return estimate(root.input, 1.0), estimate.found
 
 
-class _Estimate:
-    """``counted``: whether rows that a search counts are rows."""
+class Estimate:
+    """Rows of operators, by ``id``, in ``found``; what was found of a plan is known when more stands on top of it.
 
-    def __init__(self, catalog: CatalogView, found: dict[int, float], counted: bool = False) -> None:
+    ``counted``: whether rows that a search counts are rows.
+    """
+
+    def __init__(self, catalog: CatalogView, counted: bool = False) -> None:
         self.catalog = catalog
-        self.found = found
+        self.found: dict[int, float] = {}
         self.counted = counted
+        self._kept: dict[int, tuple[Operator, float]] = {}  # of operators that are run once
         self.outer: Operator | None = None  # whose rows a subplan is applied to
 
     def __call__(self, operator: Operator, times: float) -> float:
         """Estimate an operator that is run ``times`` times in all, and those below it."""
-        rows = self._rows(operator, times)
-        self.found[id(operator)] = rows
+        once, key = times == 1.0 and self.outer is None, id(operator)
+        if once and (known := self._kept.get(key)) is not None:
+            return known[1]
+        self.found[key] = rows = self._rows(operator, times)
+        if once:
+            self._kept[key] = operator, rows
+        else:
+            self._kept.pop(key, None)
         return rows
 
     def _rows(self, operator: Operator, times: float) -> float:
@@ -146,7 +155,7 @@ class _Estimate:
                 ends = 1.0 if operator.end_bound else float(vertex_count(self.catalog, operator.end.labels))
                 return rows * ends * operator.selector.count
             case logical.Filter():
-                return rows * self._kept(operator)
+                return rows * self._kept_share(operator)
             case logical.Aggregate(keys=keys):
                 return different_rows([key for _, key in keys], operator.input, rows, self.catalog) if keys else times
             case logical.Distinct():
@@ -171,7 +180,7 @@ class _Estimate:
             return min(rows, float(rows**_GROUPS))
         return different_rows([key for _, key in operator.items], operator.input, rows, self.catalog)
 
-    def _kept(self, filter: logical.Filter) -> float:
+    def _kept_share(self, filter: logical.Filter) -> float:
         """Return the share of its input's rows that a filter keeps: which have rows in a subquery is known below it."""
         shares: dict[str, float] = {}
         below = filter.input

@@ -593,13 +593,21 @@ class Statistics:
         return own[0] if len(own) == 1 else None
 
     def _between_ranges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
-        """Count vertex by vertex: for labels that several groups share, and for all types together."""
+        """Count vertex by vertex: for labels that several groups share, and for all types together.
+
+        Of one type those vertices alone that have any: of many types each has few.
+        """
         store = self._store
-        indices = range(len(store.types)) if type is None else [store.type_index(type)]
-        out = np.zeros(store.vertex_count, np.int64)
-        into = np.zeros(store.vertex_count, np.int64)
-        for index in indices:
-            if index is not None:
+        if type is not None:
+            index = store.type_index(type)
+            if index is None:
+                return EdgeStatistics(0, 0, 0)
+            forward, backward = self._directions(index)
+            out = self._listed_degrees(index, forward, source, target)[1]
+            into = self._listed_degrees(index, backward, target, source)[1]
+        else:
+            out, into = (np.zeros(store.vertex_count, np.int64) for _ in range(2))
+            for index in range(len(store.types)):
                 forward, backward = self._directions(index)
                 self._degrees(index, forward, source, target, out)
                 self._degrees(index, backward, target, source, into)
@@ -617,6 +625,13 @@ class Statistics:
 
     def _degrees(self, index: int, direction: Direction, label: str | None, other: str | None, out: Array) -> None:
         """Add to ``out`` how many neighbours with label ``other`` each vertex with ``label`` has."""
+        vertices, degrees = self._listed_degrees(index, direction, label, other)
+        out[vertices] += degrees
+
+    def _listed_degrees(
+        self, index: int, direction: Direction, label: str | None, other: str | None
+    ) -> tuple[Array, Array]:
+        """Return the vertices with ``label`` that have lists, and how many neighbours with ``other`` (int64) each."""
         lists = self._store.adjacency(index, direction)
         vertices, begins, ends = lists.rows()
         if other is None:
@@ -625,8 +640,10 @@ class Statistics:
             counted = np.zeros(len(lists) + 1, np.int64)
             np.cumsum(self._inside(lists.neighbours, other), out=counted[1:])
             degrees = counted[ends] - counted[begins]
+        if label is None:
+            return vertices, degrees
         kept = self._inside(vertices, label)
-        out[vertices[kept]] += degrees[kept]
+        return vertices[kept], degrees[kept]
 
     def _inside(self, vertices: Array, label: str | None) -> Array:
         expr: LabelExpr | None = None if label is None else LabelIs(label)

@@ -139,7 +139,7 @@ class GraphStore:
         """Number of relationships, each undirected one once."""
         return self.types[-1].base + self.types[-1].count if self.types else 0
 
-    @property
+    @cached_property
     def relationship_types(self) -> tuple[str, ...]:
         """All relationship types, in the order of first appearance."""
         return tuple(edge_type.name for edge_type in self.types)
@@ -149,7 +149,7 @@ class GraphStore:
         """The names of the types whose relationships have no direction."""
         return frozenset(edge_type.name for edge_type in self.types if edge_type.undirected)
 
-    @property
+    @cached_property
     def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
         """Each set of labels that vertices have, with how many have exactly it."""
         counts: dict[frozenset[str], int] = {}
@@ -159,13 +159,17 @@ class GraphStore:
 
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
         """Return what is known of a type, None for an unknown one."""
-        index = self.type_index(name)
-        if index is None:
-            return None
-        found = self.types[index]
-        ways = (Direction.BOTH,) * 2 if found.undirected else (Direction.OUT, Direction.IN)
-        out, back = (self.adjacency(index, way).form is Form.DENSE for way in ways)
-        return RelationshipTypeInfo(name, found.count, found.undirected, found.parallel, found.loops, (out, back))
+        return self._type_infos.get(name)
+
+    @cached_property
+    def _type_infos(self) -> dict[str, RelationshipTypeInfo]:
+        infos = {}
+        for each in self.types:
+            ways = (Direction.BOTH,) * 2 if each.undirected else (Direction.OUT, Direction.IN)
+            out, back = (self.adjacency(each.index, way).form is Form.DENSE for way in ways)
+            known = each.count, each.undirected, each.parallel, each.loops, (out, back)
+            infos[each.name] = RelationshipTypeInfo(each.name, *known)
+        return infos
 
     def property_keys(self, entity: str) -> tuple[str, ...]:
         """Return all property keys of "node" or "relationship"s, in the order of first appearance."""

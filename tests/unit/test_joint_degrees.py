@@ -13,7 +13,7 @@ from qengine import Graph
 from qengine.catalog.view import Incidence
 from qengine.plan.physical import Search
 from qengine.plan.traverse import operators
-from qengine.storage import from_records
+from qengine.storage import from_records, joint_degrees
 from qengine.storage.store import GraphStore
 
 KINDS = [
@@ -41,8 +41,10 @@ def degrees(store: GraphStore, kind: Incidence) -> Counter[int]:
     return found
 
 
+@pytest.mark.parametrize("fewer", [8, 0], ids=["vertex by vertex", "list by list"])
 @pytest.mark.parametrize("seed", range(3))
-def test_of_few_vertices_all_are_looked_at(seed: int) -> None:
+def test_of_few_vertices_all_are_looked_at(seed: int, fewer: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_degrees, "_FEWER", fewer)
     store = random_graph(seed)
     for label, (one, other) in product((None, "A", "C", "Z"), list(combinations(KINDS, 2))[::7]):
         vertices = [v for v in range(store.vertex_count) if label in (None, *store.labels_of(v))]

@@ -136,3 +136,47 @@ def test_counts_that_take_too_many_sums_are_given_up_early(shape: str, kind: str
     steps, query = planned(given, text(WIDE[shape], "-"))
     assert isinstance(query, Prepared)
     assert steps <= 120_000
+
+
+def parts_in_a_row(count: int) -> str:
+    parts = (f"WITH p{k}, count(*) AS c{k} MATCH (p{k})-[:E]-(p{k + 1}) WHERE id(p{k + 1}) > {k}" for k in range(count))
+    return f"MATCH (p0) {' '.join(parts)} RETURN id(p{count}), count(*)"
+
+
+CLAUSES = {
+    "parts": parts_in_a_row,
+    "optional matches": lambda count: (
+        "MATCH (a) " + " ".join(f"OPTIONAL MATCH (a)-[:E]->(b{k})" for k in range(count)) + " RETURN count(*)"
+    ),
+    "calls": lambda count: (
+        "MATCH (a) "
+        + " ".join(f"CALL (a) {{ MATCH (a)-[:E]->(b) RETURN count(b) AS c{k} }}" for k in range(count))
+        + " RETURN id(a)"
+    ),
+    "branches": lambda count: " UNION ALL ".join(
+        f"MATCH (a) WHERE id(a) = {k} RETURN id(a) AS x" for k in range(count)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CLAUSES)
+def test_work_grows_with_the_clauses(any_graph: Graph, kind: str) -> None:
+    """Rows below a clause are estimated once, not again for each clause above it."""
+    write = CLAUSES[kind]
+    any_graph.prepare(write(2))
+    few, many = (planned(any_graph, write(count))[0] for count in (12, 36))
+    assert many <= 3.6 * few  # a CALL passes on the columns of those before it
+
+
+def test_what_is_known_of_types_is_not_gathered_again() -> None:
+    """Types that a pattern doesn't name are all those of the graph."""
+    ends = np.random.default_rng(4).integers(0, 300, (900, 2))
+
+    def of_types(count: int) -> int:
+        edges = [{"type": f"T{k % count}", "start": a, "end": b} for k, (a, b) in enumerate(ends.tolist())]
+        large = Graph.from_records([{"labels": f"L{k % 7}"} for k in range(300)], edges)
+        text = "MATCH (a:L1)-->(b)-->(c:L2) RETURN id(a), id(c)"
+        large.prepare(text)
+        return planned(large, f"{text} // again")[0]
+
+    assert of_types(120) <= of_types(3) + 20 * 120

@@ -11,7 +11,7 @@ import pytest
 
 from qengine import Graph
 from qengine.plan.pattern import Direction
-from qengine.storage import from_records
+from qengine.storage import from_records, statistics
 from qengine.storage.adjacency import Form
 from qengine.storage.kernels import antiparallel, mutual_pairs, pair_statistics, wedge_sample
 from qengine.storage.pcsr_build import build_type
@@ -63,6 +63,22 @@ def test_relationships_between_labels(seed):
         ):
             assert pairs == sum(d * (d - 1) for d in degrees.values())
             assert triples == sum(d * (d - 1) * (d - 2) for d in degrees.values())
+
+
+def test_of_a_type_its_own_vertices_alone_are_looked_at(monkeypatch):
+    """Of many types each has few relationships."""
+    edges = [{"type": f"T{k % 40}", "start": k % 97, "end": k % 89} for k in range(400)]
+    store = from_records([{"labels": ["A", f"B{k % 20}"]} for k in range(2000)], edges)
+    seen, falling = [], statistics._falling
+
+    def counted(degrees, factors):
+        seen.append(len(degrees))
+        return falling(degrees, factors)
+
+    monkeypatch.setattr(statistics, "_falling", counted)
+    found = [store.edge_statistics(None, f"T{k}", "B1") for k in range(40)]
+    assert sum(each.edges for each in found) == len(matches(store, None, None, "B1"))
+    assert seen and max(seen) <= 10
 
 
 def test_one_label_a_vertex_is_answered_from_pairs_of_groups():

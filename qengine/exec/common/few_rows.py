@@ -35,6 +35,7 @@ __all__ = ["few_rows"]
 
 _ROOTS = 16  # nodes that an index may find
 _PLAIN = frozenset((type(None), bool, float, str, int))
+_TYPED = _PLAIN - {type(None)}  # values that tell their array's type
 _READS = 512  # neighbours that may be read
 
 Row = dict[str, Any]
@@ -57,7 +58,7 @@ _shapes: PerOperatorCache[_Shape | None] = PerOperatorCache()
 
 
 class FewRows(RowBatch):
-    """Rows of a result as Python values; their Arrow arrays come from a pipeline, which has the same rows.
+    """Rows of a result as Python values; arrays that these don't tell come from a pipeline, which has the same rows.
 
     Parameters
     ----------
@@ -79,6 +80,9 @@ class FewRows(RowBatch):
 
     def arrow(self, name: str, tell: Tell = silent) -> Any:
         """Return a column as an Arrow array; ``tell`` hears of values that change their form."""
+        values = self.values(name)
+        if len(kinds := set(map(type, values))) == 1 and not kinds.isdisjoint(_TYPED):
+            return super().arrow(name, tell)
         if self._arrays is None:
             self._arrays = self._again()
         return self._arrays.slice(self._offset, self.length).arrow(name, tell)

@@ -120,13 +120,21 @@ def eliminated(
         searches = TermSearches(pattern, catalog, _first(limits), limit, told_apart) if searched else None
         return _TermSums(pattern, retained, valued, catalog, limits, searches)
 
+    of_whole: dict[Quotient, _TermSums] = {}
+
     def fits(whole: Quotient) -> bool:
-        return _added(sums(), {whole: 1}, ways)
+        of_whole[whole] = sums()
+        return _added(of_whole[whole], {whole: 1}, ways)
 
     quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits, wanted.absent)
     if quotients is None:
         return None
-    found = sums()
+    first = next(iter(quotients), None)
+    if first in of_whole and quotients[first] == 1:  # whose terms are there
+        found = of_whole[first]
+        del quotients[first]
+    else:
+        found = sums()
     return found.cheapest(kernels) if _added(found, quotients, ways) else None
 
 

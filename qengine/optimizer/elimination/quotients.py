@@ -328,7 +328,8 @@ def relation_of(bundle: Bundle, edges: Sequence[PatternEdge]) -> tuple[Relation,
     """Return a bundle's relation seen from its start, and whether it joins two vertices at most once."""
     members = [edges[place] for place in bundle.members]
     conditions = tuple((each.name, each.relationship.predicates) for each in members if each.relationship.predicates)
-    infos = [info for info in members[0].types if info.name in bundle.types]
+    among = frozenset(bundle.types)
+    infos = [info for info in members[0].types if info.name in among]
     relation = Relation(bundle.types, Direction.BOTH if bundle.symmetric else Direction.OUT, conditions)
     simple = len(infos) == 1 and not infos[0].parallel and (infos[0].undirected or not bundle.symmetric)
     return relation, simple

@@ -46,15 +46,15 @@ class Demand:
 
     def also(self, *exprs: Expr) -> Demand:
         """Return the demand with the variables of ``exprs`` added."""
-        return replace(self, columns=self.columns.union(*(free_variables(expr) for expr in exprs)))
+        return replace(self, columns=self.columns.union(*map(free_variables, exprs)))
 
     def keeping(self) -> Demand:
         """Return the demand with every row needed."""
-        return replace(self, duplicates=Duplicates.KEEP)
+        return self if self.duplicates is Duplicates.KEEP else replace(self, duplicates=Duplicates.KEEP)
 
     def reading(self, reads: Reads) -> Demand:
         """Return the demand with so many rows read."""
-        return replace(self, reads=reads)
+        return self if self.reads is reads else replace(self, reads=reads)
 
 
 @frozen

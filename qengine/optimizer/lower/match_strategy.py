@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from qengine._frozen import frozen, record, replace
-from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.elimination import Eliminated, Wanted, eliminated
@@ -117,7 +117,7 @@ class MatchStrategies(MatchState):
         """
         matching = request.matching
         nodes = with_likely_labels(self.nodes, matching.edges, matching.bound, self.root, self.catalog)
-        cardinality = Cardinality(self.catalog, nodes)
+        cardinality = cardinality_of(self.catalog, nodes)
         order = matching_order(matching, cardinality)
         if request.existence:
             order = first_match(matching, order, cardinality)

@@ -8,9 +8,8 @@ they are lowered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
-from contextvars import ContextVar
 
+from qengine.optimizer.memory import memory
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counted_lists import counted_lists
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
@@ -34,7 +33,7 @@ from qengine.plan.logical import Match, Operator
 from qengine.plan.traverse import operators, rewrite_plan
 from qengine.plan.updates import Update
 
-__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "once", "rewritten", "rewritten_both_ways", "steps"]
+__all__ = ["RULES", "TENTATIVE", "Rule", "is_as_written", "rewritten", "rewritten_both_ways", "steps"]
 
 RULES: tuple[Rule, ...] = (
     split_chains,  # first, so that each half of a chain is a condition of its own
@@ -73,27 +72,12 @@ def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     yield from _changing_tentatively(root, bound)
 
 
-_known: ContextVar[dict[int, tuple[Operator, Operator]] | None] = ContextVar("rewritten plans", default=None)
-
-
-@contextmanager
-def once() -> Iterator[None]:
-    """Remember meanwhile what plans of subqueries are rewritten to: several ways to lower one ask for it."""
-    token = _known.set({})
-    try:
-        yield
-    finally:
-        _known.reset(token)
-
-
 def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
-    known = _known.get()
-    if known is not None and (found := known.get(id(root))) is not None:
-        return found[1]
-    made = root if is_as_written(root) else _rewritten(root, kinds_in(root))
-    if known is not None:
-        known[id(root)] = root, made  # which keeps others from getting its identity
+    known = memory("rewritten plans")
+    if (found := known.get(id(root))) is None:
+        found = known[id(root)] = root, root if is_as_written(root) else _rewritten(root, kinds_in(root))
+    made: Operator = found[1]
     return made
 
 

@@ -14,12 +14,15 @@ __all__ = ["below_distinct"]
 Change = Callable[[Match, frozenset[str]], Operator]
 
 
-def below_distinct(operator: Operator, change: Change) -> Operator:
+def below_distinct(operator: Operator, change: Change, may_change: Callable[[Match], bool]) -> Operator:
     """Return an operator with ``change`` applied to the matches below it whose rows' number means nothing to it.
 
-    ``change`` gets a match and the names of those of its columns that are read above it; what it gives instead must
-    have these columns, and the same different rows in them.
+    ``may_change`` tells of a match whether to look what is read of it, which takes longer. ``change`` gets a match and
+    the names of those of its columns that are read above it; what it gives instead must have these columns, and the
+    same different rows in them.
     """
+    if not _is_above(operator, may_change):
+        return operator
     match operator:
         case Distinct(input=Project()):
             needed: frozenset[str] = frozenset()
@@ -32,6 +35,15 @@ def below_distinct(operator: Operator, change: Change) -> Operator:
             return operator
     below = _changed(operator.input, needed, change)
     return operator if below is operator.input else replace(operator, input=below)
+
+
+def _is_above(operator: Operator, may_change: Callable[[Match], bool]) -> bool:
+    below = getattr(operator, "input", None)
+    while below is not None:
+        if isinstance(below, Match) and may_change(below):
+            return True
+        below = getattr(below, "input", None)
+    return False
 
 
 def _changed(operator: Operator, needed: frozenset[str], change: Change) -> Operator:

@@ -20,7 +20,7 @@ from qengine.plan.traverse import free_variables
 @changes(Aggregate, Distinct)
 def implied_edges(operator: Operator) -> Operator:
     """Apply the rule below one operator."""
-    return below_distinct(operator, _without)
+    return below_distinct(operator, _without, lambda match: len(match.graph.relationships) > 1)
 
 
 def _without(operator: Match, needed: frozenset[str]) -> Operator:

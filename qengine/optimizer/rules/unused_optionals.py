@@ -17,7 +17,7 @@ from qengine.plan.logical import Aggregate, Distinct, Match, Operator
 @changes(Aggregate, Distinct)
 def unused_optionals(operator: Operator) -> Operator:
     """Apply the rule below one operator."""
-    return below_distinct(operator, _without)
+    return below_distinct(operator, _without, lambda match: match.optional)
 
 
 def _without(operator: Match, needed: frozenset[str]) -> Operator:
