@@ -1,1 +1,1 @@
-"""The same query through many doors: its rows are the same whichever way it goes in and its rows come out."""
+"""Where features cross: the same query by many ways in and out, behind changes, and with every threshold moved."""

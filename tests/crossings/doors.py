@@ -1,4 +1,4 @@
-"""Ways of asking a graph the same query: each gives the rows that the query has."""
+"""Ways of asking a graph for the same rows: limits, threads, cancelling, forms of results, and queries around it."""
 
 from __future__ import annotations
 
@@ -7,424 +7,280 @@ import csv
 import io
 import json
 import random
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 from qengine import Graph, dbapi
 from qengine.cli.formats import write
 from qengine.cli.values import to_json, to_text
 from qengine.errors import OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, Unsupported
-from tests.crossings.outcomes import Case, plain, rows_of
+from tests.crossings.outcomes import Case, Outcome, Rows, outcome, plain
 
-__all__ = ["DOORS", "Door"]
+__all__ = ["DOORS"]
 
 Door = Callable[[Graph, Case, random.Random], None]
-DOORS: dict[str, Door] = {}
 
 
-def _door(run: Door) -> Door:
-    DOORS[run.__name__] = run
-    return run
+def _start(graph: Graph, case: Case, **options: Any) -> Any:
+    return graph.query(case.query.text, case.query.parameters, device="cpu", **options)
 
 
-def _ask(graph: Graph, case: Case, **options: Any) -> Any:
-    options.setdefault("device", "cpu")
-    return graph.query(case.query.text, case.query.parameters, **options)
+def _asked(graph: Graph, case: Case, **options: Any) -> Outcome:
+    return outcome(lambda: _start(graph, case, **options).fetchall())
 
 
-def _asked(graph: Graph, case: Case, **options: Any) -> Any:
-    return rows_of(lambda: _ask(graph, case, **options).fetchall())
+# ---------------------------------------------------------------- running
 
 
-@_door
 def again(graph: Graph, case: Case, chance: random.Random) -> None:
-    for _ in range(3):
-        case.check(_asked(graph, case))
-
-
-@_door
-def prepared(graph: Graph, case: Case, chance: random.Random) -> None:
     statement = graph.prepare(case.query.text)
-    for _ in range(3):
-        case.check(rows_of(lambda: statement.run(case.query.parameters, threads=chance.choice([0, 1, 3])).fetchall()))
+    for threads in (1, 2, 8):
+        case.check(_asked(graph, case, threads=threads))
+        case.check(outcome(lambda: statement.run(case.query.parameters, threads=chance.randint(0, 3)).fetchall()))
 
 
-@_door
-def threads(graph: Graph, case: Case, chance: random.Random) -> None:
-    for count in (1, 2, 8):
-        case.check(_asked(graph, case, threads=count))
-
-
-@_door
 def as_written(graph: Graph, case: Case, chance: random.Random) -> None:
     try:
         statement = graph.prepare(f"/*+ as_written */ {case.query.text}")
     except Unsupported:
         return
-    case.check(rows_of(lambda: statement.run(case.query.parameters).fetchall()))
+    case.check(outcome(statement.run(case.query.parameters).fetchall))
 
 
-@_door
-def little_memory(graph: Graph, case: Case, chance: random.Random) -> None:
-    for limit in (1, chance.randint(1, 4096), chance.randint(4096, 1 << 17), chance.randint(1 << 17, 1 << 22), 1 << 30):
-        found = _asked(graph, case, memory_limit=limit, threads=chance.choice([0, 1, 4]))
-        if not isinstance(found, OutOfMemory):
-            case.check(found)
-        else:
-            assert limit < 1 << 30
+def explained(graph: Graph, case: Case, chance: random.Random) -> None:
+    text, parameters = case.query.text, case.query.parameters
+    assert str(graph.explain(text))
+    assert graph.query(f"EXPLAIN {text}", parameters).fetchall()
+    case.check(_asked(graph, case))
+    profile = outcome(graph.query(f"PROFILE {text}", parameters).fetchall)
+    assert case.rows is None or not isinstance(profile, QengineError), profile
+    result = _start(graph, case)
+    case.check(outcome(result.fetchall))
+    assert str(result.plan) and repr(result.stats)
+
+
+def estimated(graph: Graph, case: Case, chance: random.Random) -> None:
+    try:
+        graph.estimate(case.query.text, case.query.parameters, samples=100, seed=1)
+        case.check(_asked(graph, case, cardinalities="sampled"))
+    except Unsupported:
+        pass
     case.check(_asked(graph, case))
 
 
-@_door
-def little_memory_as_arrow(graph: Graph, case: Case, chance: random.Random) -> None:
-    for limit in (1, chance.randint(1, 4096), chance.randint(4096, 1 << 17), chance.randint(1 << 17, 1 << 22)):
-        found = rows_of(lambda: _from_arrow(_ask(graph, case, memory_limit=limit)))
+# ---------------------------------------------------------------- limits
+
+
+def little_memory(graph: Graph, case: Case, chance: random.Random) -> None:
+    for most in (1, 1 << 12, 1 << 17, 1 << 22):
+        found = _asked(graph, case, memory_limit=chance.randint(1, most), threads=chance.choice([0, 1, 4]))
+        if not isinstance(found, OutOfMemory):
+            case.check(found)
+        found = outcome(lambda: _rows_of_table(_start(graph, case, memory_limit=chance.randint(1, most)).to_arrow()))
         if not isinstance(found, OutOfMemory):
             case.check(found, plain)
+    case.check(_asked(graph, case, memory_limit="1G"))
 
 
-@_door
 def little_time(graph: Graph, case: Case, chance: random.Random) -> None:
-    for _ in range(3):
-        found = _asked(graph, case, timeout=chance.choice([0, 1e-9, 1e-6, chance.random() * 0.004]))
+    for timeout in (0, 1e-9, chance.random() * 0.004):
+        found = _asked(graph, case, timeout=timeout)
         if not isinstance(found, QueryTimeout):
             case.check(found)
-    case.check(_asked(graph, case, timeout=60))
+    case.check(_asked(graph, case, timeout=600))
 
 
-@_door
 def cancelled(graph: Graph, case: Case, chance: random.Random) -> None:
-    result = _ask(graph, case)
-    timer = threading.Timer(chance.random() * 0.003, chance.choice([result.cancel, result.close, graph.interrupt]))
+    result = _start(graph, case)
+    stop = chance.choice([result.cancel, graph.interrupt])
+    timer = threading.Timer(chance.random() * 0.003, stop)
     timer.start()
-    found = rows_of(result.fetchall)
+    found = outcome(result.fetchall)
     timer.join()
     if not isinstance(found, QueryInterrupted):
         case.check(found)
     case.check(_asked(graph, case))
 
 
-@_door
+# ---------------------------------------------------------------- several at a time
+
+
 def half_read(graph: Graph, case: Case, chance: random.Random) -> None:
-    for _ in range(2):
-        result = _ask(graph, case)
-        first = rows_of(lambda: result.fetchmany(chance.choice([0, 1, 2, 5])))
-        if chance.random() < 0.5:
-            result.close()
-            assert rows_of(result.fetchall) == []
-        elif not isinstance(first, QengineError):
-            rest = rows_of(result.fetchall)
-            case.check(rest if isinstance(rest, QengineError) else first + rest)
-    case.check(_asked(graph, case))
-
-
-@_door
-def interleaved(graph: Graph, case: Case, chance: random.Random) -> None:
-    results = [_ask(graph, case) for _ in range(3)]
-    found: list[Any] = [[] for _ in results]
-    going = list(range(3))
+    results = [_start(graph, case) for _ in range(3)]
+    results[0].close()
+    assert results[0].fetchall() == []
+    found: list[Outcome] = [[], []]
+    going = [0, 1]
     while going:
         at = chance.choice(going)
-        rows = rows_of(lambda: results[at].fetchmany(chance.choice([1, 2, 3])))
-        if isinstance(rows, QengineError):
-            found[at] = rows
-        else:
-            found[at] += rows
+        rows, before = outcome(lambda: results[1 + at].fetchmany(chance.randint(1, 3))), found[at]
+        found[at] = rows if isinstance(rows, QengineError) or isinstance(before, QengineError) else before + rows
         if not rows or isinstance(rows, QengineError):
             going.remove(at)
-    for rows in found:
-        case.check(rows)
+    for each in found:
+        case.check(each)
 
 
-@_door
-def several_ways_of_one_result(graph: Graph, case: Case, chance: random.Random) -> None:
-    def fetch() -> Any:
-        result = _ask(graph, case)
-        rows: list[Any] = []
-        for _ in range(4):
-            way = chance.choice(["one", "many", "preview", "iterate", "str", "html"])
-            if way == "one":
-                row = result.fetchone()
-                rows += [] if row is None else [row]
-            elif way == "many":
-                rows += result.fetchmany(chance.randint(0, 3))
-            elif way == "preview":
-                seen, more = result.preview(2)
-                assert len(seen) <= 2
-            elif way == "iterate":
-                rows += [row for row, _ in zip(result, range(2), strict=False)][:2] if False else []
-            elif way == "str":
-                str(result)
-            else:
-                result._repr_html_()
-        table = result.to_arrow() if chance.random() < 0.5 else None
-        rows += result.fetchall() if table is None else _table_rows(table)
-        assert result.fetchone() is None
-        return rows
-
-    case.check(rows_of(fetch), plain)
-
-
-@_door
-def many_threads(graph: Graph, case: Case, chance: random.Random) -> None:
+def several_threads(graph: Graph, case: Case, chance: random.Random) -> None:
     with ThreadPoolExecutor(8) as pool:
-        for found in pool.map(lambda count: _asked(graph, case, threads=count), [0, 1, 2, 3, 0, 1, 2, 3]):
+        for found in pool.map(lambda count: _asked(graph, case, threads=count), [0, 1, 2, 3] * 2):
             case.check(found)
 
 
-@_door
-def shared_result(graph: Graph, case: Case, chance: random.Random) -> None:
-    """Threads that fetch from one result get each row once."""
-    result = _ask(graph, case)
-    with ThreadPoolExecutor(4) as pool:
-        parts = list(pool.map(lambda size: rows_of(lambda: list(iter(lambda: result.fetchmany(size), []))), [1, 2, 3, 5]))
-    errors = [part for part in parts if isinstance(part, QengineError)]
-    if errors:
-        case.check(errors[0])
-    elif case.rows is not None:
-        rows = [row for part in parts for batch in part for row in batch]
-        Case(case.query.__class__(case.query.text, case.query.parameters, False, case.query.lists_ordered), case.rows).check(rows)
+def one_result_for_threads(graph: Graph, case: Case, chance: random.Random) -> None:
+    result = _start(graph, case)
+
+    def fetched(size: int) -> Outcome:
+        return outcome(lambda: [row for rows in iter(lambda: result.fetchmany(size), []) for row in rows])
+
+    with ThreadPoolExecutor(3) as pool:
+        parts = list(pool.map(fetched, [1, 2, 5]))
+    error = next((part for part in parts if isinstance(part, QengineError)), None)
+    case.of(case.query.text, case.rows).check(error or sum(parts, []))  # type: ignore[arg-type]
 
 
-@_door
-def in_asyncio(graph: Graph, case: Case, chance: random.Random) -> None:
-    async def one() -> Any:
-        return await asyncio.to_thread(_asked, graph, case)
+def tasks(graph: Graph, case: Case, chance: random.Random) -> None:
+    async def all_of_them() -> list[Outcome]:
+        return await asyncio.gather(*(asyncio.to_thread(_asked, graph, case) for _ in range(3)))
 
-    async def several() -> Any:
-        return await asyncio.gather(*(one() for _ in range(3)))
-
-    for found in asyncio.run(several()):
+    for found in asyncio.run(all_of_them()):
         case.check(found)
 
 
-def _table_rows(table: Any) -> Any:
+# ---------------------------------------------------------------- forms of results
+
+
+def _rows_of_table(table: Any) -> Rows:
+    table.validate(full=True)
     columns = [column.to_pylist() for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
-def _from_arrow(result: Any) -> Any:
-    table = result.to_arrow()
-    assert tuple(table.column_names) == result.columns
-    table.validate(full=True)
-    return _table_rows(table)
-
-
-@_door
 def arrow(graph: Graph, case: Case, chance: random.Random) -> None:
-    case.check(rows_of(lambda: _from_arrow(_ask(graph, case))), plain)
+    case.check(outcome(lambda: _rows_of_table(_start(graph, case).to_arrow())), plain)
+    case.check(outcome(lambda: _rows_of_table(_start(graph, case).to_reader().read_all())), plain)
 
 
-@_door
-def arrow_reader(graph: Graph, case: Case, chance: random.Random) -> None:
-    def fetch() -> Any:
-        reader = _ask(graph, case).to_reader()
-        table = reader.read_all()
-        table.validate(full=True)
-        return _table_rows(table)
+def frames(graph: Graph, case: Case, chance: random.Random) -> None:
+    def of_pandas() -> Any:
+        frame = _start(graph, case).to_pandas()
+        return zip(*[frame.iloc[:, at].tolist() for at in range(frame.shape[1])], strict=True)
 
-    case.check(rows_of(fetch), plain)
+    case.check(outcome(of_pandas), plain)
+    case.check(outcome(lambda: _start(graph, case).to_polars().rows()), plain)
 
 
-def _loose(value: Any) -> Any:
-    """Return a value as frames have it, where integers beside nulls are floats and null is NaN."""
-    value = plain(value.tolist() if hasattr(value, "tolist") else value)
-    match value:
-        case bool():
-            return value
-        case int():
-            return float(value)
-        case float() if value != value:
-            return None
-        case "NaN":
-            return None
-        case list():
-            return [_loose(item) for item in value]
-        case dict():
-            return {key: _loose(each) for key, each in value.items() if _loose(each) is not None}
-        case _ if type(value).__name__ in ("NAType", "NaTType"):
-            return None
-        case _:
-            return value
+def mixed_ways(graph: Graph, case: Case, chance: random.Random) -> None:
+    """Rows of one result come once, whatever looks at them and takes them."""
+
+    def fetch() -> Rows:
+        result = _start(graph, case)
+        rows: Rows = []
+        for way in chance.choices(["one", "many", "preview", "str", "html"], k=4):
+            if way == "one":
+                rows += [row for row in [result.fetchone()] if row is not None]
+            elif way == "many":
+                rows += result.fetchmany(chance.randint(0, 3))
+            elif way == "preview":
+                assert len(result.preview(2)[0]) <= 2
+            else:
+                assert str(result) if way == "str" else result._repr_html_()
+        return rows + (result.fetchall() if chance.random() < 0.5 else _rows_of_table(result.to_arrow()))
+
+    case.check(outcome(fetch), plain)
 
 
-@_door
-def pandas(graph: Graph, case: Case, chance: random.Random) -> None:
-    def fetch() -> Any:
-        result = _ask(graph, case)
-        frame = result.to_pandas()
-        assert tuple(frame.columns) == result.columns
-        return list(zip(*[frame.iloc[:, i].tolist() for i in range(frame.shape[1])], strict=True))
-
-    case.check(rows_of(fetch), _loose)
-
-
-@_door
-def polars(graph: Graph, case: Case, chance: random.Random) -> None:
-    def fetch() -> Any:
-        result = _ask(graph, case)
-        frame = result.to_polars()
-        assert tuple(frame.columns) == result.columns
-        return frame.rows()
-
-    case.check(rows_of(fetch), _loose)
-
-
-@_door
-def json_out(graph: Graph, case: Case, chance: random.Random) -> None:
-    format = chance.choice(["json", "jsonl"])
-
-    def fetch() -> Any:
-        out = io.StringIO()
-        result = _ask(graph, case)
-        count = write(result, format, out)
-        text = out.getvalue()
-        found = json.loads(text) if format == "json" else [json.loads(line) for line in text.split("\n")[:-1]]
-        assert len(found) == count
-        return [[row[name] for name in result.columns] for row in found]
-
-    case.check(rows_of(fetch), to_json)
-
-
-@_door
-def csv_out(graph: Graph, case: Case, chance: random.Random) -> None:
-    def fetch() -> Any:
+def texts(graph: Graph, case: Case, chance: random.Random) -> None:
+    def written(form: str, read: Callable[[str], Any]) -> Outcome:
         out = io.StringIO(newline="")
-        count = write(_ask(graph, case), "csv", out)
-        header, *found = csv.reader(io.StringIO(out.getvalue(), newline=""))
-        assert len(found) == count
-        return found
+        return outcome(lambda: read(out.getvalue()) if write(_start(graph, case), form, out) >= 0 else ())
 
+    names = graph.prepare(case.query.text).columns
+    case.check(written("json", lambda text: [[row[name] for name in names] for row in json.loads(text)]), to_json)
+    case.check(
+        written("jsonl", lambda text: [[json.loads(row)[name] for name in names] for row in text.split("\n")[:-1]]),
+        to_json,
+    )
     if case.query.lists_ordered:
-        case.check(rows_of(fetch), lambda value: value if isinstance(value, str) and False else _csv_text(value))
+        read = written("csv", lambda text: list(csv.reader(io.StringIO(text, newline="")))[1:])
+        case.check(read, lambda value: "" if value is None else to_text(value))
+    for form in ("table", "vertical", "markdown"):
+        counted = outcome(lambda form=form: [(write(_start(graph, case), form, io.StringIO()),)])
+        case.of(case.query.text, None if case.rows is None else [(len(case.rows),)]).check(counted)
 
 
-def _csv_text(value: Any) -> str:
-    return "" if value is None else to_text(value)
-
-
-@_door
-def other_formats(graph: Graph, case: Case, chance: random.Random) -> None:
-    for format in ("table", "vertical", "markdown"):
-        found = rows_of(lambda: [(write(_ask(graph, case), format, io.StringIO()),)])
-        if case.rows is None:
-            case.check(found)
-        else:
-            assert found == [(len(case.rows),)], (format, found)
-
-
-@_door
 def db_api(graph: Graph, case: Case, chance: random.Random) -> None:
     connection = dbapi.connect(graph)
     cursor = connection.cursor()
-
-    def fetch() -> Any:
-        try:
-            cursor.execute(case.query.text, case.query.parameters)
-            return cursor.fetchall()
-        except dbapi.Error as error:
-            assert isinstance(error.__cause__, QengineError)
-            raise error.__cause__ from None
-
-    case.check(rows_of(fetch))
-    cursor.close()
+    text = re.sub(r"\$(\w+)", r"%(\1)s", case.query.text) if chance.random() < 0.5 else case.query.text
+    try:
+        found: Outcome = [tuple(row) for row in cursor.execute(text, case.query.parameters).fetchall()]
+    except dbapi.Error as error:
+        assert isinstance(error.__cause__, QengineError)
+        found = error.__cause__
+    case.check(found)
+    connection.close()
 
 
-@_door
-def explained(graph: Graph, case: Case, chance: random.Random) -> None:
-    assert str(graph.explain(case.query.text))
-    assert graph.query(f"EXPLAIN {case.query.text}", case.query.parameters).fetchall()
-    case.check(_asked(graph, case))
-    shown = rows_of(lambda: graph.query(f"PROFILE {case.query.text}", case.query.parameters).fetchall())
-    if case.rows is None:
-        case.check(shown)
-    else:
-        assert not isinstance(shown, QengineError), shown
-    result = _ask(graph, case)
-    str(result.plan)
-    rows = rows_of(result.fetchall)
-    str(result.plan)
-    repr(result.stats)
-    result._repr_html_()
-    case.check(rows)
+# ---------------------------------------------------------------- other texts
 
 
-@_door
-def in_transaction(graph: Graph, case: Case, chance: random.Random) -> None:
-    with graph.transaction() as t:
-        case.check(rows_of(lambda: t.query(case.query.text, case.query.parameters).fetchall()))
-        t.query("CREATE (:Passing {k: 99})-[:PASSES {k: 98}]->(:A {k: 97})")
-        t.query("MATCH (n) SET n.i = 17, n:C REMOVE n:A")
-        within = rows_of(lambda: t.query(case.query.text, case.query.parameters).fetchall())
-        case.check(_asked(graph, case))
-        t.rollback()
-    del within
-    case.check(_asked(graph, case))
+def literals(graph: Graph, case: Case, chance: random.Random) -> None:
+    given = case.query.parameters
+    text = re.sub(r"\$(\w+)", lambda name: to_text(given[name[1]], True), case.query.text)
+    case.check(outcome(graph.query(text, device="cpu").fetchall))
 
 
-@_door
-def lifted(graph: Graph, case: Case, chance: random.Random) -> None:
-    """Parameters written as literals."""
-    import re
-
-    text = case.query.text
-    for name, value in case.query.parameters.items():
-        text = re.sub(rf"\${name}\b", lambda _: to_text(value, True), text)
-    case.check(rows_of(lambda: graph.query(text).fetchall()))
-
-
-@_door
-def called(graph: Graph, case: Case, chance: random.Random) -> None:
-    """The query inside others."""
-    columns = graph.prepare(case.query.text).columns
-    if "{" in "".join(columns) or "`" in "".join(columns):
-        return
+def around(graph: Graph, case: Case, chance: random.Random) -> None:
+    """Queries around a query whose rows follow from its own."""
+    body, rows = case.query.text, case.rows
+    columns = graph.prepare(body).columns
     names = ", ".join(f"`{name}`" for name in columns)
-    body = case.query.text
+    pairs = ", ".join(f"`{name}`: `{name}`" for name in columns)
+    fields = ", ".join(f"m.`{name}` AS `{name}`" for name in columns)
+    inner = f"CALL () {{ {body} }}"
 
-    def ask(text: str) -> Any:
-        return rows_of(lambda: graph.query(text, case.query.parameters).fetchall())
+    def check(text: str, expected: Callable[[Rows], Rows]) -> None:
+        other = case.of(text, None if rows is None else expected(rows))
+        other.check(_asked(graph, other))
 
-    bag = Case(type(case.query)(body, case.query.parameters, False, case.query.lists_ordered), case.rows)
-    bag.check(ask(f"CALL () {{ {body} }} RETURN {names}"))
-    bag.check(ask(f"{body} NEXT RETURN {names}") if False else ask(f"CALL () {{ {body} }} WITH * RETURN {names}"))
-    if case.rows is not None:
-        count = len(case.rows)
-        one = lambda value: Case(type(case.query)(body), [(value,)])
-        one(count).check(ask(f"CALL () {{ {body} }} RETURN count(*) AS c"))
-        one(count).check(ask(f"RETURN COUNT {{ {body} }} AS c"))
-        one(count > 0).check(ask(f"RETURN EXISTS {{ {body} }} AS c"))
-        twice = Case(bag.query, case.rows * 2)
-        twice.check(ask(f"UNWIND [1, 2] AS x__ CALL () {{ {body} }} RETURN {names}"))
-        if len(columns) == 1:
-            one(count).check(ask(f"RETURN size(COLLECT {{ {body} }}) AS c"))
-        pairs = ", ".join(f"`{name}`: `{name}`" for name in columns)
-        fields = ", ".join(f"m__.`{name}` AS `{name}`" for name in columns)
-        bag.check(ask(f"CALL () {{ {body} }} WITH {{{pairs}}} AS m__ RETURN {fields}"))
-        bag.check(ask(f"CALL () {{ {body} }} WITH collect({{{pairs}}}) AS l__ UNWIND l__ AS m__ RETURN {fields}"))
-        if case.query.lists_ordered:
-            order = ", ".join(f"`{name}`" for name in columns)
-            bag.check(ask(f"CALL () {{ {body} }} RETURN {names} ORDER BY {order}"))
-            half = count // 2
-            first = ask(f"CALL () {{ {body} }} RETURN {names} ORDER BY {order} LIMIT {half}")
-            rest = ask(f"CALL () {{ {body} }} RETURN {names} ORDER BY {order} SKIP {half}")
-            if isinstance(first, QengineError) or isinstance(rest, QengineError):
-                bag.check(first if isinstance(first, QengineError) else rest)
-            else:
-                bag.check(first + rest)
-            from qengine.testing.compare import canonical
+    laws: list[tuple[str, Callable[[Rows], Rows]]] = [
+        (f"{inner} RETURN {names}", lambda rows: rows),
+        (f"{inner} RETURN count(*) AS c", lambda rows: [(len(rows),)]),
+        (f"RETURN COUNT {{ {body} }} AS c", lambda rows: [(len(rows),)]),
+        (f"RETURN EXISTS {{ {body} }} AS e", lambda rows: [(bool(rows),)]),
+        (f"UNWIND [1, 2] AS x {inner} RETURN {names}", lambda rows: rows * 2),
+        (f"{inner} WITH {{{pairs}}} AS m RETURN {fields}", lambda rows: rows),
+        (f"{inner} WITH collect({{{pairs}}}) AS l UNWIND l AS m RETURN {fields}", lambda rows: rows),
+    ]
+    if len(columns) == 1:
+        laws.append((f"RETURN size(COLLECT {{ {body} }}) AS c", lambda rows: [(len(rows),)]))
+    if case.query.lists_ordered:
+        laws += [
+            (f"{inner} RETURN {names} ORDER BY {names}", lambda rows: rows),
+            (f"{inner} RETURN {names} EXCEPT ALL {inner} RETURN {names}", lambda rows: []),
+            (f"{inner} RETURN {names} INTERSECT ALL {inner} RETURN {names}", lambda rows: rows),
+        ]
+        half = 0 if rows is None else len(rows) // 2
+        halves = [f"{inner} RETURN {names} ORDER BY {names} {cut} {half}" for cut in ("LIMIT", "SKIP")]
+        parts = [_asked(graph, case.of(text, None)) for text in halves]
+        if not any(isinstance(part, QengineError) for part in parts):
+            case.of(halves[0], rows).check(sum(parts, []))  # type: ignore[arg-type]
+        groups = _asked(graph, case.of(f"{inner} RETURN {names}, count(*) AS c", None))
+        if not isinstance(groups, QengineError) and rows is not None:
+            assert sum(row[-1] for row in groups) == len(rows)
+            laws += [
+                (f"{inner} RETURN DISTINCT {names}", lambda rows: [row[:-1] for row in groups]),
+                (f"{inner} RETURN {names} UNION {inner} RETURN {names}", lambda rows: [row[:-1] for row in groups]),
+            ]
+    for text, expected in chance.sample(laws, 4):
+        check(text, expected)
 
-            groups = ask(f"CALL () {{ {body} }} RETURN {names}, count(*) AS c__")
-            if isinstance(groups, QengineError):
-                bag.check(groups)
-            else:
-                assert sum(row[-1] for row in groups) == count
-                distinct = ask(f"CALL () {{ {body} }} RETURN DISTINCT {names}")
-                Case(bag.query, [row[:-1] for row in groups]).check(distinct)
-                union = ask(f"CALL () {{ {body} }} RETURN {names} UNION CALL () {{ {body} }} RETURN {names}")
-                Case(bag.query, [row[:-1] for row in groups]).check(union)
-                assert ask(f"CALL () {{ {body} }} RETURN {names} EXCEPT ALL CALL () {{ {body} }} RETURN {names}") == []
-                bag.check(ask(f"CALL () {{ {body} }} RETURN {names} INTERSECT ALL CALL () {{ {body} }} RETURN {names}"))
+
+DOORS: tuple[Door, ...] = (
+    again, as_written, explained, estimated, little_memory, little_time, cancelled, half_read, several_threads,
+    one_result_for_threads, tasks, arrow, frames, mixed_ways, texts, db_api, literals, around,
+)  # fmt: skip
