@@ -19,7 +19,7 @@ from qengine.cli.values import to_json, to_text
 from qengine.errors import OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, Unsupported
 from tests.crossings.outcomes import Case, Outcome, Rows, outcome, plain
 
-__all__ = ["DOORS"]
+__all__ = ["DOORS", "explained"]
 
 Door = Callable[[Graph, Case, random.Random], None]
 
@@ -281,6 +281,6 @@ def around(graph: Graph, case: Case, chance: random.Random) -> None:
 
 
 DOORS: tuple[Door, ...] = (
-    again, as_written, explained, estimated, little_memory, little_time, cancelled, half_read, several_threads,
+    again, as_written, estimated, little_memory, little_time, cancelled, half_read, several_threads,
     one_result_for_threads, tasks, arrow, frames, mixed_ways, texts, db_api, literals, around,
 )  # fmt: skip

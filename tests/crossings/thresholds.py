@@ -103,6 +103,7 @@ def others(seed: int | str, share: float = 0.5, only: Collection[str] | None = N
                     setattr(module, constant, type(before[-1][2])(value))
         if chance.random() < share and (only is None or "BATCH_ROWS" in only):
             from qengine.exec.common.batch import BATCH_ROWS
+
             rows = chosen["BATCH_ROWS"] = chance.choice(_SIZES)
             for module in [each for key, each in sys.modules.items() if key.startswith("qengine.exec")]:
                 if getattr(module, "BATCH_ROWS", None) == BATCH_ROWS:
