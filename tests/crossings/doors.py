@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import functools
 import io
 import json
+import operator
 import random
 import re
 import threading
@@ -79,7 +81,8 @@ def little_memory(graph: Graph, case: Case, chance: random.Random) -> None:
         found = _asked(graph, case, memory_limit=chance.randint(1, most), threads=chance.choice([0, 1, 4]))
         if not isinstance(found, OutOfMemory):
             case.check(found)
-        found = outcome(lambda: _rows_of_table(_start(graph, case, memory_limit=chance.randint(1, most)).to_arrow()))
+        result = _start(graph, case, memory_limit=chance.randint(1, most))
+        found = outcome(lambda result=result: _rows_of_table(result.to_arrow()))
         if not isinstance(found, OutOfMemory):
             case.check(found, plain)
     case.check(_asked(graph, case, memory_limit="1G"))
@@ -116,7 +119,7 @@ def half_read(graph: Graph, case: Case, chance: random.Random) -> None:
     going = [0, 1]
     while going:
         at = chance.choice(going)
-        rows, before = outcome(lambda: results[1 + at].fetchmany(chance.randint(1, 3))), found[at]
+        rows, before = outcome(lambda at=at: results[1 + at].fetchmany(chance.randint(1, 3))), found[at]
         found[at] = rows if isinstance(rows, QengineError) or isinstance(before, QengineError) else before + rows
         if not rows or isinstance(rows, QengineError):
             going.remove(at)
@@ -139,7 +142,7 @@ def one_result_for_threads(graph: Graph, case: Case, chance: random.Random) -> N
     with ThreadPoolExecutor(3) as pool:
         parts = list(pool.map(fetched, [1, 2, 5]))
     error = next((part for part in parts if isinstance(part, QengineError)), None)
-    case.of(case.query.text, case.rows).check(error or sum(parts, []))  # type: ignore[arg-type]
+    case.of(case.query.text, case.rows).check(error or functools.reduce(operator.iadd, parts, []))  # type: ignore[arg-type]
 
 
 def tasks(graph: Graph, case: Case, chance: random.Random) -> None:
@@ -268,7 +271,7 @@ def around(graph: Graph, case: Case, chance: random.Random) -> None:
         halves = [f"{inner} RETURN {names} ORDER BY {names} {cut} {half}" for cut in ("LIMIT", "SKIP")]
         parts = [_asked(graph, case.of(text, None)) for text in halves]
         if not any(isinstance(part, QengineError) for part in parts):
-            case.of(halves[0], rows).check(sum(parts, []))  # type: ignore[arg-type]
+            case.of(halves[0], rows).check(functools.reduce(operator.iadd, parts, []))  # type: ignore[arg-type]
         groups = _asked(graph, case.of(f"{inner} RETURN {names}, count(*) AS c", None))
         if not isinstance(groups, QengineError) and rows is not None:
             assert sum(row[-1] for row in groups) == len(rows)

@@ -18,8 +18,9 @@ from qengine.testing.compare import canonical
 from qengine.testing.random_graph import random_graph
 from qengine.testing.random_query import RandomQuery, random_query
 from qengine.testing.updates.generate import random_session
-from qengine.types import Node, Path as Walk
-from tests.crossings.outcomes import Case, Outcome, Rows, case_of, outcome
+from qengine.types import Node
+from qengine.types import Path as Walk
+from tests.crossings.outcomes import Case, Outcome, case_of, outcome
 
 __all__ = ["History"]
 
@@ -66,7 +67,7 @@ class History:
         self._checked = 0
         self._open: list[tuple[Case, Result, str]] = []
         made = random_graph(f"history {seed}")
-        # Numbers that tell nodes apart go, and with them what orders rows: whatever takes some of the first is left out.
+        # Neither values that tell nodes apart last, nor orders of rows: no query takes the first ones.
         made_of = (random_query(f"{seed} {number}", made) for number in range(1000))
         cut = re.compile("LIMIT|SKIP|head|ANY|SHORTEST [1-9]|collect", re.IGNORECASE)
         asked = [query for query in made_of if len(query.text) < 260 and not cut.search(query.text)]
