@@ -27,6 +27,7 @@ __all__ = [
     "StorageWarning",
     "TransactionError",
     "Unsupported",
+    "described",
     "render",
 ]
 
@@ -234,3 +235,9 @@ def _excerpt(text: str, span: Span) -> list[str]:
     label = f"{number} | "
     caret = "^" * max(1, min(width, len(head) - offset))
     return [f"  {label}{head}", f"  {' ' * (len(label) - 2)}| {' ' * offset}{caret}"]
+
+
+def described(error: Exception) -> str:
+    """Return what a user's code raised as the end of a sentence: its class and what it says, without place and hint."""
+    text = error.message if isinstance(error, QengineError) else str(error)
+    return f"{type(error).__name__}: {text.rstrip('.')}" if text else type(error).__name__

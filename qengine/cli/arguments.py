@@ -120,6 +120,19 @@ def parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def parameters(text: str) -> dict[str, Any]:
+    """Read NAME=VALUE as ``parameter`` does, or a map of Cypher: ``{name: value, …}``; ValueError for anything else."""
+    if not text.startswith("{"):
+        return dict([parameter(text)])
+    from qengine.formats.literals import parse_literal
+
+    try:
+        found = parse_literal(text)
+    except QengineError as error:
+        raise ValueError(f"{text}: expected NAME=VALUE or a map: {error.message}") from None
+    return dict(found)
+
+
 @contextmanager
 def parameters_by_name() -> Iterator[None]:
     """Say of a parameter that has no value how it is given on the command line and in the shell."""

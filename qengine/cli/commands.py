@@ -281,15 +281,14 @@ def _device(session: Session, argument: str, out: Sink) -> None:
 
 
 def _param(session: Session, argument: str, out: Sink) -> None:
-    """Show or set parameters: :param name=value."""
+    """Show or set parameters: :param name=value, or :param {name: value, …}."""
     if argument:
-        from qengine.cli.arguments import parameter
+        from qengine.cli.arguments import parameters
 
         try:
-            name, value = parameter(argument)
+            session.parameters.update(parameters(argument))
         except ValueError as error:
             raise QengineError(str(error)) from None
-        session.parameters[name] = value
     for name, value in session.parameters.items():
         out.write(f"${name} = {value!r}\n")
 

@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from qengine.errors import ExecutionError, QengineError, SemanticError
+from qengine.errors import ExecutionError, QengineError, SemanticError, described
 from qengine.estimate.kernel import philox
 from qengine.estimate.result import Sums
 from qengine.exec.view import ExecView, MaskProvider
@@ -308,7 +308,7 @@ class _Named:
         if isinstance(error, Exception) and not isinstance(error, QengineError):
             where = f"{type(self._estimator).__name__}.{self._method}"
             raise ExecutionError(
-                f"{where} failed: {type(error).__name__}: {error}",
+                f"{where} failed: {described(error)}",
                 code="EstimatorFailed",
                 hint="What it raised is this error's __cause__.",
             ) from error

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from qengine.errors import ExecutionError, QengineError, SemanticError
+from qengine.errors import ExecutionError, QengineError, SemanticError, described
 from qengine.estimate.result import Sums
 from qengine.exec.common.columns import NodeColumn, RelationshipColumn
 from qengine.exec.common.masks import Masks
@@ -192,7 +192,7 @@ class BatchSampler:
             raise
         except Exception as error:
             raise ExecutionError(
-                f"{where} failed: {type(error).__name__}: {error}",
+                f"{where} failed: {described(error)}",
                 code="EstimatorFailed",
                 hint="What it raised is this error's __cause__.",
             ) from error

@@ -41,6 +41,7 @@ class Cypher:
 
     def magic(self, line: str, cell: str | None = None) -> Result | None:
         """Run a statement; return its result, None where ``--out`` names it and where there is nothing to run."""
+        rest = ""
         try:
             options, rest = self._read(line)
             text = rest if cell is None else f"{rest}\n{cell}" if rest.strip() else cell
@@ -54,6 +55,8 @@ class Cypher:
         except QengineError as error:
             if error.code == "ParameterMissing":
                 error.hint = "Make a variable of this name."
+            elif (word := rest.strip()).isidentifier() and error.span is not None and error.span.start < len(rest):
+                error.hint = f"{word} is no variable that holds a graph." if error.hint is None else error.hint
             raise _short(error) from None
 
     def _run(self, text: str, options: dict[str, str]) -> Result | None:
@@ -127,8 +130,10 @@ class Cypher:
                     value, rest = following[1], rest[following.end() :]
                 options[_OPTIONS[name]], line = value, rest
             elif word[1].startswith("--") and word[1][2:3].isalpha():
-                near = nearest(name, _OPTIONS | _SWITCHES)
-                raise UsageError(f"There is no option {name}." + (f" Did you mean {near}?" if near else ""))
+                known = _OPTIONS | _SWITCHES
+                near = nearest(name, known)
+                hint = f"Did you mean {near}?" if near else f"There are {', '.join(known)}."
+                raise UsageError(f"There is no option {name}. {hint}")
             elif "graph" not in options and isinstance(self._shell.user_ns.get(word[1]), Graph | Transaction):
                 options["graph"], line = word[1], rest
             else:

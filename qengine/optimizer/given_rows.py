@@ -170,9 +170,9 @@ def _compared(condition: Expr) -> Expr:
 
 def places(part: Shapes, pattern: Shapes) -> Iterator[frozenset[str]]:
     """Yield the sets of a pattern's nodes between which it is the same as a part."""
-    order = [next(iter(part.nodes))]
-    while len(order) < len(part.nodes):
-        order.append(next(name for name in part.nodes if name not in order and part.near[name].intersection(order)))
+    order: list[str] = []
+    while left := [name for name in part.nodes if name not in order]:
+        order.append(next((name for name in left if part.near[name].intersection(order)), left[0]))
     found: set[frozenset[str]] = set()
 
     def extended(image: dict[str, str]) -> None:

@@ -70,6 +70,8 @@ _SIGNS = {
     "COLON_COLON": "Write one ':' before a label.",
 }
 
+_TRANSACTIONS = "Transactions are no statements: with graph.transaction() as t: t.query(…); in the shell :begin."
+
 _FOREIGN_WORDS = {
     "FIND": "Find by MATCH, as in MATCH (n:Person) RETURN n.",
     "GET": "Find by MATCH, as in MATCH (n:Person) RETURN n.",
@@ -79,7 +81,17 @@ _FOREIGN_WORDS = {
     "JOIN": "Join by a pattern: MATCH (a)-[:KNOWS]->(b).",
     "HAVING": "Filter groups by WITH …, count(*) AS n WHERE n > 1.",
     "LIKE": "Write CONTAINS, STARTS WITH, ENDS WITH, or =~ with a regular expression.",
+    "ILIKE": "Write toLower(x) CONTAINS 'a', or =~ '(?i)…' with a regular expression.",
     "BETWEEN": "Write 1 <= x <= 9.",
+    "IF": "Write CASE WHEN … THEN … ELSE … END.",
+    "DIV": "Write x / y, which of integers is an integer.",
+    "MOD": "Write x % y.",
+    "DESCRIBE": "Graph.schema has labels, types and properties; in the shell :schema.",
+    "INSERT": "Write CREATE (:Label {key: value}).",
+    "BEGIN": _TRANSACTIONS,
+    "START": _TRANSACTIONS,
+    "COMMIT": _TRANSACTIONS,
+    "ROLLBACK": _TRANSACTIONS,
     "FOR": "Write [x IN list WHERE … | …].",
 }
 
@@ -386,6 +398,20 @@ def _negated_operator(place: _Place) -> Mistake | None:
 # ----------------------------------------------------------------------------------------------------------- words
 
 
+def _foreign_form(place: _Place) -> Mistake | None:
+    """``2 ** 3``, ``n.*``, ``count DISTINCT n``, ``-[:R{1,3}]->``."""
+    kind, before = place.token.type, place.before()
+    if kind == "STAR" and before.type == "STAR":
+        return Mistake("Write x ^ y for a power.")
+    if kind == "STAR" and before.type == "DOT":
+        return Mistake("Write n {.*} or properties(n) for all properties.")
+    if kind == "DISTINCT" and before.type == "NAME":
+        return Mistake(f"Write {before.value}(DISTINCT x).")
+    if kind == "INTEGER" and before.type == "LBRACE":
+        return Mistake("A key is a name: {key: value}. A quantifier stands behind the arrow: -[:TYPE]->{1,3}.")
+    return None
+
+
 def _foreign_word(place: _Place) -> Mistake | None:
     hint = _FOREIGN_WORDS.get(place.token.value.upper()) if place.token.type == "NAME" else None
     return Mistake(hint) if hint else None
@@ -447,6 +473,7 @@ _RULES: tuple[Callable[[_Place], Mistake | None], ...] = (
     _unfinished_phrase,
     _negated_operator,
     _map_equals,
+    _foreign_form,
     _foreign_word,
     _misspelled,
     _missing_comma,

@@ -113,6 +113,7 @@ def test_a_cell_may_change_the_graph_within_a_transaction(shell: InteractiveShel
         ("%cypher RETURN 1 / 0", "Integer division by zero"),
         ("%cypher RETURN $nowhere", "Make a variable of this name."),
         ("%%cypher --timeout soon\nRETURN 1", "`timeout` is a number of seconds, not 'soon'."),
+        ("%%cypher wrold\nRETURN 1", "wrold is no variable that holds a graph."),
     ],
 )
 def test_errors_take_ten_lines_and_no_traceback(
@@ -126,6 +127,7 @@ def test_errors_take_ten_lines_and_no_traceback(
 def test_wrong_options_are_told(shell: InteractiveShell) -> None:
     for cell, wanted in (
         ("%cypher --tiemout 3 RETURN 1", "Did you mean --timeout?"),
+        ("%cypher --nope RETURN 1", "There is no option --nope. There are --"),
         ("%cypher --out", "--out needs a value"),
         ("%cypher --out 1x RETURN 1", "the name of a variable, not 1x"),
         ("%cypher", "Write a query"),

@@ -168,6 +168,15 @@ def test_conditions_between_nodes_belong_to_a_part(graph: Graph) -> None:
         )
 
 
+def test_parts_that_nothing_joins_are_found(graph: Graph) -> None:
+    text = "MATCH (a:A {x: 3})-[:R]->(b:B)-[:S]->(c:C {y: 3}), (e:D {z: 1}) RETURN a.x, e.z"
+    rows = graph.query(text).fetchall()
+    profile(graph, text)
+    assert any("(e:D" in each.pattern and "(a:A" in each.pattern for each in graph.learned)
+    assert graph.query(text).fetchall() == rows
+    assert "learned" in str(graph.explain(text))
+
+
 def test_patterns_with_parameters_teach_nothing(graph: Graph) -> None:
     found = profile(graph, SKEWED.replace("{x: 3}", "{x: $x}"), params={"x": 3})
     assert levels(found) and len(graph.learned) == 0

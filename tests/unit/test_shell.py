@@ -161,6 +161,8 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":estimate --seed 1", "hint: Type :estimate MATCH"),
         (":device cpu", "device is cpu"),
         (":param limit=2", "$limit = 2"),
+        (":param {least: 2, name: 'Ada'}", "$name = 'Ada'"),
+        (":param {least 2}", "expected NAME=VALUE or a map"),
         (":stats", "(:Country).population"),
         (":hlep", "hint: Did you mean :help?"),
         (":format nope", "hint: Use one of: table, vertical, csv, json, jsonl, markdown, arrow."),

@@ -305,6 +305,23 @@ def test_an_error_names_function_row_and_arguments(device: str) -> None:
     assert error.span is not None
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_iterator_that_ends_is_an_error_as_any(device: str) -> None:
+    graph, left = qengine.Graph(), iter(range(3))
+    graph.register_function("my.next(x :: INTEGER) :: INTEGER", lambda x: next(left))
+    error = failing(graph, "UNWIND range(1, 9) AS x RETURN my.next(x)", device)
+    assert error.message == "The function `my.next` failed in row 4 (x = 4): StopIteration."
+
+
+def test_an_error_of_a_query_in_a_function_has_neither_place_nor_hint() -> None:
+    graph = qengine.Graph()
+    graph.register_function("my.count(x :: INTEGER) :: INTEGER", lambda x: graph.query("RETURN 1 / 0").value())
+    error = failing(graph, "RETURN my.count(1)")
+    assert error.message == (
+        "The function `my.count` failed in row 1 (x = 1): ExecutionError: Integer division by zero in /."
+    )
+
+
 def test_an_error_of_a_vectorized_function_names_its_rows() -> None:
     graph = qengine.Graph()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from qengine._limits import limited_by, running
 from qengine.catalog.fields import Field
 from qengine.catalog.view import CatalogView
-from qengine.errors import ExecutionError, ResourceError
+from qengine.errors import ExecutionError, ResourceError, described
 from qengine.exec.scalar.declared import fitting, kind_told, told
 from qengine.exec.scalar.foreign import find_in_graph
 from qengine.exec.scalar.materialize import materialize
@@ -111,7 +111,7 @@ class ProcedureCaller:
             if isinstance(error, ExecutionError) and (error.code == _FAILED or not error.text):
                 error.span = error.span or self._span  # what a procedure itself says, not a query that it runs
                 raise
-            raise self._failed(f"failed: {type(error).__name__}: {error}") from error
+            raise self._failed(f"failed: {described(error)}") from error
 
     def _of_table(self, found: Any) -> Any:
         if not hasattr(found, "__arrow_c_stream__"):

@@ -16,7 +16,7 @@ from qengine._printable import printable
 from qengine._text import are_texts
 from qengine.catalog.fields import Field
 from qengine.catalog.user_functions import UserFunction
-from qengine.errors import ExecutionError, ResourceError, Span
+from qengine.errors import ExecutionError, ResourceError, Span, described
 from qengine.exec.scalar.declared import fitting, kind_told, told
 from qengine.exec.scalar.foreign import find_in_graph
 from qengine.exec.scalar.materialize import materialize
@@ -148,6 +148,8 @@ class FunctionCaller:
         try:
             with limited_by(running.limits):
                 results.extend(map(function, *given) if given else (function() for _ in range(length)))
+            if len(results) < length:  # ``map`` ended by it
+                raise StopIteration
         except Exception as error:
             row = len(results)
             shown = ", ".join(
@@ -273,7 +275,7 @@ class FunctionCaller:
     def _error_of(self, error: Exception, where: str) -> Exception:
         if isinstance(error, ResourceError) or (isinstance(error, ExecutionError) and error.code == FAILED):
             return error
-        return self._failed(f"failed {where}: {type(error).__name__}: {error}")
+        return self._failed(f"failed {where}: {described(error)}")
 
     def _failed(self, what: str, hint: str | None = None) -> ExecutionError:
         kind = "aggregate" if self.function.aggregate else "function"
