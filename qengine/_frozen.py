@@ -1,7 +1,8 @@
 """``frozen`` and ``record``: slotted dataclasses that are quick to define and to make, and ``replace``, quick to call.
 
 That nobody sets a field of a frozen one is seen by mypy, and by the tests, which call ``refuse_changes``. To refuse it
-always would take a twentieth of planning: a class that refuses it can't set its own fields directly either.
+always would take a twentieth of planning: a class that refuses it can't set its own fields directly either. What users
+hold refuses it always (``held=True``).
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ _N = TypeVar("_N")
 @overload
 def frozen(cls: _C, /) -> _C: ...
 @overload
-def frozen(*, kw_only: bool = ...) -> Callable[[_C], _C]: ...
+def frozen(*, kw_only: bool = ..., held: bool = ...) -> Callable[[_C], _C]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
+def frozen(cls: Any = None, /, *, kw_only: bool = False, held: bool = False) -> Any:
     """Make a class a slotted dataclass that is hashed by its content, as ``dataclass(frozen=True, slots=True)`` does.
 
     That compiles eight methods for each class, which takes longer than a small query for the classes of trees and
     plans. Here only ``__init__`` is compiled, when it is first called; the other methods are shared. Fields work as in
-    any dataclass.
+    any dataclass. ``held``: by users, who are refused to set them.
     """
     if cls is None:
-        return lambda decorated: _make(decorated, kw_only)
-    return _make(cls, kw_only)
+        return lambda decorated: _make(decorated, kw_only, held)
+    return _make(cls, kw_only, held)
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -64,12 +65,13 @@ def _alone(name: str, node: object) -> tuple[Any, ...]:
     return (getattr(node, name),)
 
 
-def _make(cls: type, kw_only: bool) -> type:
+def _make(cls: type, kw_only: bool, held: bool) -> type:
     made = _made(cls, kw_only)
     made.__setstate__ = _restore
-    _frozen.made.append(made)
-    if _frozen.refuses:
+    if held or _frozen.refuses:
         _refuse(made)
+    else:
+        _frozen.made.append(made)
     return made  # type: ignore[no-any-return]
 
 

@@ -34,7 +34,7 @@ __all__ = [
 _MAX_LINE = 160
 
 
-@frozen
+@frozen(held=True)
 class Span:
     """A place in a query's text: character offsets ``[start, end)``."""
 
@@ -191,7 +191,7 @@ class LoadingWarning(StorageWarning):
     """A warning while files are loaded: the graph may not hold what was meant, as where a file is left out."""
 
 
-@frozen
+@frozen(held=True)
 class Notice:
     """A warning that comes with a result: the query ran, but probably isn't what was meant."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Learned", "LearnedCardinality"]
 
 
-@frozen
+@frozen(held=True)
 class LearnedCardinality:
     """Rows of a pattern, which may have equal nodes and relationships.
 

@@ -40,7 +40,7 @@ class Kind(Enum):
     __hash__ = object.__hash__  # Enum's own is written in Python
 
 
-@frozen
+@frozen(held=True)
 class Type:
     """A static type: a kind, and for lists the type of the items (None: any). Every type admits null."""
 

@@ -27,7 +27,7 @@ _MOST_VERTICES = 8  # of patterns all of whose connected parts are sampled
 _SAMPLES = 20_000
 
 
-@frozen
+@frozen(held=True)
 class Level:
     """Embeddings of what a search has bound by a level. ``exact``: they were counted; else they were sampled."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
 
-@frozen
+@frozen(held=True)
 class NodeSchema:
     """The nodes with exactly these labels: how many, and their properties."""
 
@@ -27,7 +27,7 @@ class NodeSchema:
     properties: Mapping[str, Type]
 
 
-@frozen
+@frozen(held=True)
 class RelationshipSchema:
     """A relationship type: how many, which label sets it connects, and its properties."""
 
@@ -38,7 +38,7 @@ class RelationshipSchema:
     properties: Mapping[str, Type]
 
 
-@frozen
+@frozen(held=True)
 class Schema:
     """All label sets and relationship types of a graph, and the statements that make its indexes and constraints."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -93,3 +95,20 @@ def test_a_record_can_be_changed(make: Any) -> None:
         hash(point)
     with pytest.raises(TypeError):
         Point()
+
+
+def test_what_users_hold_refuses_changes_outside_of_tests_too() -> None:
+    text = """
+import qengine
+graph = qengine.example()
+result = graph.query("MATCH (n:Country) RETURN n.nmae LIMIT 1")
+result.fetchall()
+for held, field in ((graph.schema, "nodes"), (result.notices[0], "message"), (result.notices[0].span, "start")):
+    try:
+        setattr(held, field, None)
+    except AttributeError:
+        continue
+    raise SystemExit(f"{held!r} took another {field}")
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

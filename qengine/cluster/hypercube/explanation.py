@@ -38,7 +38,7 @@ class Moved:
         self.longest = max(self.longest, answer.seconds)
 
 
-@frozen
+@frozen(held=True)
 class TableMoves:
     """What one table is expected to send: ``name``, and its ``load`` without what conditions leave out."""
 
@@ -46,7 +46,7 @@ class TableMoves:
     load: Load
 
 
-@frozen
+@frozen(held=True)
 class SharesPlan:
     """The grids of a join, and what tables send by them.
 
