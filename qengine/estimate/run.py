@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
-from qengine.estimate.bound import upper_bound
 from qengine.estimate.choice import Trial, choose, error_after, hit_rarely, try_each
 from qengine.estimate.device import (
     WORTH_SPREADING,
@@ -26,7 +25,7 @@ from qengine.estimate.device import (
 )
 from qengine.estimate.lateness import Lateness, Stuck
 from qengine.estimate.narrowed import begun_at, few_relationships
-from qengine.estimate.norms import relations
+from qengine.estimate.norms import Reader
 from qengine.estimate.prior import ENOUGH_HITS, Prior, together
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
@@ -34,7 +33,7 @@ from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.slices import SliceCount
 from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
-from qengine.estimate.tail_bound import times_at_most
+from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.estimate.vectorised import BatchEstimator, BatchSampler
@@ -174,9 +173,8 @@ def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: Executi
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
     if known.target is not None and math.isinf(known.bound):
-        search = known.target.search
-        bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
-        known.bound = bound * times_at_most(known.target, store) if bound else 0.0
+        target = known.target
+        known.bound = _bounds.get(store, plan.root, lambda: (bound_of_target(target, store), True))
     return known.so_far()
 
 
@@ -312,8 +310,7 @@ def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tup
     if not few:
         edges = any(isinstance(each, EdgeLevel) for each in target.search.levels)
         return (most if edges else math.inf, None), keep
-    sizes, _ = relations(store, target.search, None, 0)
-    first = sizes[0]
+    first = Reader(store, target.search, None, 0).size(0)
     search = begun_at(target.search, few, first)
     return (most, replace(target, search=search, few=few)), keep
 
@@ -336,7 +333,7 @@ class _Estimation:
         if self.request.method != "exact":
             found = prepared(self.target, self.store, self.context, self.request.budget_ms, self.masks)
             if found is not None:
-                self.known.bound = found[1] * times_at_most(self.target, self.store) if found[1] else 0.0
+                self.known.bound = found[1]
         self.known.prepared = True
 
     def run(self) -> Estimate:
@@ -377,24 +374,42 @@ class _Estimation:
         """Return the count where the method is open and counting takes little."""
         if self.request.method != "auto":
             return None
-        if space.bound <= _CHEAP and (self.target.tail is not None or self.request.budget_ms is None):
+        if self.target.tail is not None:
+            return self._counted_rows(space)
+        if space.bound <= _CHEAP and self.request.budget_ms is None:
+            return _count(self.plan, self.store, self.context, self.known.begin, "cpu")
+        slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
+        stuck = _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
+        time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
+        if stuck.within(time_ms):
+            return None
+        busy = self.known.busy()
+        try:
+            return self._counted(slices)
+        finally:
+            if not slices.counted.samples:
+                stuck.note(time_ms, self.known.busy() - busy)
+
+    def _counted_rows(self, space: Space) -> Estimate | None:
+        """Return the count where something follows the pattern, if that has few embeddings: they are counted first."""
+        most = space.bound
+        if most > _CHEAP and self.target.search.rows <= _CHEAP:
+            slices = SliceCount(self.target, space, self.context, self.known.seed)
+            with self._some_time(_COUNTING_SHARE):
+                complete = slices.go_on(_exact_work(self.request))
+            self.context.check()
+            if complete:
+                most = slices.total
+                known = self.known.bound
+                self.known.bound = min(known, most * times_at_most(self.target, self.store)) if most else 0.0
+        if most == 0:
+            return _exactly(0.0, self.known.begin)
+        if most <= _CHEAP:
             try:
                 with self._some_time(_COUNTING_ROWS_SHARE):
                     return _count(self.plan, self.store, self.context, self.known.begin, "cpu")
             except QueryTimeout:
                 self.context.check()
-        if self.target.tail is None:
-            slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
-            stuck = _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
-            time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
-            if stuck.within(time_ms):
-                return None
-            busy = self.known.busy()
-            try:
-                return self._counted(slices)
-            finally:
-                if not slices.counted.samples:
-                    stuck.note(time_ms, self.known.busy() - busy)
         return None
 
     def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
+from qengine.estimate.bound import candidate_entries, multiplicity
 from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.narrowed import narrowed
-from qengine.estimate.tail_bound import times_at_most
+from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
@@ -62,7 +62,7 @@ microsecond a vertex or more."""
 class Space:
     """A plan to sample, and what it shows of the count.
 
-    ``bound``: the count, orbits included, isn't greater; infinite where a tail follows.
+    ``bound``: the count, orbits included, isn't greater; infinite where a tail follows that isn't bounded.
     """
 
     resolved: ResolvedSearch
@@ -140,7 +140,7 @@ def make_space(
         return None
     resolved, bound = known
     if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
-        return Space(resolved, None, bound * times_at_most(target, store) if bound else 0.0)
+        return Space(resolved, None, bound)
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -150,24 +150,26 @@ def make_space(
     if candidates is None:
         candidates = sketch(resolved, context, _read(samples, milliseconds))
     if candidates is not None:
-        bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
             return None
-    return Space(resolved, candidates, bound * times_at_most(target, store) if bound else 0.0)
+        most = candidates.bound * multiplicity(store, search) * search.orbits
+        bound = min(bound, most * times_at_most(target, store)) if most else 0.0
+    return Space(resolved, candidates, bound)
 
 
 def prepared(
     target: Target, store: ExecView, context: ExecutionContext, milliseconds: float | None, masks: Masks | None = None
 ) -> tuple[ResolvedSearch, float] | None:
-    """Return what a target's search is resolved to, and a bound of its count; None where there is no embedding.
+    """Return what a target's search is resolved to, and a bound of the count; None where there is no embedding.
 
     Both are kept for later estimates of the same plan, unless that would take much memory.
     """
     search = target.search
-    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(runtime_of(store, context))))
+    masks = masks or Masks(runtime_of(store, context))
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks))
     if whole is None:
         return None
-    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds), masks))
 
 
 def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSearch | None, bool]:
@@ -178,10 +180,10 @@ def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSea
 
 
 def _prepare(
-    target: Target, store: ExecView, resolved: ResolvedSearch, most: int
+    target: Target, store: ExecView, resolved: ResolvedSearch, most: int, masks: Masks
 ) -> tuple[tuple[ResolvedSearch, float] | None, bool]:
-    """Return a search with lists of few relationships, and its bound; whether to keep that."""
-    bound = upper_bound(store, target.search, resolved, most)
+    """Return a search with lists of few relationships, and the target's bound; whether to keep that."""
+    bound = bound_of_target(target, store, resolved, most, masks)
     keep = resolved.reusable and sum(len(few.start) for few in target.few.values()) <= _MOST_KEPT
     found = narrowed(resolved, target.search, target.few) if target.few else resolved
     return None if found is None else (found, bound), keep
