@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import Search
 
-__all__ = ["Builder", "Space", "make_space", "on_host", "prepared"]
+__all__ = ["Builder", "Prepared", "Space", "make_space", "on_host", "prepared"]
 
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
@@ -49,7 +49,7 @@ _MOST_HELD = 1 << 17
 """Bytes of the same of what predicates admit."""
 
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
-_prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
+_prepared: PerOperatorCache[Prepared | None] = PerOperatorCache()
 
 _LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
 
@@ -94,6 +94,13 @@ class Space:
         return None if self.candidates is None else self.candidates.guide
 
 
+class Prepared(NamedTuple):
+    """What a target's search is resolved to, and what the target's count doesn't exceed."""
+
+    resolved: ResolvedSearch
+    bound: float
+
+
 class Builder(Protocol):
     """Builds candidate graphs."""
 
@@ -127,18 +134,18 @@ def make_space(
     milliseconds: float | None,
     guided: bool = False,
     build: Builder = on_host,
-    masks: Masks | None = None,
+    ready: Prepared | None = None,
 ) -> Space | None:
     """Return what to sample for a target; None where there certainly is no embedding.
 
-    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it. ``masks``: those that were
-    made before.
+    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it. ``ready``: what
+    ``prepared`` returned for the same.
     """
     search = target.search
-    known = prepared(target, store, context, milliseconds, masks)
-    if known is None:
+    ready = ready or prepared(target, store, context, milliseconds)
+    if ready is None:
         return None
-    resolved, bound = known
+    resolved, bound = ready
     if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
         return Space(resolved, None, bound)
     candidates = None
@@ -159,7 +166,7 @@ def make_space(
 
 def prepared(
     target: Target, store: ExecView, context: ExecutionContext, milliseconds: float | None, masks: Masks | None = None
-) -> tuple[ResolvedSearch, float] | None:
+) -> Prepared | None:
     """Return what a target's search is resolved to, and a bound of the count; None where there is no embedding.
 
     Both are kept for later estimates of the same plan, unless that would take much memory.
@@ -181,12 +188,12 @@ def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSea
 
 def _prepare(
     target: Target, store: ExecView, resolved: ResolvedSearch, most: int, masks: Masks
-) -> tuple[tuple[ResolvedSearch, float] | None, bool]:
+) -> tuple[Prepared | None, bool]:
     """Return a search with lists of few relationships, and the target's bound; whether to keep that."""
     bound = bound_of_target(target, store, resolved, most, masks)
     keep = resolved.reusable and sum(len(few.start) for few in target.few.values()) <= _MOST_KEPT
     found = narrowed(resolved, target.search, target.few) if target.few else resolved
-    return None if found is None else (found, bound), keep
+    return None if found is None else Prepared(found, bound), keep
 
 
 def _looked_up(milliseconds: float | None) -> int:

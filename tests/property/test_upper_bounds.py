@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from qengine import Graph
+from qengine.errors import QueryTimeout
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import known_to_be_empty, target_of
@@ -136,3 +137,77 @@ def test_upper_bounds_hold_whatever_follows(graph: Graph, pattern: str) -> None:
         assert count <= bound * (1 + 1e-9)
         assert bound <= 1e4 * max(count, 1)
     assert count <= graph.estimate(f"MATCH {pattern}", budget_ms=50, seed=1).upper_bound * (1 + 1e-9)
+
+
+PATTERNS = 120
+
+
+def random_pattern(source: Random) -> str:
+    """Return chains over nodes that may be the same, with conditions on one or two elements and on what is there."""
+    nodes: list[str] = []
+    edges: list[str] = []
+
+    def node() -> str:
+        if nodes and source.random() < 0.3:
+            return f"({source.choice(nodes)})"
+        nodes.append(f"n{len(nodes)}")
+        return f"({nodes[-1]}{source.choice(('', ':A', ':B', ''))})"
+
+    def chain(length: int) -> str:
+        text = node()
+        for _ in range(length):
+            if source.random() < 0.25:
+                least = source.randrange(3)
+                edge = f":{source.choice(('R', 'S', 'U', 'R|S'))}*{least}..{least + source.randrange(3)}"
+            else:
+                edges.append(f"r{len(edges)}")
+                edge = edges[-1] + source.choice((":R", ":S", ":U", ":R|S", ""))
+            left, right = source.choice((("-", "->"), ("<-", "-"), ("-", "-")))
+            text += f"{left}[{edge}]{right}{node()}"
+        return text
+
+    def where(most: int) -> str:
+        found = []
+        for _ in range(source.randrange(most + 1)):
+            one, other, op = source.choice(nodes), source.choice(nodes), source.choice("=<>")
+            found.append(
+                source.choice(
+                    (
+                        f"{one}.x {op} {source.randrange(4)}",
+                        f"{one}.x {op} {other}.x",
+                        f"{source.choice(edges)}.w {op} {source.randrange(5)}" if edges else f"{one}.x > 0",
+                        f"{source.choice(('', 'NOT '))}EXISTS {{ ({one})-[:{source.choice('RSU')}]->(:A) }}",
+                    )
+                )
+            )
+        return f" WHERE {' AND '.join(found)}" if found else ""
+
+    text = f"MATCH {chain(source.randrange(4))}"
+    if source.random() < 0.4:
+        text += f", {chain(source.randrange(3))}"
+    text += where(3)
+    for clause, share in (("OPTIONAL MATCH", 0.35), ("MATCH", 0.2)):
+        if source.random() < share:
+            text += f" {clause} {chain(source.choice((1, 2)))}{where(1)}"
+    if source.random() < 0.1:
+        text += f" WITH {source.choice(nodes)} AS z MATCH (z)-[:{source.choice('RSU')}]-()"
+    return text
+
+
+def test_upper_bounds_hold_for_random_patterns(graph: Graph) -> None:
+    store, source = graph._store, Random(graph._store.vertex_count)
+    for _ in range(PATTERNS):
+        text = random_pattern(source)
+        try:
+            count = graph.estimate(text, method="exact", timeout=2).value
+        except QueryTimeout:
+            continue
+        root = plan_counted(store, text).physical.root
+        if known_to_be_empty(root):
+            assert count == 0, text
+            continue
+        target, masks = target_of(root), Masks(Runtime(store, ExecutionContext()))
+        plan = resolve(store, target.search, masks)
+        bounds = [bound_of_target(target, store)]
+        bounds += [0.0] if plan is None else [bound_of_target(target, store, plan, most, masks) for most in (999, 20)]
+        assert count <= min(bounds) * (1 + 1e-9), (text, count, bounds)

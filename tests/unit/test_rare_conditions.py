@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise, permutations
 from random import Random
 
 import numpy as np
@@ -125,3 +126,16 @@ def test_a_sample_of_two_relationships_has_each_pair_as_often(towns: Graph) -> N
     assert joined.all() and sample.column("to_last", "w").against("=", sample.column("last", "n")).all()
     apart = towns._store.wedge_sample("P", *kinds, apart="nodes")
     assert not apart.column("first", "n").against("=", apart.column("last", "n")).any()
+
+
+def test_a_loop_beside_a_relationship_does_not_meet_it() -> None:
+    ends = [(0, 0), (0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (5, 5), (5, 6), (6, 5), (4, 4)]
+    nodes = [{"id": k, "labels": "P", "properties": {"x": k % 4}} for k in range(8)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": one, "end": other} for one, other in ends])
+    count = 0
+    for length in (3, 4):
+        for trail in permutations(ends, length):
+            joined = all(one[1] == other[0] for one, other in pairwise(trail))
+            count += joined and trail[0][0] == trail[0][1] and trail[0][0] % 4 != trail[-1][1] % 4
+    text = "MATCH (a)-[:R]->(a)-[:R*1..2]->(c)-[:R]->(d) WHERE d.x <> a.x RETURN count(*)"
+    assert graph.query(text).value() == count > 0
