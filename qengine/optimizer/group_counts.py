@@ -77,7 +77,7 @@ def share_of_sizes(
         if each is None:
             return float((1.0 - 1.0 / mean) ** than)
         if rows >= _ALL * float(sampled.sum()) * times or than > _MOST_TERMS:
-            return float((each > than * _ALL).mean())
+            return float((each > than + 0.5).mean())
         term, none = np.exp(-each), np.exp(-each)
         for number in range(1, int(than) + 1):
             term = term * each / number
