@@ -15,7 +15,7 @@ _FORGOTTEN, _LEAST_FORGOTTEN = 0.5, 0.05
 """The share by which an estimate that came early, by ``_EARLY`` of its budget, lets the next one go on for longer: half
 after one that came late, as the first that runs what follows a pattern does, half as much after each other one."""
 
-_HOPELESS = 12.0  # a count is given a third of the time that is left: it may take six times as long to be tried
+_HOPELESS = 24.0  # a count is given a third of the time that is left: it may take twelve times as long to be tried
 
 
 class Lateness:

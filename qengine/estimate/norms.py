@@ -158,7 +158,8 @@ class Reader:
         if not len(ranges):
             return vertices[:0]
         at = np.searchsorted(ranges[:, 0], vertices, side="right") - 1
-        return vertices[(at >= 0) & (vertices < ranges[at, 1])]
+        found: Ids = vertices[(at >= 0) & (vertices < ranges[at, 1])]
+        return found
 
     def size(self, level: int) -> float:
         """Return how many vertices a level may have."""
@@ -276,7 +277,8 @@ def _ones(bits: npt.NDArray[np.uint8]) -> int:
 def _positions(begins: Ids, lengths: Ids) -> Ids:
     """Return the places of all members of slices."""
     before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(begins - before, lengths)
+    found: Ids = np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(begins - before, lengths)
+    return found
 
 
 def _turned(way: Direction) -> Direction:

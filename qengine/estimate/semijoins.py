@@ -104,29 +104,28 @@ class _Joins:
         tried: set[tuple[_Link, int, int]] = set()  # from an end, with how many candidates it had
         while True:
             ends = {
-                (link, end, len(known))
+                (link, end, len(found))
                 for link in self._links
                 for end in (link.one, link.other)
-                if (known := self.reader.candidates(end)) is not None
+                if (found := self.reader.candidates(end)) is not None
             }
             if not (ends := ends - tried):
                 break
-            link, end, known = min(ends, key=lambda each: (each[2], each[1], each[0].one))
+            link, end, few = min(ends, key=lambda each: (each[2], each[1], each[0].one))
             turned = end == link.other
-            found = self.reader.neighbours(
-                end, link.types, link.direction.reversed() if turned else link.direction, left
-            )
-            if found is None:
-                tried.add((link, end, known))
+            direction = link.direction.reversed() if turned else link.direction
+            pairs = self.reader.neighbours(end, link.types, direction, left)
+            if pairs is None:
+                tried.add((link, end, few))
                 continue
-            left -= len(found[0])
+            left -= len(pairs[0])
             self._links.remove(link)
-            self._keep(_Pairs(link, link.one, link.other, *(found[::-1] if turned else found)))
-        for ends in sorted({(each.left, each.right) for each in self._conditions()}):
-            one, other = (self.reader.candidates(end) for end in ends)
+            self._keep(_Pairs(link, link.one, link.other, *(pairs[::-1] if turned else pairs)))
+        for both in sorted({(each.left, each.right) for each in self._conditions()}):
+            one, other = (self.reader.candidates(end) for end in both)
             if one is not None and other is not None and 0 < len(one) * len(other) <= left:
                 left -= len(one) * len(other)
-                self._keep(_Pairs(None, *ends, np.repeat(one, len(other)), np.tile(other, len(one))))
+                self._keep(_Pairs(None, *both, np.repeat(one, len(other)), np.tile(other, len(one))))
 
     def _keep(self, pairs: _Pairs) -> None:
         for level, vertices in ((pairs.one, pairs.ones), (pairs.other, pairs.others)):

@@ -57,7 +57,7 @@ def test_a_count_that_took_its_time_for_nothing_needs_more_to_be_tried_again() -
     stuck.note(2.0, 2.0, share=0.5)  # twice as long would have done
     assert stuck.within(9.9) and not stuck.within(10.0)
     stuck.note(2.0, 2.0, share=0.01)
-    assert stuck.within(30.0) and not stuck.within(40.0)
+    assert stuck.within(16.0) and not stuck.within(17.0)
 
 
 def test_a_count_by_slices_is_left_out_where_it_came_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
