@@ -165,11 +165,13 @@ class SampledColumn:
         return SampledColumn(self.kind if numbers is None else pa.int64(), None, (values, codes), numbers)
 
     def field(self, name: str) -> SampledColumn | None:
-        """Return the column of a field of temporal values, made once; None where these have none of this name."""
-        kinds = set(map(type, self.values))
-        if not kinds or any(name not in FIELDS.get(kind, ()) for kind in kinds):
-            return None
+        """Return the column of a field of temporal values, made once; None where one has none of this name."""
         if name not in self._fields:
+            kinds = set(map(type, self.values))
+            if not kinds or any(name not in FIELDS.get(kind, ()) for kind in kinds):
+                return None
+            if any(getattr(each, name) is None for each in self.values):
+                return None
             self._fields[name] = self.mapped(attrgetter(name))
         return self._fields[name]
 
