@@ -211,3 +211,27 @@ def test_upper_bounds_hold_for_random_patterns(graph: Graph) -> None:
         bounds = [bound_of_target(target, store)]
         bounds += [0.0] if plan is None else [bound_of_target(target, store, plan, most, masks) for most in (999, 20)]
         assert count <= min(bounds) * (1 + 1e-9), (text, count, bounds)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "times"),
+    [
+        ("(a:V)-[:R*1..2]->(b:V)", 10),  # by the greatest degree 14,000
+        ("(t:T)<-[:L]-(b:V)-[:R]->(c:V) WHERE t.x = 7", 1),  # by the greatest degree 200
+        ("(t:T)<-[:L]-(b:V)-[:R]->(c:V)-[:L]->(u:T) WHERE t.x = 7 AND b.x < c.x", 1),
+        ("(t:T)<-[:L]-(b:V) WHERE t.x = 7 OPTIONAL MATCH (b)-[:R]->(c)", 3),
+    ],
+)
+def test_upper_bounds_are_close(pattern: str, times: float) -> None:
+    size, tags = 400, 200
+    nodes = [{"id": k, "labels": ["V"], "properties": {"x": k}} for k in range(size)]
+    nodes += [{"id": size + k, "labels": ["T"], "properties": {"x": k}} for k in range(tags)]
+    ends = [(0, k) for k in range(1, size)] + [(k, (k + step) % size) for k in range(1, size) for step in (1, 2)]
+    edges = [{"type": "R", "start": start, "end": end} for start, end in ends]
+    edges += [{"type": "L", "start": k, "end": size + k % tags} for k in range(size)]
+    graph = Graph.from_records(nodes, edges)
+    store, masks = graph._store, Masks(Runtime(graph._store, ExecutionContext()))
+    count = graph.estimate(f"MATCH {pattern}", method="exact").value
+    target = target_of(plan_counted(store, f"MATCH {pattern}").physical.root)
+    bound = bound_of_target(target, store, resolve(store, target.search, masks), 999, masks)
+    assert count <= bound * (1 + 1e-9) and bound <= times * count * (1 + 1e-6), (count, bound)
