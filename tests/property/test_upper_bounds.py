@@ -9,7 +9,6 @@ from random import Random
 import pytest
 
 from qengine import Graph
-from qengine.errors import QueryTimeout
 from qengine.estimate.bound import upper_bound
 from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import known_to_be_empty, target_of
@@ -139,7 +138,7 @@ def test_upper_bounds_hold_whatever_follows(graph: Graph, pattern: str) -> None:
     assert count <= graph.estimate(f"MATCH {pattern}", budget_ms=50, seed=1).upper_bound * (1 + 1e-9)
 
 
-PATTERNS = 120
+PATTERNS, MOST = 100, 1e6
 
 
 def random_pattern(source: Random) -> str:
@@ -198,18 +197,17 @@ def test_upper_bounds_hold_for_random_patterns(graph: Graph) -> None:
     store, source = graph._store, Random(graph._store.vertex_count)
     for _ in range(PATTERNS):
         text = random_pattern(source)
-        try:
-            count = graph.estimate(text, method="exact", timeout=2).value
-        except QueryTimeout:
-            continue
         root = plan_counted(store, text).physical.root
         if known_to_be_empty(root):
-            assert count == 0, text
+            assert graph.estimate(text, method="exact").value == 0, text
             continue
         target, masks = target_of(root), Masks(Runtime(store, ExecutionContext()))
-        plan = resolve(store, target.search, masks)
         bounds = [bound_of_target(target, store)]
+        if bounds[0] > MOST:  # counting might take long
+            continue
+        plan = resolve(store, target.search, masks)
         bounds += [0.0] if plan is None else [bound_of_target(target, store, plan, most, masks) for most in (999, 20)]
+        count = graph.estimate(text, method="exact").value
         assert count <= min(bounds) * (1 + 1e-9), (text, count, bounds)
 
 
