@@ -94,6 +94,9 @@ class SampledColumn(Protocol):
     def against(self, op: str, other: Any) -> Any:
         """Return for which rows ``row OP row of another column`` is true; None where values can't be compared."""
 
+    def field(self, name: str) -> SampledColumn | None:
+        """Return the column of a field of temporal values; None where these have none of this name."""
+
     def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:
         """Return the column of what a function gives for each value; null for null. All are texts, or all integers."""
 

@@ -7,20 +7,23 @@ from itertools import combinations
 from math import inf, prod
 
 from qengine.catalog.view import CatalogView, RelationshipTypeInfo
-from qengine.estimate.norms import Norms, Relation, relations
+from qengine.estimate.norms import Norms, Reader, Relation, parallel
+from qengine.estimate.semijoins import relations
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["bound_of_seeds", "candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
+__all__ = ["MOST_LOOKED_UP", "bound_of_joins", "candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
 
-_MOST = 1 << 16  # vertices or relationships that are looked up
+MOST_LOOKED_UP = 1 << 16  # vertices or relationships
 _MOST_VERTICES = 7  # of a pattern whose sets are all bounded
 _MOST_ARMS = 4  # relationships of one vertex of which three are taken together
 
 
-def upper_bound(store: ExecView, search: Search, plan: ResolvedSearch | None = None, most: int = _MOST) -> float:
+def upper_bound(
+    store: ExecView, search: Search, plan: ResolvedSearch | None = None, most: int = MOST_LOOKED_UP
+) -> float:
     """Return a number that the embeddings of ``search``, times its orbits, don't exceed.
 
     Parameters
@@ -31,26 +34,22 @@ def upper_bound(store: ExecView, search: Search, plan: ResolvedSearch | None = N
         What ``search`` was resolved to: its predicates then count, where they admit up to ``most`` vertices or
         relationships.
 
+    Constraints on the order of ids are left out, so that all orbits' embeddings are bounded.
+    """
+    return multiplicity(store, search) * bound_of_joins(*relations(Reader(store, search, plan, most)))
+
+
+def bound_of_joins(sizes: Mapping[int, float], joined: Sequence[Relation]) -> float:
+    """Return how many embeddings there are at most of vertices, each of so many candidates, that relations join.
+
     A bound of a part is the number of its relationships; of relationships that share a vertex by Hölder's inequality
     the product of their degrees' norms; what is bound next multiplies by the greatest degree, or by how many vertices
-    there are. The least over all ways to put a pattern together from such parts is found set by set. Constraints on
-    the order of ids are left out, so that all orbits' embeddings are bounded.
+    there are. The least over all ways to put a pattern together from such parts is found set by set.
     """
-    sizes, joined = relations(store, search, plan, most)
-    vertices = sorted(sizes)
-    if len(vertices) > _MOST_VERTICES:
-        found = _in_order(sizes, joined)
-    else:
-        every = (1 << len(vertices)) - 1
-        found = _of_sets(sizes, joined, range(1, every + 1))[every]
-    return multiplicity(store, search) * found
-
-
-def bound_of_seeds(store: ExecView, search: Search) -> float:
-    """Return what the embeddings of a search don't exceed for any one row that gives its seeds."""
-    sizes, joined = relations(store, search, None, _MOST)
-    sizes |= {vertex: 1.0 for vertex in sizes if vertex < search.seeds}
-    return multiplicity(store, search) * max(search.orbits, 1) * max(len(search.images), 1) * _in_order(sizes, joined)
+    if len(sizes) > _MOST_VERTICES:
+        return _in_order(sizes, joined)
+    every = (1 << len(sizes)) - 1
+    return _of_sets(sizes, joined, range(1, every + 1))[every]
 
 
 def upper_bounds(store: ExecView, search: Search, parts: Collection[frozenset[str]]) -> dict[frozenset[str], float]:
@@ -58,14 +57,14 @@ def upper_bounds(store: ExecView, search: Search, parts: Collection[frozenset[st
 
     ``parts``: all connected ones. Of patterns of more than seven vertices only they are put together from each other.
     """
-    sizes, joined = relations(store, search, None, _MOST)
+    sizes, joined = relations(Reader(store, search, None, 0))
     places = {search.levels[vertex].name: place for place, vertex in enumerate(sorted(sizes))}
     masks = {part: sum(1 << places[name] for name in part) for part in parts}
     whole = len(sizes) <= _MOST_VERTICES
     best = _of_sets(sizes, joined, range(1, 1 << len(sizes)) if whole else sorted(masks.values()))
     names = [level.name for level in search.levels]
     edges = [
-        (names[level.start], names[level.end], _parallel(store, level))
+        (names[level.start], names[level.end], parallel(store, level.types, level.direction))
         for level in search.levels
         if isinstance(level, EdgeLevel)
     ]
@@ -75,7 +74,7 @@ def upper_bounds(store: ExecView, search: Search, parts: Collection[frozenset[st
     }
 
 
-def _in_order(sizes: dict[int, float], joined: list[Relation]) -> float:
+def _in_order(sizes: Mapping[int, float], joined: Sequence[Relation]) -> float:
     """Return the product of each level's choices, in the order of the levels."""
     bound = 1.0
     for vertex, size in sizes.items():
@@ -146,7 +145,7 @@ def multiplicity(store: CatalogView, search: Search) -> float:
     product = 1.0
     for level in search.levels:
         if isinstance(level, EdgeLevel):
-            product *= _parallel(store, level)
+            product *= parallel(store, level.types, level.direction)
     return product
 
 
@@ -162,15 +161,6 @@ def _ways(info: RelationshipTypeInfo, direction: Direction) -> tuple[Direction, 
     if info.undirected:
         return (Direction.OUT,)
     return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
-
-
-def _parallel(store: CatalogView, level: EdgeLevel) -> int:
-    """Return how many relationships of the level two vertices can have at most."""
-    total = 0
-    for info in _types(store, level.types):
-        ways = 2 if not info.undirected and level.direction is Direction.BOTH else 1
-        total += ways * (store.edge_statistics(None, info.name, None).max_out if info.parallel else 1)
-    return total
 
 
 def _types(store: CatalogView, names: tuple[str, ...]) -> list[RelationshipTypeInfo]:

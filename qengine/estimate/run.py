@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from qengine.errors import QueryTimeout, Unsupported
 from qengine.estimate.anytime import Goal, run
-from qengine.estimate.bound import upper_bound
 from qengine.estimate.choice import Trial, choose, error_after, hit_rarely, try_each
 from qengine.estimate.device import (
     WORTH_SPREADING,
@@ -26,15 +25,15 @@ from qengine.estimate.device import (
 )
 from qengine.estimate.lateness import Lateness, Stuck
 from qengine.estimate.narrowed import begun_at, few_relationships
-from qengine.estimate.norms import relations
+from qengine.estimate.norms import Reader
 from qengine.estimate.prior import ENOUGH_HITS, Prior, together
 from qengine.estimate.reference import Estimator, ReferenceSampler
 from qengine.estimate.request import Request
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.sampler import MOST_WORK, PatternSampler, Sampler
 from qengine.estimate.slices import SliceCount
-from qengine.estimate.space import Builder, Space, make_space, on_host, prepared
-from qengine.estimate.tail_bound import times_at_most
+from qengine.estimate.space import Builder, Prepared, Space, make_space, on_host, prepared
+from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import Target, known_to_be_empty, sound_root, target_of
 from qengine.estimate.trawling import other_spaces, trawler
 from qengine.estimate.vectorised import BatchEstimator, BatchSampler
@@ -92,11 +91,14 @@ _targets: PerOperatorCache[Target] = PerOperatorCache()
 _begun_targets: PerOperatorCache[tuple[float, Target | None]] = PerOperatorCache()
 """What is sampled of a plan, so that what was resolved for it is found again."""
 
-_too_long: PerOperatorCache[list[float]] = PerOperatorCache()
-"""The budget by whose end a plan could not even be resolved: such a one is not tried again."""
+_too_long: PerOperatorCache[dict[float, int]] = PerOperatorCache()
+"""How often a plan could not even be resolved by the end of a budget."""
+
+_MOST_TRIES = 3
+"""How often that is tried: what was read for it meanwhile, columns and their indexes, is there the next time."""
 
 _stuck: PerOperatorCache[Stuck] = PerOperatorCache()
-"""Where not one slice of a plan was counted."""
+"""Where counting a plan by slices comes to nothing."""
 
 _lateness: PerOperatorCache[Lateness] = PerOperatorCache()
 
@@ -148,7 +150,8 @@ def estimate(
         return _exactly(0.0, begin)
     known = _Known(begin, prior, request)
     if request.budget_ms is None:
-        return _estimation(plan, store, context, known).run()
+        estimation = _estimation(plan, store, context, known)
+        return estimation.run(estimation.prepare())
     lateness = _lateness.get(store, plan.root, lambda: (Lateness(), True))
     known.late = lateness.of(request.budget_ms)
     found = _within(request.budget_ms, plan, store, context, known)
@@ -159,24 +162,23 @@ def estimate(
 def _within(budget: float, plan: PhysicalPlan, store: ExecView, context: ExecutionContext, known: _Known) -> Estimate:
     """Return what an estimate finds until its budget, of milliseconds, is over."""
     end = _HARD * budget - known.late
-    tried = _too_long.get(store, plan.root, lambda: ([0.0], True))
-    if budget > tried[0]:
+    tried = _too_long.get(store, plan.root, lambda: ({}, True))
+    if not any(budget <= longest and times >= _MOST_TRIES for longest, times in tried.items()):
         try:
             with context.within(max(end - known.milliseconds(), _LEAST_PREPARATION)):
                 estimation = _estimation(plan, store, context, known)
-                estimation.prepare()
+                ready = estimation.prepare()
             with context.within(end - known.milliseconds()):
-                return estimation.run()
+                return estimation.run(ready)
         except QueryTimeout:
             context.check()
             if not known.prepared and known.busy() > _BUSY * max(end, _LEAST_PREPARATION):  # else others took the time
-                tried[0] = budget
+                tried[budget] = tried.get(budget, 0) + 1
     if known.target is None and plan.careful is None:
         known.target = _target(store, plan)
     if known.target is not None and math.isinf(known.bound):
-        search = known.target.search
-        bound = _bounds.get(store, search, lambda: (upper_bound(store, search), True))
-        known.bound = bound * times_at_most(known.target, store) if bound else 0.0
+        target = known.target
+        known.bound = _bounds.get(store, plan.root, lambda: (bound_of_target(target, store), True))
     return known.so_far()
 
 
@@ -206,7 +208,8 @@ class _Known:
     """What an estimate has found so far, which counts when its time is over.
 
     ``begin``: by ``time.perf_counter``. ``seed``: of all samples. ``slices``, ``tried``: as far as they have come.
-    ``late``: milliseconds by which it is to end earlier.
+    ``late``: milliseconds by which it is to end earlier. ``counting``: how many those first slices had, and took of the
+    processor.
     """
 
     begin: float
@@ -218,6 +221,7 @@ class _Known:
     slices: SliceCount | None = None
     tried: dict[str, Trial] = field(default_factory=dict)
     late: float = 0.0
+    counting: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         self._busy = time.thread_time()
@@ -312,8 +316,7 @@ def _find_begun(target: Target, store: ExecView, masks: Masks, most: int) -> tup
     if not few:
         edges = any(isinstance(each, EdgeLevel) for each in target.search.levels)
         return (most if edges else math.inf, None), keep
-    sizes, _ = relations(store, target.search, None, 0)
-    first = sizes[0]
+    first = Reader(store, target.search, None, 0).size(0)
     search = begun_at(target.search, few, first)
     return (most, replace(target, search=search, few=few)), keep
 
@@ -331,16 +334,18 @@ class _Estimation:
     masks: Masks
     lent: ExitStack = field(default_factory=ExitStack)
 
-    def prepare(self) -> None:
-        """Resolve what is sampled, and bound its count, so that the next estimate of the plan finds that."""
+    def prepare(self) -> Prepared | None:
+        """Return what is sampled, resolved, where something is; the next estimate of the plan finds that if it can."""
+        found = None
         if self.request.method != "exact":
             found = prepared(self.target, self.store, self.context, self.request.budget_ms, self.masks)
             if found is not None:
-                self.known.bound = found[1] * times_at_most(self.target, self.store) if found[1] else 0.0
+                self.known.bound = found.bound
         self.known.prepared = True
+        return found
 
-    def run(self) -> Estimate:
-        """Return the estimate."""
+    def run(self, ready: Prepared | None) -> Estimate:
+        """Return the estimate, given what ``prepare`` found."""
         device = _device_for(self.request, self.target)
         if device == "gpu":
             self.context.gpus = asked_device(self.request.device)[1]
@@ -349,7 +354,7 @@ class _Estimation:
         with self.lent:
             if device == "gpu":
                 self._use_gpus()
-            space = self._space(device)
+            space = None if ready is None else self._space(ready, device)
             if space is None or space.bound == 0:
                 return _exactly(0.0, self.known.begin)
             self.known.bound = space.bound
@@ -363,13 +368,13 @@ class _Estimation:
         self.context.gpus = usable(self.context.gpus)
         self.lent.enter_context(guarded(self.context.gpus[0]))
 
-    def _space(self, device: str) -> Space | None:
+    def _space(self, ready: Prepared, device: str) -> Space | None:
         """Return what to sample; None where there certainly is no embedding."""
         request = self.request
         build: Builder = DeviceBuilder(self.store, self.lent) if device == "gpu" else on_host
         guided = request.method == "guided"
         limits = request.walks, request.budget_ms
-        return make_space(self.target, self.store, self.context, *limits, guided, build, self.masks)
+        return make_space(self.target, self.store, self.context, *limits, guided, build, ready)
 
     # -- counting ----------------------------------------------------------------------------------------------
 
@@ -377,25 +382,50 @@ class _Estimation:
         """Return the count where the method is open and counting takes little."""
         if self.request.method != "auto":
             return None
-        if space.bound <= _CHEAP and (self.target.tail is not None or self.request.budget_ms is None):
+        if self.target.tail is not None:
+            return self._counted_rows(space)
+        if space.bound <= _CHEAP and self.request.budget_ms is None:
+            return _count(self.plan, self.store, self.context, self.known.begin, "cpu")
+        slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
+        time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
+        if self._stuck().within(time_ms):
+            return None
+        busy = self.known.busy()
+        try:
+            return self._counted(slices)
+        finally:
+            self.known.counting = time_ms, self.known.busy() - busy
+            if not slices.counted.samples:
+                self._stuck().note(*self.known.counting)
+
+    def _counted_rows(self, space: Space) -> Estimate | None:
+        """Return the count where something follows the pattern, if few rows are expected.
+
+        Where not even the pattern is known to have few embeddings, these are counted first.
+        """
+        known, few = self.known, space.bound <= _CHEAP
+        if not few and self._expected() <= _CHEAP:
+            slices = SliceCount(self.target, space, self.context, known.seed)
+            with self._some_time(_COUNTING_SHARE):
+                few = slices.go_on(_exact_work(self.request)) and slices.total <= _CHEAP
+            self.context.check()
+            if slices.complete:
+                times = times_at_most(self.target, self.store) if slices.total else 0.0
+                known.bound = min(known.bound, slices.total * times) if slices.total else 0.0
+        if known.bound == 0:
+            return _exactly(0.0, known.begin)
+        if few:
             try:
                 with self._some_time(_COUNTING_ROWS_SHARE):
-                    return _count(self.plan, self.store, self.context, self.known.begin, "cpu")
+                    return _count(self.plan, self.store, self.context, known.begin, "cpu")
             except QueryTimeout:
                 self.context.check()
-        if self.target.tail is None:
-            slices = self.known.slices = SliceCount(self.target, space, self.context, self.known.seed)
-            stuck = _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
-            time_ms = 1e3 * _COUNTING_SHARE * self.known.left()
-            if stuck.within(time_ms):
-                return None
-            busy = self.known.busy()
-            try:
-                return self._counted(slices)
-            finally:
-                if not slices.counted.samples:
-                    stuck.note(time_ms, self.known.busy() - busy)
         return None
+
+    def _expected(self) -> float:
+        """Return what statistics expect of the count."""
+        prior = self.known.prior
+        return math.inf if prior is None else prior(self.request.confidence).value
 
     def _counted(self, slices: SliceCount, times: int = 1) -> Estimate | None:
         """Return the count if what is left of it takes little work; ``times``: as much as that so often."""
@@ -446,8 +476,13 @@ class _Estimation:
                 return found
             if not self.request.inheritance:
                 samplers["trawling"] = sampling.trawling(sampling.ways())
+        if slices is not None and self.known.counting is not None:
+            self._stuck().note(*self.known.counting, slices.share)
         sampler, goal, first = choose(samplers, tried, goal)
         return sampling.drawn(sampler, goal, first)
+
+    def _stuck(self) -> Stuck:
+        return _stuck.get(self.store, self.target.search, lambda: (Stuck(), True))
 
     def _by_slices(self, slices: SliceCount) -> Estimate:
         """Count slices until time is over: a sample of all where it isn't enough for these."""

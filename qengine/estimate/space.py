@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from qengine.estimate.bound import candidate_entries, multiplicity, upper_bound
+from qengine.estimate.bound import candidate_entries, multiplicity
 from qengine.estimate.candidates import Candidates, sketch
 from qengine.estimate.candidates import build as build_on_host
 from qengine.estimate.narrowed import narrowed
-from qengine.estimate.tail_bound import times_at_most
+from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import Target
 from qengine.exec.candidates import LevelSignatures, level_signatures
 from qengine.exec.common.masks import Masks
@@ -24,7 +24,7 @@ from qengine.exec.view import ExecView
 from qengine.plan.differing import differs
 from qengine.plan.physical import Search
 
-__all__ = ["Builder", "Space", "make_space", "on_host", "prepared"]
+__all__ = ["Builder", "Prepared", "Space", "make_space", "on_host", "prepared"]
 
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
@@ -50,7 +50,7 @@ _MOST_HELD = 1 << 17
 """Bytes of the same of what predicates admit."""
 
 _resolved: PerOperatorCache[ResolvedSearch | None] = PerOperatorCache()
-_prepared: PerOperatorCache[tuple[ResolvedSearch, float] | None] = PerOperatorCache()
+_prepared: PerOperatorCache[Prepared | None] = PerOperatorCache()
 
 _LOOKED_UP_PER_MS, _MOST_LOOKED_UP = 1_000, 1 << 16
 
@@ -63,7 +63,7 @@ microsecond a vertex or more."""
 class Space:
     """A plan to sample, and what it shows of the count.
 
-    ``bound``: the count, orbits included, isn't greater; infinite where a tail follows.
+    ``bound``: the count, orbits included, isn't greater; infinite where a tail follows that isn't bounded.
     """
 
     resolved: ResolvedSearch
@@ -93,6 +93,13 @@ class Space:
     def guide(self) -> int | None:
         """Address of what guides samples of the candidate graph; None where there is none."""
         return None if self.candidates is None else self.candidates.guide
+
+
+class Prepared(NamedTuple):
+    """What a target's search is resolved to, and what the target's count doesn't exceed."""
+
+    resolved: ResolvedSearch
+    bound: float
 
 
 class Builder(Protocol):
@@ -128,20 +135,20 @@ def make_space(
     milliseconds: float | None,
     guided: bool = False,
     build: Builder = on_host,
-    masks: Masks | None = None,
+    ready: Prepared | None = None,
 ) -> Space | None:
     """Return what to sample for a target; None where there certainly is no embedding.
 
-    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it. ``masks``: those that were
-    made before.
+    ``guided``: whether there must be a candidate graph, however large. ``build``: makes it. ``ready``: what
+    ``prepared`` returned for the same.
     """
     search = target.search
-    known = prepared(target, store, context, milliseconds, masks)
-    if known is None:
+    ready = ready or prepared(target, store, context, milliseconds)
+    if ready is None:
         return None
-    resolved, bound = known
+    resolved, bound = ready
     if milliseconds is not None and milliseconds < _LEAST_BUILT_MS and not guided:
-        return Space(resolved, None, bound * times_at_most(target, store) if bound else 0.0)
+        return Space(resolved, None, bound)
     candidates = None
     limit = _NO_LIMIT if guided else _entries(samples, milliseconds)
     expected = candidate_entries(store, search)
@@ -151,24 +158,26 @@ def make_space(
     if candidates is None:
         candidates = sketch(resolved, context, _read(samples, milliseconds))
     if candidates is not None:
-        bound = min(bound, candidates.bound * multiplicity(store, search) * search.orbits)
         if candidates.empty:
             return None
-    return Space(resolved, candidates, bound * times_at_most(target, store) if bound else 0.0)
+        most = candidates.bound * multiplicity(store, search) * search.orbits
+        bound = min(bound, most * times_at_most(target, store)) if most else 0.0
+    return Space(resolved, candidates, bound)
 
 
 def prepared(
     target: Target, store: ExecView, context: ExecutionContext, milliseconds: float | None, masks: Masks | None = None
-) -> tuple[ResolvedSearch, float] | None:
-    """Return what a target's search is resolved to, and a bound of its count; None where there is no embedding.
+) -> Prepared | None:
+    """Return what a target's search is resolved to, and a bound of the count; None where there is no embedding.
 
     Both are kept for later estimates of the same plan, unless that would take much memory.
     """
     search = target.search
-    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks or Masks(runtime_of(store, context))))
+    masks = masks or Masks(runtime_of(store, context))
+    whole = _resolved.get(store, search, lambda: _resolve(store, search, masks))
     if whole is None:
         return None
-    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds)))
+    return _prepared.get(store, search, lambda: _prepare(target, store, whole, _looked_up(milliseconds), masks))
 
 
 def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSearch | None, bool]:
@@ -179,13 +188,13 @@ def _resolve(store: ExecView, search: Search, masks: Masks) -> tuple[ResolvedSea
 
 
 def _prepare(
-    target: Target, store: ExecView, resolved: ResolvedSearch, most: int
-) -> tuple[tuple[ResolvedSearch, float] | None, bool]:
-    """Return a search with lists of few relationships, and its bound; whether to keep that."""
-    bound = upper_bound(store, target.search, resolved, most)
+    target: Target, store: ExecView, resolved: ResolvedSearch, most: int, masks: Masks
+) -> tuple[Prepared | None, bool]:
+    """Return a search with lists of few relationships, and the target's bound; whether to keep that."""
+    bound = bound_of_target(target, store, resolved, most, masks)
     keep = resolved.reusable and sum(len(few.start) for few in target.few.values()) <= _MOST_KEPT
     found = narrowed(resolved, target.search, target.few) if target.few else resolved
-    return None if found is None else (found, bound), keep
+    return None if found is None else Prepared(found, bound), keep
 
 
 def _looked_up(milliseconds: float | None) -> int:

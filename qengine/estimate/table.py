@@ -12,7 +12,7 @@ from qengine._printable import printable_line
 from qengine.errors import Notice, QueryTimeout, Unsupported
 from qengine.estimate.bound import upper_bounds
 from qengine.estimate.kernel import SampleRange, draw
-from qengine.estimate.norms import relations
+from qengine.estimate.norms import Reader
 from qengine.estimate.result import Estimate, Sums, interval
 from qengine.estimate.target import sound_root, target_of
 from qengine.exec.common.masks import Masks
@@ -257,8 +257,9 @@ def _connected(joined: Mapping[str, set[str]]) -> set[frozenset[str]]:
 
 def _by_candidates(search: Search, store: ExecView, masks: Masks) -> list[str]:
     """Return the names of a search's vertices, those first that conditions leave fewest of."""
-    sizes, _ = relations(store, search, resolve(store, search, masks), _LOOKED_UP)
-    return [search.levels[place].name for place in sorted(sizes, key=lambda place: sizes[place])]
+    reader = Reader(store, search, resolve(store, search, masks), _LOOKED_UP)
+    sizes = {level.name: reader.size(k) for k, level in enumerate(search.levels) if isinstance(level, VertexLevel)}
+    return sorted(sizes, key=lambda name: sizes[name])
 
 
 def _orders(parts: set[frozenset[str]], names: Sequence[str]) -> list[tuple[str, ...]]:

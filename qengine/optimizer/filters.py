@@ -263,7 +263,8 @@ class _Below:
         """
         one, other = joints
         ends = {*one.ends, *other.ends}
-        if len(ends) != 3 or not ends <= self.nodes.keys() or not names <= {*ends, one.name, other.name}:
+        meet = len(ends) == 3 and not set(one.ends).isdisjoint(other.ends)  # else a loop beside another
+        if not meet or not ends <= self.nodes.keys() or not names <= {*ends, one.name, other.name}:
             return None
         return joints, {name: self.nodes[name] for name in ends}
 

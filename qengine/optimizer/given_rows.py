@@ -12,11 +12,10 @@ from qengine.optimizer.symmetry import shape_of
 from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.logical import LogicalPlan, Match, Operator
 from qengine.plan.pattern import CardinalitySource, Direction, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.traverse import free_variables, operators, rewrite, rewrite_plan
+from qengine.plan.traverse import TURNED, free_variables, operators, rewrite, rewrite_plan
 
 __all__ = ["GivenPart", "GivenRows", "Shapes", "matched_part", "places", "with_cardinalities"]
 
-_TURNED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _MOST = 4096  # places of one part in a pattern
 
 
@@ -163,8 +162,8 @@ def _numbered(names: Sequence[str]) -> Callable[[Expr], Expr]:
 def _compared(condition: Expr) -> Expr:
     """Return a comparison of two sides with the lesser first, so that the same one is equal however it is written."""
     match condition:
-        case Comparison(ops=(op,), args=(left, right)) if op in _TURNED and repr(right) < repr(left):
-            return Comparison((_TURNED[op],), (right, left))
+        case Comparison(ops=(op,), args=(left, right)) if op in TURNED and repr(right) < repr(left):
+            return Comparison((TURNED[op],), (right, left))
     return condition
 
 

@@ -7,21 +7,26 @@ many nodes and relationships there are from statistics. Keys of different elemen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import expm1, inf, log1p, prod, sqrt
+from math import ceil, expm1, floor, inf, log1p, prod, sqrt
+from typing import Any
 
-from qengine.catalog.view import CatalogView, Sample
+from qengine.catalog.view import CatalogView, Incidence, Sample
 from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.unjoined import Element, known_values, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
+from qengine.plan.pattern import Direction, certain_label
+from qengine.plan.physical import Search, VertexLevel
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import BOOLEAN
 
-__all__ = ["different_rows"]
+__all__ = ["different_rows", "share_of_sizes"]
 
 _UNKNOWN = 0.75  # exponent: of so many rows
 _TRUTHS = 2.0
+_ALL = 0.95  # the share of a node's relationships from which all are rows
+_MOST_TERMS = 64  # of a Poisson distribution that are added up
 
 
 def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: CatalogView) -> float:
@@ -43,6 +48,88 @@ def different_rows(keys: Sequence[Expr], below: Operator, rows: float, catalog: 
     for name in frozenset[str]().union(*of_names):
         every *= _size(elements[name], catalog) if name in elements else inf
     return min(rows, most if rows >= every else most * -expm1(-rows / most))
+
+
+def share_of_sizes(
+    op: str, size: float, rows: float, groups: float, key: str, below: Operator, catalog: CatalogView
+) -> float:
+    """Return the share of groups whose number of rows compares so with a size.
+
+    ``rows``: of the operator ``below``, which make so many ``groups``. ``key``: the variable that these are of, "" for
+    others. Rows of a node that a search finds are taken to be as many as its relationships there, times a constant: by
+    a sample of degrees. Others are as if they were geometrically distributed, from one row up.
+    """
+    degrees = _degrees(key, below, catalog)
+    mean = max(rows / max(groups, 1e-12), 1.0)
+    each: Any = None
+    if degrees is not None:
+        import numpy as np
+
+        sampled, times = degrees
+        each = sampled[sampled > 0] * (rows / max(float(sampled.sum()) * times, 1.0))
+        if not len(each):
+            return 1.0
+
+    def more(than: float) -> float:
+        """Return the share of groups of more rows."""
+        if than < 1.0:
+            return 1.0
+        if each is None:
+            return float((1.0 - 1.0 / mean) ** than)
+        if rows >= _ALL * float(sampled.sum()) * times or than > _MOST_TERMS:
+            return float((each > than + 0.5).mean())
+        term, none = np.exp(-each), np.exp(-each)
+        for number in range(1, int(than) + 1):
+            term = term * each / number
+            none = none + term
+        return float((1.0 - none).sum() / max(float((1.0 - np.exp(-each)).sum()), 1e-12))
+
+    match op:
+        case ">":
+            return more(floor(size))
+        case ">=":
+            return more(ceil(size) - 1)
+        case "<":
+            return 1.0 - more(ceil(size) - 1)
+        case "<=":
+            return 1.0 - more(floor(size))
+    same = more(size - 1) - more(size) if size == floor(size) and size >= 1 else 0.0
+    return same if op == "=" else 1.0 - same
+
+
+def _degrees(key: str, below: Operator, catalog: CatalogView) -> tuple[Any, float] | None:
+    """Return how many relationships of a search nodes have, and of how many nodes each stands for; None if unknown.
+
+    Where a search joins a node in several ways, the products of these numbers.
+    """
+    while isinstance(below, Project | Filter):
+        if isinstance(below, Project):
+            item = dict(below.items).get(key)
+            if not isinstance(item, Variable):
+                return None
+            key = item.name
+        below = below.input
+    if not isinstance(below, Search):
+        return None
+    vertices = {place: level for place, level in enumerate(below.levels) if isinstance(level, VertexLevel)}
+    own = next((place for place, level in vertices.items() if level.name == key), None)
+    sample = None if own is None else catalog.node_sample(vertices[own].labels)
+    if own is None or sample is None or not sample.size:
+        return None
+    from qengine.optimizer.sampled import conjunction
+
+    found: Any = 1.0
+    mask, _ = conjunction(vertices[own].predicates, {key: (sample, "node")}, known_values())
+    nodes = sample.ids("node", slice(None) if mask is None else mask)
+    for place, level in vertices.items():
+        for source in level.sources:
+            if own in (place, source.level):
+                way = source.direction if own == source.level else source.direction.reversed()
+                other = vertices[place if own == source.level else source.level]
+                types = source.types or catalog.relationship_types
+                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, certain_label(other.labels))
+                found = found * catalog.degrees_of(nodes, kind)
+    return None if isinstance(found, float) else (found, sample.total / sample.size)
 
 
 def _resolved(keys: Sequence[Expr], below: Operator) -> tuple[list[Expr], Operator]:

@@ -11,13 +11,16 @@ from math import expm1
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import ends_alike, filter_share, join_share
-from qengine.optimizer.group_counts import different_rows
+from qengine.optimizer.group_counts import different_rows, share_of_sizes
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.unjoined import known_values
+from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
 from qengine.plan import logical
-from qengine.plan.expr import Call, Expr, ListOf, Literal, Variable
+from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Variable
 from qengine.plan.logical import Operator
 from qengine.plan.physical import (
+    AggregateEntries,
     Attach,
     Bounded,
     Completed,
@@ -35,7 +38,7 @@ from qengine.plan.physical import (
     ThetaJoin,
     Walk,
 )
-from qengine.plan.traverse import conjuncts
+from qengine.plan.traverse import TURNED, conjuncts
 
 __all__ = ["Estimate", "constant_count", "estimated_rows", "list_length", "rows_counted"]
 
@@ -196,9 +199,38 @@ class Estimate:
                     share *= shares[name]
                 case Call(name="NOT", args=(Variable(name=name),)) if name in shares:
                     share *= 1.0 - shares[name]
+                case _ if (found := self._of_counts(each, below)) is not None:
+                    share *= found
                 case _:
                     rest.append(each)
         return share * (filter_share(filter.input, rest, self.catalog) if rest else 1.0)
+
+    def _of_counts(self, condition: Expr, below: Operator) -> float | None:
+        """Return the share of groups whose number of rows satisfies a condition; None where it is about others."""
+        match condition:
+            case Comparison(ops=(op,), args=(Variable(name=name), size)):
+                pass
+            case Comparison(ops=(op,), args=(size, Variable(name=name))):
+                op = TURNED[op]
+            case _:
+                return None
+        while isinstance(below, logical.Project | logical.Filter | AggregateEntries):
+            if isinstance(below, logical.Project):
+                item = dict(below.items).get(name)
+                if not isinstance(item, Variable):
+                    return None
+                name = item.name
+            below = below.input
+        number = known_value(size, known_values())
+        if not isinstance(below, logical.Aggregate) or not below.keys or not isinstance(number, int | float):
+            return None
+        call = dict(below.aggregates).get(name)
+        if call is None or call.name != "count" or call.args:
+            return None
+        keys = [key.name for _, key in below.keys if isinstance(key, Variable)]
+        key = keys[0] if len(keys) == len(below.keys) == 1 else ""
+        rows, groups = self.found[id(below.input)], self.found[id(below)]
+        return share_of_sizes(op, number, rows, groups, key, below.input, self.catalog)
 
     def _differ(self, operator: Operator) -> bool:
         """Tell whether the rows of an operator are different as they come: ends of what is reached from one row."""

@@ -1,7 +1,8 @@
 """Conditions evaluated on a sample of nodes or relationships: for which of its rows they are true.
 
-What is evaluated are comparisons, chained or not, of properties, constants, arithmetic on both and functions of texts,
-tests of texts, IN, IS NULL, and what AND, OR and NOT make of these, by the rules of three-valued logic.
+What is evaluated are comparisons, chained or not, of properties, fields of dates and times, constants, arithmetic on
+these and functions of texts, tests of texts, IN, IS NULL, and what AND, OR and NOT make of these, by the rules of
+three-valued logic.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from qengine.catalog.view import Sample, SampledColumn
 from qengine.optimizer.value_shares import UNKNOWN, known_value
 from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property, Variable
-from qengine.plan.traverse import free_variables
+from qengine.plan.traverse import TURNED, free_variables
 from qengine.types import INTEGER
 
 __all__ = ["Rows", "conjunction", "holding", "how_many", "joint_share", "times_as_many"]
@@ -27,7 +28,6 @@ Rows = Mapping[str, tuple[Sample, str]]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS", "=~")
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
 _COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": op.eq, "<>": op.ne, "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge,
 }  # fmt: skip
@@ -168,7 +168,7 @@ class _Evaluation:
         if _is_column(one) and not isinstance(other, np.ndarray):
             return _known(one.against(name, other) if _is_column(other) else one.compare(name, other))
         if _is_column(other) and not isinstance(one, np.ndarray):
-            return _known(other.compare(_TURNED[name], one))
+            return _known(other.compare(TURNED[name], one))
         left_numbers, right_numbers = _numbers(one), _numbers(other)
         found = _COMPARED[name](left_numbers, right_numbers)
         if name == "<>":
@@ -217,7 +217,11 @@ class _Evaluation:
         return found
 
     def column(self, expr: Property) -> SampledColumn:
-        if isinstance(expr.subject, Variable) and expr.subject.name in self.rows:
+        if isinstance(expr.subject, Property):
+            found = self.column(expr.subject).field(expr.key)
+            if found is not None:
+                return found
+        elif isinstance(expr.subject, Variable) and expr.subject.name in self.rows:
             sample, element = self.rows[expr.subject.name]
             column = sample.column(element, expr.key)
             if column is not None:

@@ -13,16 +13,20 @@ _CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localt
 """Functions whose calls with literals are constants."""
 
 
+_OF_EXECUTION = _CONSTANTS | {"timestamp", "file", "linenumber"}
+"""What the names of functions begin with that may ask the clock, or for the line of a file that is loaded."""
+
+
 def differs(search: Search) -> bool:
     """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
     parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
-    return any(isinstance(part, Parameter | OfNode | UserCall) or _is_function(part) for part in parts)
+    return any(isinstance(part, Parameter | OfNode | UserCall) or _may_differ(part) for part in parts)
 
 
-def _is_function(part: Expr) -> bool:
-    if not isinstance(part, Call):
+def _may_differ(part: Expr) -> bool:
+    called = lookup(part.name) if isinstance(part, Call) else None
+    if called is None:
         return False
-    if part.name in _CONSTANTS and part.args and all(isinstance(arg, Literal) for arg in part.args):
+    if called.name in _CONSTANTS and part.args and all(isinstance(arg, Literal) for arg in part.args):  # type: ignore[attr-defined]
         return False
-    called = lookup(part.name)
-    return called is not None and called.kind != "operator"
+    return not called.deterministic or called.name.split(".")[0] in _OF_EXECUTION

@@ -29,6 +29,9 @@ from qengine.plan.logical import Argument, Operator, Step, Union
 from qengine.plan.pattern import QueryGraph
 from qengine.types import ANY
 
+TURNED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""What a comparison's operator is where its sides are exchanged."""
+
 _POLLED = 1024  # nodes between two looks whether to stop
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values
+from qengine.temporal.values import FIELDS
 
 __all__ = ["SampledColumn", "sampled_column"]
 
@@ -36,6 +38,7 @@ class SampledColumn:
     ) -> None:
         self.kind = kind
         self._array = array
+        self._fields: dict[str, SampledColumn] = {}
         if coded is not None:
             self._coded = coded
             self.numbers = numbers
@@ -44,7 +47,7 @@ class SampledColumn:
     def nbytes(self) -> int:
         """Bytes of the arrays; values aside."""
         made = [self.__dict__.get("numbers"), self.__dict__.get("_coded", (None, None))[1], self._array]
-        return sum(each.nbytes for each in made if each is not None)
+        return sum(each.nbytes for each in [*made, *self._fields.values()] if each is not None)
 
     @property
     def values(self) -> list[Any]:
@@ -160,6 +163,17 @@ class SampledColumn:
         if values and isinstance(values[0], int):
             numbers = np.array([*values, np.nan])[codes]
         return SampledColumn(self.kind if numbers is None else pa.int64(), None, (values, codes), numbers)
+
+    def field(self, name: str) -> SampledColumn | None:
+        """Return the column of a field of temporal values, made once; None where one has none of this name."""
+        if name not in self._fields:
+            kinds = set(map(type, self.values))
+            if not kinds or any(name not in FIELDS.get(kind, ()) for kind in kinds):
+                return None
+            if any(getattr(each, name) is None for each in self.values):
+                return None
+            self._fields[name] = self.mapped(attrgetter(name))
+        return self._fields[name]
 
     def at(self, rows: Array) -> SampledColumn:
         """Return the column of some rows."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
+from itertools import pairwise, permutations
 from random import Random
 
 import numpy as np
@@ -26,6 +28,7 @@ def towns() -> Iterator[Graph]:
     nodes = []
     for k in range(N):
         own = {"n": k, "trio": k // 3, "town": f"t{k % 300}", "country": k % 300 % 10, "age": source.randint(10, 90)}
+        own["born"] = date(1950 + k % 60, 1 + k % 12, 1 + k % 28)
         nodes.append({"id": k, "labels": "P", "properties": own})
     nodes += [{"id": N + k, "labels": "T", "properties": {"theme": k % 5}} for k in range(50)]
     edges = []
@@ -65,6 +68,12 @@ def expected(graph: Graph, pattern: str) -> float:
         ("(a:P)-[r:K]->(b:P)<-[s:K]-(c:P) WHERE r.w = s.w", 1.2),  # all
         ("(a:P)-[:K]->(b:P) WHERE abs(a.age - b.age) < 3 AND NOT EXISTS { (b)-[:L]->(:T {theme: 1}) }", 1.2),
         ("(a:P)-[:K]->(b:P) WHERE EXISTS { (b)-[:L]->(:T {theme: 1}) }", 1.2),
+        ("(a:P)-[:K]->(b:P) WHERE b.born.year = 1975", 1.3),
+        ("(a:P)-[:K]->(b:P) WHERE b.born.month > a.born.month AND b.born.year % 4 = 0", 1.3),
+        ("(a:P)-[:K]->(b:P) WITH a, count(*) AS n WHERE n > 5 MATCH (a)-[:L]->(t:T)", 1.1),
+        ("(a:P)-[:K]->(b:P) WITH a, count(*) AS n WHERE 3 > n MATCH (a)-[:L]->(t:T)", 1.3),
+        ("(a:P)-[:K]->(b:P) WHERE b.country = 1 WITH b, count(*) AS n WHERE n = 1 MATCH (b)-[:L]->(t:T)", 1.3),
+        ("(a:P)-[:K]->(b:P) WHERE b.age > a.age WITH a.town AS t, count(*) AS n WHERE n >= 2 MATCH (c:T)", 1.3),
     ],
 )
 def test_what_few_satisfy_is_expected_about_right(towns: Graph, pattern: str, within: float) -> None:
@@ -125,3 +134,16 @@ def test_a_sample_of_two_relationships_has_each_pair_as_often(towns: Graph) -> N
     assert joined.all() and sample.column("to_last", "w").against("=", sample.column("last", "n")).all()
     apart = towns._store.wedge_sample("P", *kinds, apart="nodes")
     assert not apart.column("first", "n").against("=", apart.column("last", "n")).any()
+
+
+def test_a_loop_beside_a_relationship_does_not_meet_it() -> None:
+    ends = [(0, 0), (0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (5, 5), (5, 6), (6, 5), (4, 4)]
+    nodes = [{"id": k, "labels": "P", "properties": {"x": k % 4}} for k in range(8)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": one, "end": other} for one, other in ends])
+    count = 0
+    for length in (3, 4):
+        for trail in permutations(ends, length):
+            joined = all(one[1] == other[0] for one, other in pairwise(trail))
+            count += joined and trail[0][0] == trail[0][1] and trail[0][0] % 4 != trail[-1][1] % 4
+    text = "MATCH (a)-[:R]->(a)-[:R*1..2]->(c)-[:R]->(d) WHERE d.x <> a.x RETURN count(*)"
+    assert graph.query(text).value() == count > 0

@@ -47,4 +47,7 @@ def test_plans_share_a_property_on_the_device(graph: Graph) -> None:
 
 def test_what_a_constant_admits_is_remembered(graph: Graph) -> None:
     assert resolved(graph, "MATCH (a)-[:R]->(b) WHERE a.x > 3 RETURN id(b)").reusable
+    assert resolved(graph, "MATCH (a)-[:R]->(b) WHERE abs(a.x) > 3 RETURN id(b)").reusable
+    for other in ("timestamp()", "date().year"):
+        assert resolved(graph, f"MATCH (a)-[:R]->(b) WHERE a.x < 3 + {other} RETURN id(b)") is None
     assert resolved(graph, "MATCH (a)-[:R]->(b) WHERE a.x > $x RETURN id(b)", {"x": 3}) is None
