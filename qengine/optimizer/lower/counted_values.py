@@ -1,4 +1,4 @@
-"""Percentiles and deviations of a pattern's rows: what each value comes from is counted by group, which needs no rows."""
+"""Percentiles and deviations of a pattern: what has the values is counted by group, which needs no rows."""
 
 from __future__ import annotations
 
