@@ -172,7 +172,10 @@ def _partitioned(items: Column, lengths: Numbers, first: Numbers, second: Number
         length = int(lengths[same[0]])
         if length:
             both = int(first[same[0]]), int(second[same[0]])
-            rows = numbers[begins[same][:, None] + np.arange(length)]
+            if len(same) == 1:
+                rows = numbers[None, begins[same[0]] : begins[same[0]] + length].copy()
+            else:
+                rows = numbers[begins[same][:, None] + np.arange(length)]
             rows.partition(sorted(set(both)), axis=1)
             found[:, same] = rows[:, both].T
     return ArrowColumn(pa.array(found[0])), ArrowColumn(pa.array(found[1]))

@@ -94,12 +94,18 @@ def test_wrong_percentiles_are_refused() -> None:
     assert graph.query("MATCH (n) RETURN percentileDisc(n.i, 0.5), percentileCont(n.i, 0.5)").fetchall() == [(2, 2.0)]
 
 
-_OF_A_VALUE = "percentileDisc(b.i, $p) AS d, percentileCont(b.i, 0.3) AS c, count(*) AS n, count(b.i) AS k, sum(b.i) AS s"
-_OF_A_NODE = "percentileDisc(b.t, $p) AS d, percentileCont(b.i, 0.3) AS c, stDev(b.f) AS n, avg(b.i) AS m, max(b.t) AS t"
+_OF_A_VALUE = (
+    "percentileDisc(b.i, $p) AS d, percentileCont(b.i, 0.3) AS c, count(*) AS n, count(b.i) AS k, sum(b.i) AS s"
+)
+_OF_A_NODE = (
+    "percentileDisc(b.t, $p) AS d, percentileCont(b.i, 0.3) AS c, stDev(b.f) AS n, avg(b.i) AS m, max(b.t) AS t"
+)
 _OF_A_RELATIONSHIP = "percentileDisc(r.w, $p) AS d, percentileCont(r.w, 0.3) AS c, stDevP(r.w) AS n"
 
 
-@pytest.mark.parametrize("keys", ["", "a.g AS g, ", "b.g AS g, ", "CASE WHEN a.g > 1 THEN 'more' END AS g, b.i % 2 AS b, "])
+@pytest.mark.parametrize(
+    "keys", ["", "a.g AS g, ", "b.g AS g, ", "CASE WHEN a.g > 1 THEN 'more' END AS g, b.i % 2 AS b, "]
+)
 @pytest.mark.parametrize("condition", ["", "WHERE a.i < b.i ", "WHERE a.i > 100 "])
 @pytest.mark.parametrize("aggregates", [_OF_A_VALUE, _OF_A_NODE, _OF_A_RELATIONSHIP])
 def test_values_that_are_counted_first_have_the_same_aggregates(
