@@ -338,6 +338,8 @@ def _gathered(groups: Groups, columns: Sequence[Column]) -> list[Column]:
     """Return for each column the values of each group as a list, in the order of the rows."""
     offsets = np.zeros(groups.count + 1, dtype=np.int64)
     np.cumsum(np.bincount(groups.codes, minlength=groups.count), out=offsets[1:])
+    if groups.count == 1:
+        return [ListColumn(offsets, column) for column in columns]
     order = by_code(groups.codes, groups.count)
     return [ListColumn(offsets, column.take(order)) for column in columns]
 

@@ -231,7 +231,7 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
         found = compile_expression(given, runtime)(batch)
     except ExecutionError:
         return None
-    places = np.where(coded.codes < 0, n, coded.codes) if coded.nullable else coded.codes
+    places: Any = np.where(coded.codes < 0, n, coded.codes) if coded.nullable else coded.codes
     return found.expanded() if isinstance(found, ConstantColumn) else found, places
 
 

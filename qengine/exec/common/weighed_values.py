@@ -93,7 +93,7 @@ def _often(times: Column) -> Numbers | None:
         return None
     if not isinstance(times, ArrowColumn):
         return np.array(times.values(), object)
-    found = np.asarray(times.array.to_numpy())
+    found: Numbers = times.array.to_numpy()
     return found if float(found.sum(dtype=np.float64)) < _SAFE else found.astype(object)
 
 

@@ -49,11 +49,11 @@ def counted_values(operator: Aggregate, lowered: Operator, catalog: CatalogView)
     (name,) = names
     kept: tuple[str, Expr] = _VALUE, values[0]
     keys = dict(operator.keys)
-    groups = different_rows(exprs, match, rows, catalog) if len(values) == 1 else inf
+    groups = different_rows(exprs, lowered.input, rows, catalog) if len(values) == 1 else inf
     if name in {node.name for node in match.graph.nodes} and name not in keys:
         apart = {each: expr for each, expr in keys.items() if free_variables(expr) != names}
         node = Variable(name, type=NODE)
-        by_node = different_rows([*apart.values(), node], match, rows, catalog)
+        by_node = different_rows([*apart.values(), node], lowered.input, rows, catalog)
         if by_node < groups or not apart:  # of each node alone: an elimination
             groups, kept, keys = by_node, (name, node), apart
     if groups * _REPEATED > rows:
