@@ -120,7 +120,7 @@ def _whole(places: Numbers, totals: Numbers) -> Numbers:
     """Return places rounded down, below the totals that they are of."""
     if totals.dtype == object:
         return np.array([min(int(place), total - 1) for place, total in zip(places, totals, strict=True)], object)
-    return np.minimum(places.astype(np.int64), totals - 1)
+    return np.asarray(np.minimum(places.astype(np.int64), totals - 1))
 
 
 def _ordered(
