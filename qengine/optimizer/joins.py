@@ -299,16 +299,16 @@ def _cost_of_rows(matching: Matching, model: CostModel, names: Sequence[str], jo
             wanted = _side_matching(matching, join, side).wanted
             rows = min(rows, model.rows(mask_of(number[name] for name in wanted)))
         sizes.append(rows)
-    pairs = model.rows(model.all)
+    pairs, tests = model.rows(model.all), 0
     for part, share in model.problem.pairs:  # conditions across both sides are checked on the pairs
         if not any(part & mask == part for mask in masks):
-            pairs /= share
+            pairs, tests = pairs / share, tests + 1
     if matching.counted:
         shared = 1.0
         for name in join.keys:
             shared *= max(model.problem.candidates[number[name]], 1.0)
         pairs = min(pairs, sizes[0] * sizes[1] / shared)
-    return joining_cost(max(sizes), min(sizes), pairs)
+    return joining_cost(max(sizes), min(sizes), pairs) + costs("cpu", "join")["test"] * tests * pairs
 
 
 # ------------------------------------------------------------ sides

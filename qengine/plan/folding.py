@@ -10,10 +10,24 @@ from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import NODE, Type
 
-__all__ = ["EXTREMES", "beyond", "column_beyond", "entry_levels", "folded_variables", "ignores_repeats", "variable_of"]
+__all__ = [
+    "EXTREMES",
+    "WEIGHED",
+    "WEIGHED_VALUES",
+    "beyond",
+    "column_beyond",
+    "entry_levels",
+    "folded_variables",
+    "ignores_repeats",
+    "variable_of",
+]
 
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
 EXTREMES = frozenset({"min", "max"})
+WEIGHED_VALUES = frozenset({"percentilecont", "percentiledisc", "stdev", "stdevp"})
+"""Aggregates that need all values of a group, each with how often it comes."""
+WEIGHED = _FOLDED | WEIGHED_VALUES
+"""Aggregates that take a row's weight as a number; the others repeat the row."""
 _BEYOND = "@beyond"
 
 

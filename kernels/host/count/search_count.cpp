@@ -79,16 +79,7 @@ uint64_t Worker::count_branch(const Node& node) {
     return sum;
   }
   if (node.tables) return sum_by_tables(node, set);
-  const bool every = !info(level).filtered && info(level).avoided.empty();
-  const Stride by = stride(level);
-  for (size_t i = by.first; i < set.n; i += by.step) {
-    spend(kBindCost);
-    prefetch(info(level), set, i);
-    if (!every && !passes(level, set.data[i])) continue;
-    frame(level).at = i;
-    bind(level, set.data[i]);
-    add_to(sum, count_children(node.children));
-  }
+  each_passing(level, set, [&] { add_to(sum, count_children(node.children)); });
   return sum;
 }
 

@@ -126,9 +126,6 @@ void Deriver<Levels>::describe(int j) {
   to.fixed = from.sources.count == 0;
   to.bitset = from.bitset;
   to.filtered = from.bitset != nullptr || from.pairs.count > 0 || from.conditions.count > 0;
-  const PlanCondition* conditions = plan_.conditions + from.conditions.first;
-  to.between = from.pairs.count == 0 && from.conditions.count > 0 &&
-              std::all_of(conditions, conditions + from.conditions.count, [](const auto& each) { return each.op == kBetween; });
 }
 
 template <class Levels>

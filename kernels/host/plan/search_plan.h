@@ -68,7 +68,6 @@ struct LevelInfo {
   const uint64_t* bitset = nullptr;
   bool fixed = false;               // no sources: candidates are a constant set
   bool filtered = false;            // bitset, pairs or conditions
-  bool between = false;             // a vertex with conditions, each of which says between what its numbers lie
   bool base = false;                // others start from it
 };
 

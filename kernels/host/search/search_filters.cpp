@@ -1,9 +1,127 @@
-// Tests of single candidates: bitset, difference, pairs, conditions, and all of a seed's constraints.
+// Tests of candidates, one or all of a level: bitset, difference, pairs, conditions, and all of a seed's constraints.
 #include "qe/conditions.h"
 #include "search/search_run.h"
 #include "search/search_worker.h"
 
 namespace qe {
+namespace {
+
+// Writes those of n ids whose value holds, and returns how many; `out` may be `ids`. Null holds of nothing. No branch depends
+// on what is read, so that many ids' values, which lie anywhere, are on their way at a time.
+template <typename T, typename Holds>
+size_t keep_values(const PlanColumn& column, const uint32_t* ids, size_t n, uint32_t* out, Holds holds) {
+  const T* values = static_cast<const T*>(column.values);
+  const auto size = static_cast<uint64_t>(column.end - column.begin);
+  if (size == 0) return 0;
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t id = ids[i];
+    const uint64_t place = id - static_cast<uint64_t>(column.begin);
+    const bool inside = place < size;
+    const uint64_t at = inside ? place : 0, bit = at + static_cast<uint64_t>(column.validity_offset);
+    bool holding = inside & holds(values[at]);
+    if (column.validity) holding &= (column.validity[bit >> 3] >> (bit & 7) & 1) != 0;
+    out[kept] = id;
+    kept += holding;
+  }
+  return kept;
+}
+
+// Those whose value OP bound, both of one type.
+template <typename T>
+size_t keep_compared(int32_t op, const PlanColumn& column, T bound, const uint32_t* ids, size_t n, uint32_t* out) {
+  switch (op) {
+    case kEqual: return keep_values<T>(column, ids, n, out, [=](T value) { return value == bound; });
+    case kNotEqual: return keep_values<T>(column, ids, n, out, [=](T value) { return value != bound; });
+    case kLess: return keep_values<T>(column, ids, n, out, [=](T value) { return value < bound; });
+    case kLessEqual: return keep_values<T>(column, ids, n, out, [=](T value) { return value <= bound; });
+    case kGreater: return keep_values<T>(column, ids, n, out, [=](T value) { return value > bound; });
+    default: return keep_values<T>(column, ids, n, out, [=](T value) { return value >= bound; });
+  }
+}
+
+int32_t turned(int32_t op) {
+  switch (op) {
+    case kLess: return kGreater;
+    case kLessEqual: return kGreaterEqual;
+    case kGreater: return kLess;
+    case kGreaterEqual: return kLessEqual;
+    default: return op;
+  }
+}
+
+}  // namespace
+
+// Those of a level's candidates that pass all of its tests, which are made one after the other for all of them. They are
+// in the buffer of the level's frame that the candidates aren't in.
+Set Worker::passing(int level, Set all) {
+  const LevelInfo& of = info(level);
+  if (!of.filtered && of.avoided.empty()) return all;
+  Frame& to = frame(level);
+  Buffer<uint32_t>& buffer = all.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
+  uint32_t* out = buffer.reserve(all.n + kSlack, charge_);
+  spend(all.n);
+  const uint32_t* ids = all.data;
+  size_t n = all.n;
+  const auto keep = [&](auto holds) {
+    size_t kept = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t id = ids[i];
+      out[kept] = id;
+      kept += holds(id);
+    }
+    ids = out;
+    n = kept;
+  };
+  if (of.filtered && of.bitset) {
+    const uint32_t begin = of.plan->bitset_begin;
+    keep([&](uint32_t id) { return (of.bitset[(id - begin) >> 6] >> ((id - begin) & 63) & 1) != 0; });
+  }
+  const PlanSpan& conditions = of.plan->conditions;
+  for (int k = 0; k < conditions.count; ++k) {
+    n = keep_condition(level, match_.conditions[conditions.first + k], ids, n, out);
+    ids = out;
+  }
+  for (const Avoided& other : of.avoided) {
+    const int64_t taken = value_[other.level];
+    keep([=](uint32_t id) { return id != taken; });
+  }
+  if (of.plan->pairs.count > 0)
+    keep([&](uint32_t id) {
+      value_[level] = id;
+      return passes_rest(level);
+    });
+  return {ids, n};
+}
+
+// Those of n candidates of a level for which a condition holds; what the other level is bound to is read once.
+size_t Worker::keep_condition(int level, const PlanCondition& condition, const uint32_t* ids, size_t n, uint32_t* out) {
+  const bool left = condition.left == level;
+  const PlanSpan& own = left ? condition.left_columns : condition.right_columns;
+  const PlanSpan& others = left ? condition.right_columns : condition.left_columns;
+  const PlanColumn& column = match_.columns[own.first];
+  if (own.count == 1 && condition.op == kBetween) {
+    const auto* bounds = static_cast<const int64_t*>(match_.columns[others.first].values);
+    const auto between = [low = bounds[0], high = bounds[1]](int64_t value) { return (low <= value) & (value <= high); };
+    if (column.kind == kInt32) return keep_values<int32_t>(column, ids, n, out, between);
+    if (column.kind == kInt64) return keep_values<int64_t>(column, ids, n, out, between);
+  } else if (own.count == 1 && condition.left != condition.right) {
+    const int64_t id = value_[left ? condition.right : condition.left];
+    const Number bound = number_of(match_.columns + others.first, others.count, id);
+    if (!bound.present) return 0;
+    const int32_t op = left ? condition.op : turned(condition.op);
+    if (bound.whole && column.kind == kInt64) return keep_compared<int64_t>(op, column, bound.integer, ids, n, out);
+    if (!bound.whole && column.kind == kFloat64) return keep_compared<double>(op, column, bound.real, ids, n, out);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t id = ids[i];
+    value_[level] = id;
+    out[kept] = id;
+    kept += holds(match_, condition, value_[condition.left], value_[condition.right]);
+  }
+  return kept;
+}
 
 // Pairs and conditions, with the level's value set.
 bool Worker::passes_rest(int level) { return passes_pairs(match_, *info(level).plan, value_); }
@@ -19,64 +137,6 @@ bool Worker::passes(int level, uint32_t v) {
   }
   value_[level] = v;
   return passes_rest(level);
-}
-
-namespace {
-
-// Writes the ids whose numbers lie between two, inclusive; `out` may be `ids`. No branch depends on what is read, so that
-// many ids' numbers, which lie anywhere, are on their way at a time.
-template <typename T>
-size_t numbers_between(const PlanColumn& column, const int64_t* bounds, const uint32_t* ids, size_t n, uint32_t* out) {
-  const T* values = static_cast<const T*>(column.values);
-  const uint64_t size = static_cast<uint64_t>(column.end - column.begin);
-  size_t kept = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t id = ids[i];
-    const uint64_t place = static_cast<uint64_t>(static_cast<int64_t>(id) - column.begin);
-    const bool inside = place < size;
-    const uint64_t at = inside ? place : 0, bit = at + static_cast<uint64_t>(column.validity_offset);
-    const int64_t number = values[at];
-    bool holds = inside & (bounds[0] <= number) & (number <= bounds[1]);
-    if (column.validity) holds &= (column.validity[bit >> 3] >> (bit & 7) & 1) != 0;
-    out[kept] = id;
-    kept += holds;
-  }
-  return kept;
-}
-
-}  // namespace
-
-// Writes the candidates of a level `between` that its bitset and conditions admit; returns how many.
-size_t Worker::select_between(const LevelInfo& of, Set all, uint32_t* out) const {
-  if (of.bitset) {
-    size_t kept = 0;
-    for (size_t i = 0; i < all.n; ++i) {
-      const uint32_t at = all.data[i] - of.plan->bitset_begin;
-      out[kept] = all.data[i];
-      kept += of.bitset[at >> 6] >> (at & 63) & 1;
-    }
-    all = {out, kept};
-  }
-  for (int k = 0; k < of.plan->conditions.count; ++k) {
-    const PlanCondition& condition = match_.conditions[of.plan->conditions.first + k];
-    if (condition.left_columns.count == 0) return 0;
-    if (condition.left_columns.count > 1) {
-      size_t kept = 0;
-      for (size_t i = 0; i < all.n; ++i) {
-        const uint32_t id = all.data[i];
-        out[kept] = id;
-        kept += holds(match_, condition, id, id);
-      }
-      all = {out, kept};
-      continue;
-    }
-    const PlanColumn& column = match_.columns[condition.left_columns.first];
-    const auto* bounds = static_cast<const int64_t*>(match_.columns[condition.right_columns.first].values);
-    if (column.begin == column.end) return 0;
-    const auto select = column.kind == kInt32 ? numbers_between<int32_t> : numbers_between<int64_t>;
-    all = {out, select(column, bounds, all.data, all.n, out)};
-  }
-  return all.n;
 }
 
 bool Worker::has_edge(const PlanSource& source, uint32_t to) const {

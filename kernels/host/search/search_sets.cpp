@@ -205,19 +205,7 @@ Set Worker::cut_part(const LevelInfo& of) {
 }
 
 // The level's candidates after its filters.
-Set Worker::admitted(int level) {
-  const Set all = candidates(level);
-  if (!info(level).filtered && info(level).avoided.empty()) return all;
-  Frame& to = frame(level);
-  Buffer<uint32_t>& buffer = all.data == to.buffers[0].data() ? to.buffers[1] : to.buffers[0];
-  uint32_t* out = buffer.reserve(all.n + kSlack, charge_);
-  size_t n = 0;
-  spend(all.n);
-  if (info(level).between && info(level).avoided.empty()) return {out, select_between(info(level), all, out)};
-  for (size_t i = 0; i < all.n; ++i)
-    if (passes(level, all.data[i])) out[n++] = all.data[i];
-  return {out, n};
-}
+Set Worker::admitted(int level) { return passing(level, candidates(level)); }
 
 size_t Worker::count_candidates(int level) {
   const LevelInfo& from = info(level);

@@ -84,20 +84,12 @@ void Worker::walk(int level) {
 
 void Worker::walk_vertices(int level) {
   const Set set = candidates(level);
-  const bool every = !info(level).filtered && info(level).avoided.empty();
-  const Stride by = stride(level);
-  if (every && by.step == 1 && level + 1 == plan_.enumerated && plan_.counted.empty() && match_.mode == kRows) {
-    emit_all(level, set);
+  const bool last = level + 1 == plan_.enumerated && plan_.counted.empty() && match_.mode == kRows;
+  if (last && stride(level).step == 1) {
+    emit_all(level, passing(level, set));
     return;
   }
-  for (size_t i = by.first; i < set.n; i += by.step) {
-    spend(kBindCost);
-    prefetch(info(level), set, i);
-    if (!every && !passes(level, set.data[i])) continue;
-    frame(level).at = i;
-    bind(level, set.data[i]);
-    walk_below(level);
-  }
+  each_passing(level, set, [&] { walk_below(level); });
 }
 
 void Worker::emit_prefix() {

@@ -330,7 +330,8 @@ class Worker {
   // Filters (search_filters.cpp)
   bool admits(int level, uint32_t vertex);
   bool passes(int level, uint32_t vertex);
-  size_t select_between(const LevelInfo& of, Set all, uint32_t* out) const;
+  Set passing(int level, Set all);
+  size_t keep_condition(int level, const PlanCondition& condition, const uint32_t* ids, size_t n, uint32_t* out);
   bool passes_rest(int level);
   bool has_edge(const PlanSource& source, uint32_t to) const;
 
@@ -338,6 +339,24 @@ class Worker {
   template <typename Visit>
   void each_edge(int level, Visit visit);
   uint64_t count_edges(int level);
+
+  // Binds a level to each of its candidates that passes its tests, of them a part of those of the split level.
+  template <typename Visit>
+  void each_passing(int level, Set set, Visit visit) {
+    const Stride by = stride(level);
+    const Set some = passing(level, set);
+    const bool kept = info(level).base;
+    size_t at = 0;  // in the candidates
+    for (size_t i = by.first; i < some.n; i += by.step) {
+      spend(kBindCost);
+      prefetch(info(level), some, i);
+      if (kept)
+        while (set.data[at] != some.data[i]) ++at;
+      frame(level).at = at;
+      bind(level, some.data[i]);
+      visit();
+    }
+  }
 
   // Walking (search_walk.cpp)
   void walk(int level);

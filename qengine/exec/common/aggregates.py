@@ -7,6 +7,7 @@ grouping them like rows. Numbers are added by NumPy where the sum provably fits,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,12 @@ from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.grouping import Groups, by_code, group_rows
 from qengine.exec.common.ordering import ranks
-from qengine.exec.common.percentiles import PERCENTILES, percentiles
+from qengine.exec.common.weighed_values import of_weighed_values
 from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
 from qengine.plan.expr import AggregateCall
 from qengine.temporal import Duration
 
-__all__ = ["WEIGHED", "Aggregator", "DistinctValues", "State", "aggregator", "total_weight", "weights_of"]
-
-WEIGHED = frozenset({"count", "sum", "avg", "min", "max"})
-"""Aggregates that take a row's weight as a number; the others repeat the row."""
+__all__ = ["Aggregator", "DistinctValues", "State", "aggregator", "total_weight", "weights_of"]
 
 _SAFE = 2.0**62
 _SORTED = 160  # bytes of a value among those that are sorted: the key of its order, and its places
@@ -100,8 +98,10 @@ def aggregator(call: AggregateCall) -> Aggregator:
             inner = _Sum(call)
         case "min" | "max":
             return _Extreme(greatest=call.name == "max")
+        case "collect":
+            inner = _Collected()
         case _:
-            inner = _Collected(call)
+            inner = _OfWeighedValues(call)
     return DistinctValues(inner) if call.distinct else inner
 
 
@@ -334,23 +334,54 @@ class _Extreme(Aggregator):
         return state[0]
 
 
-def _gathered(groups: Groups, column: Column, *, runs: bool = False) -> ListColumn:
-    """Return the values of each group as a list, in the order of the rows; ``runs``: most codes come in ascending runs,
-    which are sorted by merging them.
-    """
+def _gathered(groups: Groups, columns: Sequence[Column]) -> list[Column]:
+    """Return for each column the values of each group as a list, in the order of the rows."""
     offsets = np.zeros(groups.count + 1, dtype=np.int64)
     np.cumsum(np.bincount(groups.codes, minlength=groups.count), out=offsets[1:])
-    order = np.argsort(groups.codes, kind="stable") if runs else by_code(groups.codes, groups.count)
-    return ListColumn(offsets, column.take(order))
+    if groups.count == 1:
+        return [ListColumn(offsets, column) for column in columns]
+    order = by_code(groups.codes, groups.count)
+    return [ListColumn(offsets, column.take(order)) for column in columns]
 
 
-def _scattered(groups: Groups, lists: ListColumn) -> tuple[Groups, Column]:
+def _joined(groups: Groups, lists: Column) -> ListColumn:
+    """Return the lists of each group as one, in the order of the rows."""
+    assert isinstance(lists, ListColumn)
+    order = by_code(groups.codes, groups.count)
+    offsets = np.zeros(groups.count + 1, dtype=np.int64)
+    offsets[1:] = np.cumsum(np.bincount(groups.codes, lists.lengths(), groups.count))
+    return ListColumn(offsets, lists.over(lists.starts[order], lists.ends[order], None).flat())
+
+
+def _scattered(groups: Groups, lists: Column) -> tuple[Groups, Column]:
     """Return the items of all lists with the group of each."""
+    assert isinstance(lists, ListColumn)
     return Groups(np.repeat(groups.codes, lists.lengths()), groups.first), lists.flat()
 
 
 class _Collected(Aggregator):
-    """Aggregates of all values at once: state is the list of the values that aren't null, then other arguments."""
+    """``collect``: state is the list of the values that aren't null."""
+
+    of_fixed_size = False
+
+    def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
+        (column,) = args
+        rows = np.flatnonzero(~column.is_null())
+        if weights is not None:
+            rows = np.repeat(rows, weights[rows])
+        if len(rows) != len(column) or weights is not None:
+            column, groups = column.take(rows), _rows(groups, rows)
+        return _gathered(groups, [column])
+
+    def merge(self, groups: Groups, state: State) -> State:
+        return [_joined(groups, state[0])]
+
+    def final(self, state: State) -> Column:
+        return state[0]
+
+
+class _OfWeighedValues(Aggregator):
+    """Percentiles and deviations: state is the values that aren't null, how often each counts, then other arguments."""
 
     of_fixed_size = False
 
@@ -361,35 +392,33 @@ class _Collected(Aggregator):
     def partial(self, groups: Groups, args: list[Column], weights: IntArray | None) -> State:
         column, *others = args
         details = [_first_of(groups, other) for other in others]
-        rows = np.flatnonzero(~column.is_null())
-        if weights is not None:
-            rows = np.repeat(rows, weights[rows])
-        if len(rows) != len(column) or weights is not None:
-            column, groups = column.take(rows), _rows(groups, rows)
-        return [_gathered(groups, column), *details]
+        kept = np.flatnonzero(~column.is_null())
+        once = weights is None or bool((weights == 1).all())
+        times = ConstantColumn(1, len(kept)) if weights is None or once else _weights(weights[kept])
+        if len(kept) != len(column):
+            column, groups = column.take(kept), _rows(groups, kept)
+        return [*_gathered(groups, [column, times]), *details]
 
     def merge(self, groups: Groups, state: State) -> State:
-        lists, *others = state
-        assert isinstance(lists, ListColumn)
-        return [_gathered(*_scattered(groups, lists), runs=True), *(_first_of(groups, other) for other in others)]
+        values, times, *others = state
+        return [_joined(groups, values), _joined(groups, times), *(_first_of(groups, other) for other in others)]
 
     def final_bytes(self, state: State) -> int:
-        lists = state[0]
-        if self._call.name == "collect" or not isinstance(lists, ListColumn):
-            return 0
-        return object_bytes(lists) + _SORTED * len(lists.items)
+        values = state[0]
+        return object_bytes(values) + _SORTED * len(values.items) if isinstance(values, ListColumn) else 0
 
     def final(self, state: State) -> Column:
-        lists, *others = state
-        if self._call.name == "collect":
-            return lists
-        if self._call.name in PERCENTILES and (found := percentiles(self._call.name, lists, others[0])) is not None:
+        values, times, *others = state
+        assert isinstance(values, ListColumn)
+        assert isinstance(times, ListColumn)
+        found = of_weighed_values(self._call.name, values, times, others)
+        if found is not None:
             return found
-        results = []
-        for values, *details in zip(lists.values(), *(other.values() for other in others), strict=True):
+        results = []  # some value is wrong, which is told here
+        for items, often, *details in zip(values.values(), times.values(), *(o.values() for o in others), strict=True):
             gathering = accumulator(AggregateCall(self._call.name, self._call.args))
-            for value in values or ([None] if None not in details else []):
-                gathering.add((value, *details))
+            for value, count in zip(items, often, strict=True) if items or None in details else [(None, 1)]:
+                gathering.add((value, *details), count)
             results.append(gathering.result())
         return from_values(results)
 
@@ -414,27 +443,24 @@ class DistinctValues(Aggregator):
         column, *others = args
         details = [_first_of(groups, other) for other in others]
         kept = np.flatnonzero(~column.is_null())
-        return [self._lists(_rows(groups, kept), column.take(kept)), *details]
+        return [*self._lists(_rows(groups, kept), column.take(kept)), *details]
 
     def merge(self, groups: Groups, state: State) -> State:
         lists, *others = state
-        assert isinstance(lists, ListColumn)
-        return [self._lists(*_scattered(groups, lists)), *(_first_of(groups, other) for other in others)]
+        return [*self._lists(*_scattered(groups, lists)), *(_first_of(groups, other) for other in others)]
 
-    def _lists(self, groups: Groups, column: Column) -> ListColumn:
+    def _lists(self, groups: Groups, column: Column) -> list[Column]:
         pairs = group_rows([integer_column(groups.codes), column], len(column))
         kept = np.sort(pairs.first)
-        return _gathered(_rows(groups, kept), column.take(kept))
+        return _gathered(_rows(groups, kept), [column.take(kept)])
 
     def final_bytes(self, state: State) -> int:
         return working_bytes(state) + self.inner.final_bytes(state)
 
     def items_of(self, state: State) -> tuple[IntArray, Column]:
         """Return the different values of all groups, and which group each is of."""
-        lists = state[0]
-        assert isinstance(lists, ListColumn)
-        every = np.arange(len(lists), dtype=np.int64)
-        groups, items = _scattered(Groups(every, every), lists)
+        every = np.arange(len(state[0]), dtype=np.int64)
+        groups, items = _scattered(Groups(every, every), state[0])
         return groups.codes, items
 
     def final(self, state: State) -> Column:

@@ -283,6 +283,8 @@ class ListColumn(Column):
             first = int(self.starts[0])
             return self.items.slice(first, int(self.ends[-1]) - first)
         lengths = self.lengths()
+        if isinstance(self.items, ConstantColumn):
+            return ConstantColumn(self.items.value, int(lengths.sum()))
         places = np.arange(lengths.sum(), dtype=np.int64)
         places += np.repeat(self.starts - (np.cumsum(lengths) - lengths), lengths)
         return self.items.take(places)

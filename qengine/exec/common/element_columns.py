@@ -142,6 +142,8 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
 
     Ids between their ranges have null.
     """
+    if (known := _by_value(expr, elements, runtime)) is not None:
+        return taken(*known, runtime.context)
     kind = NodeColumn if elements.of_nodes else RelationshipColumn
     whole = isinstance(expr, Property) and isinstance(expr.subject, Variable)  # a slice of what is stored
     if whole and len(elements.ranges) == 1 and runtime.memory.limit is None:
@@ -189,11 +191,26 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
 
 
 def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
-    """Return an expression of one property as a key, evaluated once for each of its few different values.
+    """Return an expression of one property as a key by what ``_by_value`` gives; None where that's nothing."""
+    known = _by_value(expr, elements, runtime)
+    if known is None:
+        return None
+    found, places = known
+    results = _code("groups", found)
+    codes = results.codes[places]
+    numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
+    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
+
+
+def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column, IntArray] | None:
+    """Return an expression of one property, evaluated once for each of its few different values, and the place of each
+    element's among these.
 
     None for others, and where it fails for one of them, or for null.
     """
-    if isinstance(expr, Property) or runtime.memory.limit is not None:
+    if isinstance(expr, Property | Variable) or runtime.memory.limit is not None:
+        return None
+    if elements.end - elements.begin < _FEWER:
         return None
     read = {part for part in preorder(expr) if isinstance(part, Property)}
     if len(read) != 1:
@@ -202,8 +219,8 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
     given = substitute(expr, lambda part: Variable(_VALUE, type=of.type) if part == of else None)
     if free_variables(given) != {_VALUE} or of.type.kind not in _TOLD_APART or not is_repeatable(expr):
         return None
-    column = evaluated(of, elements, runtime) if elements.end - elements.begin >= _FEWER else None
-    if column is None:
+    column = evaluated(of, elements, runtime)
+    if column is None or not _are_few(of, column, elements, runtime):
         return None
     coded = _coded("groups", of, column, elements, runtime)
     n = len(coded.values)
@@ -214,10 +231,16 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
         found = compile_expression(given, runtime)(batch)
     except ExecutionError:
         return None
-    results = _code("groups", found.expanded() if isinstance(found, ConstantColumn) else found)
-    codes = results.codes[np.where(coded.codes < 0, n, coded.codes)]
-    numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
-    return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
+    places: Any = np.where(coded.codes < 0, n, coded.codes) if coded.nullable else coded.codes
+    return found.expanded() if isinstance(found, ConstantColumn) else found, places
+
+
+def _are_few(of: Expr, column: Column, elements: Elements, runtime: Runtime) -> bool:
+    """Tell whether a property's values may be few: integers far apart aren't looked at."""
+    if not isinstance(column, ArrowColumn) or not pa.types.is_int64(column.type):
+        return True
+    least, greatest = integer_extent(of, column, elements, runtime)
+    return least is None or (greatest - least) * _REPEATED <= len(column)
 
 
 @frozen

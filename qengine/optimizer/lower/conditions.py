@@ -28,7 +28,8 @@ def joined(graph: QueryGraph, names: Collection[str]) -> bool:
 class PostFilters:
     """``inequalities``: nodes that must differ. ``conditions``: columns compared inside the search, numbers, or strings
     that must be equal. ``values``: strings of which an elimination may be asked whether they are the same; a search is
-    not. ``general``: everything else, on the rows. ``named``: as in ``split_predicates``.
+    where that costs less than to compare rows. ``general``: everything else, on the rows. ``named``: as in
+    ``split_predicates``.
     """
 
     inequalities: list[tuple[str, str]] = field(default_factory=list)

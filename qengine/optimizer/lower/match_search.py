@@ -7,6 +7,7 @@ from typing import Self
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
+from qengine.catalog.costs import costs
 from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.joins import Join, JoinSide
@@ -84,7 +85,8 @@ class MatchSearches(MatchStrategies):
         return True
 
     def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
-        """Match all with strings compared on the way where an elimination does so, or at relationships; tell whether.
+        """Match all with strings compared on the way where an elimination does so, at relationships, or where rows of
+        which they are the same take less to find than to keep; tell whether.
 
         Else what is left to be compared is compared on rows.
         """
@@ -108,7 +110,26 @@ class MatchSearches(MatchStrategies):
         filters.conditions[:] = before
         filters.values += values
         filters.compare_on_rows()
-        return False
+        same = strategy.join is None and all(each.op == "=" for each in values)
+        if not same or strategy.order.cost >= self._cost_on_rows(filters, difference):
+            return False
+        del filters.general[-len(values) :]
+        filters.conditions += values  # which the request has
+        self._emit(request, strategy)
+        self.searched += self.fixed
+        return True
+
+    def _cost_on_rows(self, filters: PostFilters, difference: Differences) -> float:
+        """Return what matching all takes where the rows, or pairs, are compared."""
+        wanted = self._wanted(filters, difference)
+        request = self._request(list(self.nodes), self.fixed, difference, filters, wanted, True)
+        strategy = self._strategy(request)
+        tests = costs("cpu", "join")["test"] * strategy.order.rows
+        if strategy.join is not None:
+            return strategy.join.cost + tests
+        if strategy.elimination is not None:
+            return strategy.elimination.schedules[0].cost + tests
+        return strategy.order.cost + tests
 
     def _emit(self, request: MatchRequest, strategy: MatchStrategy) -> None:
         """Put the search, or its elimination, on top of the plan."""

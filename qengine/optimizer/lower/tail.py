@@ -11,7 +11,7 @@ from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bounded import bounded_sort
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.completed import completed, matched_alone
-from qengine.optimizer.lower.counted_values import counted_values, over_counts
+from qengine.optimizer.lower.counted_values import counted_values
 from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
@@ -22,6 +22,7 @@ from qengine.optimizer.lower.unrolled import is_of_several, unrolled
 from qengine.optimizer.rows import estimated_rows
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
+from qengine.plan.folding import WEIGHED
 from qengine.plan.logical import (
     Aggregate,
     Argument,
@@ -47,7 +48,6 @@ from qengine.plan.traverse import free_variables, operators
 from qengine.types import BOOLEAN, INTEGER
 
 _FEW_WALKS = 1e4  # are made in less time than it takes to plan how to count them
-_WEIGHABLE = {"count", "sum", "avg", "min", "max"}
 
 
 @singledispatch
@@ -152,7 +152,7 @@ def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Low
     if alone is not None:
         root = completed(operator, root, alone, lambda each: lower(each, demand, catalog).root, catalog)
     if (counted := counted_values(operator, root, catalog)) is not None:
-        root = over_counts(operator, lower(counted, demand, catalog).root)
+        root = replace(counted, input=lower(counted.input, demand, catalog).root)
     return Lowered(root, columns_of(operator))
 
 
@@ -177,7 +177,7 @@ def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], demand: Dema
 def _duplicates(calls: Sequence[AggregateCall]) -> Duplicates:
     if all(call.distinct or call.name in ("min", "max") for call in calls):
         return Duplicates.IGNORE
-    if all(call.distinct or call.name in _WEIGHABLE for call in calls):
+    if all(call.distinct or call.name in WEIGHED for call in calls):
         return Duplicates.COUNT
     return Duplicates.KEEP
 

@@ -1,4 +1,4 @@
-"""Keys that read one property of few values, evaluated once for each of them, are those of each element."""
+"""Keys and values that read one property of few values, evaluated once for each, are those of each element."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def graph() -> Graph:
 def test_keys_are_those_of_each_element(graph: Graph, pattern: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(element_columns, "_FEWER", 0)
     monkeypatch.setattr(element_columns, "_REPEATED", 0)
-    query = f"MATCH {pattern} RETURN {key} AS x, count(*) AS n, max(n.i) AS m"
+    query = f"MATCH {pattern} RETURN {key} AS x, count(*) AS n, max(n.i) AS m, count({key}) AS k, min({key}) AS least"
     found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
     assert (told := difference(expected, found)) is None, told
 

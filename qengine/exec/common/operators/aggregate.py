@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from qengine.errors import OutOfMemory, ResourceError
-from qengine.exec.common.aggregates import WEIGHED, total_weight, weights_of
+from qengine.exec.common.aggregates import total_weight, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import Column, ConstantColumn, IntArray, NodeColumn, count_column
@@ -27,6 +27,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.spill.given_back import give_back
 from qengine.plan import logical, physical
 from qengine.plan.expr import Variable
+from qengine.plan.folding import WEIGHED
 from qengine.plan.traverse import free_variables
 
 __all__ = ["aggregate_stage"]

@@ -78,7 +78,7 @@ class Aggregation:
                     states = zip(aggregators, part.states, strict=True)
                     holding.also(sum(each.final_bytes(state) for each, state in states))
                 result = self._runtime.context.aside(
-                    partial(self._final, part, aggregators), part.length * len(part.columns())
+                    partial(self._final, part, aggregators), part.length * len(part.columns()) + part.listed
                 )
                 for offset, length in pieces(result.length, BATCH_ROWS):
                     yield result.slice(offset, length)

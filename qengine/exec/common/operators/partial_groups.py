@@ -15,7 +15,7 @@ from qengine._frozen import frozen
 from qengine.exec.common.aggregates import Aggregator, DistinctValues, State
 from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.batch_parts import working_bytes
-from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn
+from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, ListColumn
 from qengine.exec.common.grouping import group_rows, known_apart
 from qengine.exec.common.operators.distinct import distinct_of_files
 from qengine.exec.common.runtime import Runtime
@@ -27,6 +27,7 @@ from qengine.exec.spill.rows import SpilledRows
 __all__ = ["GroupMerge", "Partial"]
 
 _FEW_GROUPS = 1024  # so many groups may wait to be merged
+_LISTED = 3  # so many times the values in lists that were merged before may wait
 _VALUE = "value"
 
 
@@ -57,6 +58,12 @@ class Partial:
         columns = iter(rows.columns.values())
         keys = [next(columns) for _ in self.keys]
         return Partial(rows.length, keys, [[next(columns) for _ in state] for state in self.states], repeated=True)
+
+    @property
+    def listed(self) -> int:
+        """Values that states list."""
+        lists = [column for state in self.states for column in state if isinstance(column, ListColumn)]
+        return sum(int(column.lengths().sum()) for column in lists)
 
     @property
     def nbytes(self) -> int:
@@ -96,6 +103,7 @@ class GroupMerge:
             return
         held: list[Partial] = []
         rows, merged, given, needed = 0, 0, 0, 0
+        listed, joined = 0, 0
         spilled: _SpilledGroups | None = None
         reducing = True  # merging leaves few groups of many: else they go to files as they come
         for part in parts:
@@ -112,7 +120,7 @@ class GroupMerge:
                     spilled.add(held)
                     reducing = 2 * rows < given and not spilled.counted
                     held, waiting = [], spilled.nbytes
-                    rows = merged = given = needed = 0
+                    rows = merged = given = needed = listed = joined = 0
                 holding.set(waiting + sum(each.nbytes for each in held))
             if spilled is not None and not reducing:
                 spilled.add([part])
@@ -122,9 +130,11 @@ class GroupMerge:
             rows += part.length
             given += part.length
             needed += own
-            if rows > 2 * merged + _FEW_GROUPS and len(held) > 1:
+            listed += part.listed
+            if rows > 2 * merged + _FEW_GROUPS and listed >= _LISTED * joined and len(held) > 1:
                 held = self._merged_aside(held, holding, rows)
                 rows = merged = sum(each.length for each in held)
+                listed = joined = sum(each.listed for each in held)
                 needed = self._needed(held)
                 holding.set(waiting + sum(each.nbytes for each in held))
             else:
@@ -180,7 +190,7 @@ class GroupMerge:
             return parts
         if self._runtime.memory.limit is not None:
             holding.also(self._needed(parts) - sum(part.nbytes for part in parts))
-        return self._runtime.context.aside(lambda: self._joined(parts), rows)
+        return self._runtime.context.aside(lambda: self._joined(parts), rows + sum(part.listed for part in parts))
 
     def _joined(self, parts: list[Partial]) -> list[Partial]:
         """Return parts as one in which each group is there once."""
