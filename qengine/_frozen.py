@@ -34,7 +34,7 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False) -> Any:
 @dataclass_transform(field_specifiers=(field,))
 def record(cls: _C, /) -> _C:
     """Make a class a slotted dataclass, as ``dataclass(slots=True)`` does, in as little time as ``frozen``."""
-    made = _made(cls, kw_only=False)
+    made = _made(cls, kw_only=False, settable=True)
     made.__hash__ = None
     return made  # type: ignore[no-any-return]
 
@@ -61,16 +61,16 @@ def _alone(name: str, node: object) -> tuple[Any, ...]:
 
 
 def _make(cls: type, kw_only: bool) -> type:
-    made = _made(cls, kw_only)
+    made = _made(cls, kw_only, settable=False)
     made.__setattr__ = _refuse_setting
     made.__delattr__ = _refuse_deleting
     made.__setstate__ = _restore
     return made  # type: ignore[no-any-return]
 
 
-def _made(cls: type, kw_only: bool) -> Any:
+def _made(cls: type, kw_only: bool, settable: bool) -> Any:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-    made.__init__ = _deferred(made)
+    made.__init__ = _deferred(made, settable)
     if "__repr__" not in cls.__dict__:
         made.__repr__ = _repr
     if "__eq__" not in cls.__dict__:
@@ -78,18 +78,18 @@ def _made(cls: type, kw_only: bool) -> Any:
     return made
 
 
-def _deferred(made: Any) -> Callable[..., None]:
+def _deferred(made: Any, settable: bool) -> Callable[..., None]:
     """Return an ``__init__`` that puts the compiled one in its place."""
 
     def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
-        made.__init__ = _initializer(made)
+        made.__init__ = _initializer(made, settable)
         made.__init__(self, *args, **named)
 
     return __init__
 
 
-def _initializer(made: type) -> Callable[..., None]:
-    """Compile ``__init__``: it stores through the slots' own descriptors, past ``__setattr__``."""
+def _initializer(made: type, settable: bool) -> Callable[..., None]:
+    """Compile ``__init__``: where fields aren't ``settable`` it stores by the slots' own descriptors, which is slower."""
     scope: dict[str, Any] = {"_MISSING": MISSING}
     positional, keyword, body = ["self"], list[str](), list[str]()
     for each in fields(made):
@@ -103,7 +103,7 @@ def _initializer(made: type) -> Callable[..., None]:
             scope[f"_make_{name}"] = each.default_factory
             parameter, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
         (keyword if each.kw_only else positional).append(parameter)
-        body.append(f" _set_{name}(self, {value})")
+        body.append(f" self.{name} = {value}" if settable else f" _set_{name}(self, {value})")
     signature = ", ".join([*positional, "*", *keyword] if keyword else positional)
     if hasattr(made, "__post_init__"):
         body.append(" self.__post_init__()")

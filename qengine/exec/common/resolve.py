@@ -37,6 +37,7 @@ from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, SearchPart
 from qengine.plan.shares import Share
 from qengine.plan.traverse import preorder
 from qengine.storage.adjacency import Adjacency
+from qengine.storage.arrays import address_of
 
 __all__ = ["ResolvedSearch", "differs", "resolve"]
 
@@ -366,7 +367,7 @@ class _Resolver:
     def hold(self, array: npt.NDArray[Any] | OnDevice) -> int:
         """Keep an array alive and return its address."""
         self.tables.keep.append(array)
-        return array.address if isinstance(array, OnDevice) else int(array.ctypes.data)
+        return array.address if isinstance(array, OnDevice) else address_of(array)
 
 
 def _share_of(
