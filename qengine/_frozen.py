@@ -89,7 +89,7 @@ def _deferred(made: Any, settable: bool) -> Callable[..., None]:
 
 
 def _initializer(made: type, settable: bool) -> Callable[..., None]:
-    """Compile ``__init__``: where fields aren't ``settable`` it stores by the slots' own descriptors, which is slower."""
+    """Compile ``__init__``: where fields aren't ``settable`` it stores by the slots' own descriptors."""
     scope: dict[str, Any] = {"_MISSING": MISSING}
     positional, keyword, body = ["self"], list[str](), list[str]()
     for each in fields(made):
