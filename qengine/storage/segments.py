@@ -43,8 +43,8 @@ class _Numbers:
         if not len(known):
             return np.empty(0, np.int64)
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        places = places[known[places] == numbers]
-        return places if order is None else order[places]
+        rows: Array = places[known[places] == numbers]
+        return rows if order is None else order[rows]
 
 
 class Segment:
@@ -112,9 +112,7 @@ def following(segments: Sequence[Segment], touched: Array) -> tuple[list[Segment
     return kept, np.unique(np.concatenate(again))
 
 
-def pieces(
-    store: GraphStore, rule: Rule, numbers: Array | None, most: int
-) -> Iterator[tuple[Array, list[Any]]]:
+def pieces(store: GraphStore, rule: Rule, numbers: Array | None, most: int) -> Iterator[tuple[Array, list[Any]]]:
     """Give the ids (int64, ascending) of the elements that a rule is about, and by key their values, None for none.
 
     Parameters

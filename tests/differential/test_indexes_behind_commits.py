@@ -166,9 +166,7 @@ def check(seed: int, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_versions_find_what_graphs_loaded_anew_find(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_versions_find_what_graphs_loaded_anew_find(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:
         monkeypatch.setattr(steps, "LEAST", 1)
         monkeypatch.setattr(batch_changes, "PATCHED", 1)

@@ -379,7 +379,7 @@ def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
     return _column(array, part.kind), array
 
 
-_Kind = TypeVar("_Kind", "HashIndex", "SortedIndex")
+_Kind = TypeVar("_Kind", HashIndex, "SortedIndex")
 
 
 class _Changed(Generic[_Kind]):
@@ -394,8 +394,8 @@ class _Changed(Generic[_Kind]):
     """
 
     def __init__(self, before: _Kind, change: Change) -> None:
-        self._before = before
-        self._change = change
+        self._before: _Kind = before
+        self._change: Change = change
         self.nbytes = before.nbytes
         self._known: tuple[Array, frozenset[int], _Kind] | None = None
 
