@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph
-from qengine.exec.common.value_index import ChangedIndex
+from qengine.exec.common.value_index import ChangedIndex, ChangedOrder
 from qengine.exec.context import ExecutionContext
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import Edit
@@ -81,3 +81,27 @@ def test_versions_find_keys_by_the_index_of_the_base_and_what_differs() -> None:
     assert isinstance(index, ChangedIndex) and not index.unique and not graph._store.is_key("id")
     assert [len(index.few(key, ExecutionContext())) for key in (5, 7, -7, 8, 2_000)] == [2, 0, 1, 1, 0]
     assert not is_made(graph._store.node_property("id"))
+
+
+def test_versions_find_ranges_by_the_order_of_the_base_and_what_differs() -> None:
+    graph = Graph.from_records(
+        [{"id": n, "labels": ["P"], "properties": {"id": n, "s": f"text {n}"}} for n in range(2_000)], []
+    )
+    graph.query("CREATE INDEX FOR (n:P) ON (n.id)")
+    graph.query("CREATE INDEX FOR (n:P) ON (n.s)")
+    asked = (
+        "MATCH (n:P) WHERE n.id > 1995 RETURN n.id AS id ORDER BY id",
+        "MATCH (n:P) WHERE n.s STARTS WITH 'text 199' RETURN n.id AS id ORDER BY id",
+    )
+    before = [[row[0] for row in graph.query(text).fetchall()] for text in asked]
+    assert before == [[1996, 1997, 1998, 1999], [199, *range(1990, 2000)]]
+    graph.query("CREATE (:P {id: 2000, s: 'text 199x'})")
+    graph.query("MATCH (n:P {id: 1996}) SET n.id = -7, n.s = 'other'")
+    store = graph._store
+    for key in ("id", "s"):
+        assert isinstance(store.derived.find(("sorted", key)), ChangedOrder)
+    assert [[row[0] for row in graph.query(text).fetchall()] for text in asked] == [
+        [1997, 1998, 1999, 2000],
+        [199, *range(1990, 1996), 1997, 1998, 1999, 2000],
+    ]
+    assert not is_made(store.node_property("s"))
