@@ -192,7 +192,7 @@ class _Source:
             table = _table(block, self.separator, list(places.values()) or ["f0"], alone=True)
         except pa.ArrowInvalid:
             return None
-        return TextRows(tuple(places), [_single(table.column(each)) for each in places.values()], table.num_rows)  # type: ignore[arg-type]
+        return TextRows(tuple(places), [_single(table.column(each)) for each in places.values()], table.num_rows)
 
 
 def _table(block: tuple[Any, bool], separator: str, fields: list[str], *, alone: bool = False) -> Any:
