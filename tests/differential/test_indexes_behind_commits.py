@@ -1,8 +1,9 @@
 """Random histories under indexes and constraints: each version finds what the same graph finds that is loaded anew.
 
-Searches use range, text, full-text and vector indexes, of nodes and of relationships, right after commits, inside
-transactions, after what was taken back, in versions that were read before, and when opened. The graph that is loaded
-anew has no index when it is asked but those that are searched whole, which are made of all its elements then.
+Searches use range, text, full-text and vector indexes, of nodes and of relationships, and facts about types: right
+after commits, inside transactions, after what was taken back, in versions that were read before, and when opened. The
+graph that is loaded anew has no index when it is asked but those that are searched whole, which are made of all its
+elements then.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ WRITES = (
     "MATCH ()-[r:R]->() WHERE r.w = $k SET r.w = $x",
     "MATCH ()-[r:R]->() WHERE r.w % 4 = $x SET r.v = $v",
     "MATCH ()-[r:R {w: $k}]->() DELETE r",
+    "MATCH (a)-[r:R]->(b) WHERE r.w % 5 = $x CREATE (b)-[:R {w: $k}]->(a)",
     "MATCH (n {k: $k}) DETACH DELETE n",
     "MATCH (n:B) WHERE n.k % 6 = $x DETACH DELETE n",
     "MATCH (n:C {k: $k}) DELETE n CREATE (:C {k: $k, s: $s})",
@@ -66,6 +68,8 @@ READS = (
     "MATCH (a:A {k: $k})-[r:R]->(b) RETURN r.w AS w, b.k AS k",
     "MATCH ()-[r:R {w: $k}]->(b) RETURN b.k AS k, r.v AS v",
     "MATCH (a)-[r:R]->() WHERE r.w > $x AND r.w < $k RETURN a.k AS k, r.w AS w",
+    "MATCH (a)-[:R]-(b)-[:R]-(c) RETURN count(*) AS c",
+    "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*) AS c",
     "CALL db.index.fulltext.queryNodes('t', $s) YIELD node, score RETURN node.k AS k, round(score, 6) AS s",
     "CALL db.index.vector.queryNodes('v', 1000, $v) YIELD node, score RETURN node.k AS k, round(score, 6) AS s",
     "CALL db.index.vector.queryRelationships('e', 1000, [$k, $x]) YIELD relationship AS r, score "
