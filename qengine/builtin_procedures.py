@@ -299,12 +299,12 @@ def _cheapest(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any
 
 def _query_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the nodes whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_elements(store, context.check, "NODE", *args)
+    return nearest_elements(store, context, "NODE", *args)
 
 
 def _query_relationships(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:
     """Find the relationships whose vectors are most like one, by a VECTOR index, with their scores from 0 to 1."""
-    return nearest_elements(store, context.check, "RELATIONSHIP", *args)
+    return nearest_elements(store, context, "RELATIONSHIP", *args)
 
 
 def _text_nodes(store: Any, context: ExecutionContext, args: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
 """The elements whose vectors are most like one: ``CALL db.index.vector.queryNodes(index, count, vector)``.
 
-A VECTOR index says of what label and property, and how vectors are compared. The search is exact: the vectors of the
-index are one matrix, laid out once a version of the graph, and all of them are compared.
+A VECTOR index says of what label and property, and how vectors are compared. The search is exact: all vectors are
+compared. They are matrices, of which later versions lay out what was touched (``qengine.storage.segments``).
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qengine.errors import ExecutionError
-from qengine.plan.pattern import LabelIs
 
 if TYPE_CHECKING:
     from qengine.catalog.rules import Rule
+    from qengine.exec.context import ExecutionContext
+    from qengine.exec.memory import Holding
     from qengine.exec.scalar.scored import ScoredElements
+    from qengine.storage.segments import Segment
     from qengine.storage.store import GraphStore
 
 __all__ = ["NODES", "RELATIONSHIPS", "nearest_elements"]
@@ -28,26 +30,60 @@ _PIECE = 1 << 16
 
 
 class _Vectors:
-    """The elements of an index that have a vector of so many dimensions: their ids, and the vectors as rows of doubles.
+    """The elements of an index that have a vector of so many dimensions, in segments.
 
-    ``squares``: float64[n], the square of each vector's length.
+    The fields of each: the vectors as rows of doubles, and the square of each one's length (float64).
     """
 
-    __slots__ = ("ids", "matrix", "nbytes", "squares")
+    __slots__ = ("segments",)
 
-    def __init__(self, parts: Iterator[tuple[Any, Any, int]], dimension: int, check: Callable[[], None]) -> None:
-        import numpy as np
+    def __init__(self, segments: Iterator[Segment] | Sequence[Segment]) -> None:
+        self.segments = tuple(each for each in segments if each.count)
 
-        ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, dimension))]
-        for column, (begin, end), first in parts:
-            for low in range(begin, end, _PIECE):
-                check()
-                places, found = _read(column.slice(low, min(end, low + _PIECE)), dimension)
-                ids.append(places + (low + first))
-                rows.append(found)
-        self.ids, self.matrix = np.concatenate(ids), np.concatenate(rows)
-        self.squares = np.einsum("ij,ij->i", self.matrix, self.matrix)
-        self.nbytes = self.ids.nbytes + self.matrix.nbytes + self.squares.nbytes
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(each.nbytes for each in self.segments)
+
+    @property
+    def count(self) -> int:
+        """How many elements have a vector."""
+        return sum(each.count for each in self.segments)
+
+
+def _laid_out(
+    store: GraphStore, rule: Rule, dimension: int, numbers: Any, holding: Holding, check: Callable[[], None]
+) -> Segment:
+    """Return the vectors of the elements of some numbers (int64), or of all elements, as a segment."""
+    import numpy as np
+
+    from qengine.storage.segments import Segment, pieces
+
+    ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, dimension))]
+    for some, (column,) in pieces(store, rule, numbers, _PIECE):
+        check()
+        places, found = _read(column, dimension)
+        holding.add(2 * found.nbytes)  # also while they become one
+        ids.append(some[places])
+        rows.append(found)
+    matrix = np.concatenate(rows)
+    known = store.node_numbers if rule.of_nodes else store.relationship_numbers
+    numbers = np.asarray(known.of(np.concatenate(ids)), np.int64)
+    return Segment(numbers, (matrix, np.einsum("ij,ij->i", matrix, matrix)))
+
+
+def _vectors(store: GraphStore, context: ExecutionContext, rule: Rule, dimension: int) -> _Vectors:
+    """Return the vectors of an index, made of those of the version before where it had them."""
+
+    def make(before: _Vectors | None, touched: Any) -> _Vectors:
+        from qengine.storage.segments import following
+
+        kept, again = ([], None) if before is None else following(before.segments, touched)
+        with context.memory.holding(f"The VECTOR index {rule.name}") as holding:
+            return _Vectors((*kept, _laid_out(store, rule, dimension, again, holding, context.check)))
+
+    found: _Vectors = store.kept.get((rule.meaning, dimension), make)
+    return found
 
 
 def _read(array: Any, dimension: int) -> tuple[Any, Any]:
@@ -77,7 +113,7 @@ def _read(array: Any, dimension: int) -> tuple[Any, Any]:
 
 
 def nearest_elements(
-    store: GraphStore, check: Callable[[], None], entity: str, index: str, count: int, query: Sequence[Any]
+    store: GraphStore, context: ExecutionContext, entity: str, index: str, count: int, query: Sequence[Any]
 ) -> ScoredElements:
     """Return the elements most like a vector with their scores, best first; of equal ones the older first.
 
@@ -85,8 +121,8 @@ def nearest_elements(
     ----------
     store
         The version of the graph.
-    check
-        Raises where the execution must stop.
+    context
+        The execution's limits.
     entity, index
         "NODE" or "RELATIONSHIP", and the name of a VECTOR index of such.
     count
@@ -98,26 +134,17 @@ def nearest_elements(
     ------
     ExecutionError
         ``InvalidArgumentValue`` where there is no such index, and for a count or a vector that is none.
+    OutOfMemory
+        Where the vectors take more than the memory limit.
     """
     rule = _rule(store, index, entity)
     vector = _checked(count, query)
 
-    def of_nodes() -> Iterator[tuple[Any, Any, int]]:
-        column = store.node_property(rule.keys[0])
-        for begin, end in store.label_ranges(LabelIs(rule.label)).tolist() if column is not None else ():
-            yield column, (begin, end), 0
-
-    def of_relationships() -> Iterator[tuple[Any, Any, int]]:
-        type = store.type_index(rule.label)
-        column = None if type is None else store.relationship_property(type, rule.keys[0])
-        if type is not None and column is not None:
-            yield column, (0, store.types[type].count), store.types[type].base
-
-    ids, scores = _best(store, check, rule, of_nodes if rule.of_nodes else of_relationships, vector, count)
-    numbers = store.node_numbers if rule.of_nodes else store.relationship_numbers
+    vectors = _vectors(store, context, rule, len(vector))
+    numbers, scores = _best(store, rule, vectors, vector, count, context.check)
     from qengine.exec.scalar.scored import ScoredElements  # not when qengine is imported
 
-    return ScoredElements(rule.of_nodes, numbers.of(ids), scores)
+    return ScoredElements(rule.of_nodes, numbers, scores)
 
 
 def _rule(store: GraphStore, name: str, entity: str) -> Rule:
@@ -138,35 +165,44 @@ def _checked(count: int, query: Sequence[Any]) -> list[float]:
 
 
 def _best(
-    store: GraphStore,
-    check: Callable[[], None],
-    rule: Rule,
-    parts: Callable[[], Iterator[tuple[Any, Any, int]]],
-    vector: list[float],
-    count: int,
+    store: GraphStore, rule: Rule, vectors: _Vectors, vector: list[float], count: int, check: Callable[[], None]
 ) -> tuple[Any, Any]:
-    """Return the ids (int64) of the elements with the best scores, and these (float64)."""
+    """Return the numbers (int64) of the elements with the best scores, and these (float64)."""
     import numpy as np
 
-    place = ("vectors", rule.entity, rule.label, rule.keys, len(vector))
-    vectors = store.derived.get(place, lambda: _Vectors(parts(), len(vector), check))
     query = np.array(vector)
+    numbers, scores = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for segment in vectors.segments:
+        found = _scores(segment, query, euclidean=rule.type == "EUCLIDEAN", check=check)
+        if segment.alive is not None:
+            found[~segment.alive] = np.nan
+        known = np.flatnonzero(~np.isnan(found))  # a vector of length 0 is like none by the cosine
+        if count < len(known):
+            best = known[np.argpartition(-found[known], count - 1)]
+            known = np.flatnonzero(found >= found[best[count - 1]])
+        numbers.append(segment.numbers[known])
+        scores.append(found[known])
+    of, score = np.concatenate(numbers), np.concatenate(scores)
+    ids = (store.node_numbers if rule.of_nodes else store.relationship_numbers).places(of)
+    order = np.lexsort((ids, -score))[:count]
+    return of[order], score[order]
+
+
+def _scores(segment: Segment, query: Any, *, euclidean: bool, check: Callable[[], None]) -> Any:
+    """Return how much each vector of a segment is like one (float64); NaN where that isn't defined."""
+    import numpy as np
+
+    matrix, squares = segment.fields
     square = float(query @ query)
-    scores = np.empty(len(vectors.ids))
+    scores = np.empty(len(matrix))
     with np.errstate(divide="ignore", invalid="ignore"):
         for low in range(0, len(scores), _PIECE):
             check()
             some = slice(low, low + _PIECE)
-            if rule.type == "EUCLIDEAN":
-                apart = vectors.matrix[some] - query
+            if euclidean:
+                apart = matrix[some] - query
                 scores[some] = 1 / (1 + np.einsum("ij,ij->i", apart, apart))
             else:
-                lengths = np.sqrt(vectors.squares[some] * square)
-                scores[some] = (1 + np.clip(vectors.matrix[some] @ query / lengths, -1, 1)) / 2
-    known = np.flatnonzero(~np.isnan(scores))  # a vector of length 0 is like none by the cosine
-    if count < len(known):
-        known = known[np.argpartition(-scores[known], count - 1)]
-        least = scores[known[count - 1]]
-        known = np.flatnonzero(scores >= least)
-    order = known[np.lexsort((vectors.ids[known], -scores[known]))][:count]
-    return vectors.ids[order], scores[order]
+                lengths = np.sqrt(squares[some] * square)
+                scores[some] = (1 + np.clip(matrix[some] @ query / lengths, -1, 1)) / 2
+    return scores

@@ -1,8 +1,4 @@
-"""A FULLTEXT index of a version of a graph: segments of postings, and what has died in them since.
-
-A segment is made once and never changes. The index of the next version has the same segments, in which the elements
-that were touched are dead, and a segment more, with these as they are now. Small segments are merged: there are few.
-"""
+"""A FULLTEXT index of a version of a graph: segments of postings, by property (``qengine.storage.segments``)."""
 
 from __future__ import annotations
 
@@ -17,14 +13,14 @@ import pyarrow.compute as pc
 from qengine._frozen import frozen
 from qengine.fulltext.analyzers import Analyzer
 from qengine.fulltext.postings import Postings
-from qengine.plan.pattern import LabelIs, LabelOr
+from qengine.storage.segments import Segment, following, pieces
 
 if TYPE_CHECKING:
     from qengine.catalog.rules import Rule
     from qengine.exec.memory import Holding
     from qengine.storage.store import GraphStore
 
-__all__ = ["Segment", "TextIndex", "made"]
+__all__ = ["TextIndex", "made"]
 
 _ROWS = 1 << 17
 """Elements of a segment at most, made between two looks whether to stop."""
@@ -34,37 +30,6 @@ _BYTES = 1 << 26
 
 _PIECE = 1 << 14
 _GROWTH = 4  # bytes of the postings to those of the texts, about, while they are made
-
-
-@frozen
-class Segment:
-    """Some elements: their numbers (int64 by row), the postings of each property, rows that are alive (None: all)."""
-
-    numbers: Any
-    fields: tuple[Postings, ...]
-    alive: Any = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return int(self.numbers.nbytes) + sum(each.nbytes for each in self.fields)
-
-    @property
-    def count(self) -> int:
-        """How many elements are alive."""
-        return len(self.numbers) if self.alive is None else int(self.alive.sum())
-
-    def living(self) -> Any:
-        """Return the numbers of those that are alive."""
-        return self.numbers if self.alive is None else self.numbers[self.alive]
-
-    def without(self, numbers: Any) -> Segment:
-        """Return the segment in which some numbers (int64, ascending) are dead; itself where it has none of them."""
-        places = np.searchsorted(numbers, self.numbers)
-        dead = numbers[np.minimum(places, len(numbers) - 1)] == self.numbers
-        if not dead.any():
-            return self
-        return Segment(self.numbers, self.fields, ~dead if self.alive is None else self.alive & ~dead)
 
 
 class TextIndex:
@@ -108,15 +73,8 @@ class TextIndex:
         """Return the index of a later version, in which elements with some numbers (int64, ascending) may differ."""
         if not len(touched):
             return self
-        kept = sorted((each.without(touched) for each in self.segments), key=lambda each: each.count)
-        again = [touched]
-        for segment in list(kept):
-            if segment.count < 2 * sum(map(len, again)) or 2 * segment.count < len(segment.numbers):
-                kept.remove(segment)
-                again.append(segment.living())
-        numbers = store.node_numbers if rule.of_nodes else store.relationship_numbers
-        ids = np.sort(numbers.places(np.unique(np.concatenate(again))))
-        fresh = _segments(store, rule, analyzer, ids[ids >= 0], holding, check)
+        kept, again = following(self.segments, touched)
+        fresh = _segments(store, rule, analyzer, again, holding, check)
         return TextIndex((*kept, *fresh), self._fields)
 
 
@@ -139,20 +97,21 @@ def made(store: GraphStore, rule: Rule, analyzer: Analyzer, holding: Holding, ch
 
 
 def _segments(
-    store: GraphStore, rule: Rule, analyzer: Analyzer, ids: Any, holding: Holding, check: Callable[[], None]
+    store: GraphStore, rule: Rule, analyzer: Analyzer, numbers: Any, holding: Holding, check: Callable[[], None]
 ) -> Iterator[Segment]:
-    """Give segments of some elements (int64, ascending), or of all of them."""
-    pieces: list[_Piece] = []
+    """Give segments of the elements of some numbers (int64), or of all of them."""
+    parts: list[_Piece] = []
     rows = bytes = 0
-    for piece in _pieces(store, rule, ids):
+    for ids, arrays in pieces(store, rule, numbers, _PIECE):
         check()
-        pieces.append(piece)
+        piece = _Piece(ids, tuple(map(_texts, arrays)))
+        parts.append(piece)
         rows, bytes = rows + len(piece.ids), bytes + piece.nbytes
         if rows >= _ROWS or bytes >= _BYTES:
-            yield _segment(store, rule, analyzer, pieces, holding, check)
-            pieces, rows, bytes = [], 0, 0
-    if pieces:
-        yield _segment(store, rule, analyzer, pieces, holding, check)
+            yield _segment(store, rule, analyzer, parts, holding, check)
+            parts, rows, bytes = [], 0, 0
+    if parts:
+        yield _segment(store, rule, analyzer, parts, holding, check)
 
 
 @frozen
@@ -165,40 +124,6 @@ class _Piece:
     @property
     def nbytes(self) -> int:
         return sum(texts.nbytes for _, texts in self.fields)
-
-
-def _pieces(store: GraphStore, rule: Rule, ids: Any) -> Iterator[_Piece]:
-    for begin, end, first, column_of in _spans(store, rule):
-        columns = [column_of(key) for key in rule.keys]
-        if all(column is None for column in columns):
-            continue
-        own = None if ids is None else ids[np.searchsorted(ids, begin) : np.searchsorted(ids, end)]
-        low, high = (begin, end) if own is None else (0, len(own))
-        for at in range(low, high, _PIECE):
-            to = min(high, at + _PIECE)
-            if own is None:
-                some = np.arange(at, to)
-                arrays = [column and column.slice(at - first, to - first) for column in columns]
-            else:
-                some = own[at:to]
-                arrays = [column and column.take(some - first) for column in columns]
-            yield _Piece(some, tuple(map(_texts, arrays)))
-
-
-def _spans(store: GraphStore, rule: Rule) -> Iterator[tuple[int, int, int, Callable[[str], Any]]]:
-    """Give ranges of ids, the first id that the columns of each have, and what finds these by their keys."""
-    if rule.of_nodes:
-        wanted = LabelOr(tuple(map(LabelIs, rule.labels)))
-        for begin, end in store.label_ranges(wanted).tolist():
-            yield begin, end, 0, store.node_property
-        return
-    for index in sorted(index for name in set(rule.labels) if (index := store.type_index(name)) is not None):
-        base = store.types[index].base
-
-        def column_of(key: str, index: int = index) -> Any:
-            return store.relationship_property(index, key)
-
-        yield base, base + store.types[index].count, base, column_of
 
 
 def _texts(array: Any) -> tuple[Any, Any]:
@@ -232,17 +157,17 @@ def _segment(
     store: GraphStore,
     rule: Rule,
     analyzer: Analyzer,
-    pieces: Sequence[_Piece],
+    parts: Sequence[_Piece],
     holding: Holding,
     check: Callable[[], None],
 ) -> Segment:
-    passing = _GROWTH * sum(each.nbytes for each in pieces)
+    passing = _GROWTH * sum(each.nbytes for each in parts)
     before = holding.bytes
     holding.add(passing)
-    ids = np.concatenate([each.ids for each in pieces])
-    shifts = np.cumsum([0, *(len(each.ids) for each in pieces)]).astype(np.int32)
+    ids = np.concatenate([each.ids for each in parts])
+    shifts = np.cumsum([0, *(len(each.ids) for each in parts)]).astype(np.int32)
     owners = [
-        np.concatenate([each.fields[field][0] + shift for each, shift in zip(pieces, shifts, strict=False)])
+        np.concatenate([each.fields[field][0] + shift for each, shift in zip(parts, shifts, strict=False)])
         for field in range(len(rule.keys))
     ]
     has = np.zeros(len(ids), np.bool_)
@@ -252,7 +177,7 @@ def _segment(
     count = int(has.sum())
     fields = []
     for field, own in enumerate(owners):
-        texts = pa.concat_arrays([each.fields[field][1] for each in pieces])
+        texts = pa.concat_arrays([each.fields[field][1] for each in parts])
         fields.append(Postings(analyzer, texts, place[own], count, check))
     numbers = store.node_numbers if rule.of_nodes else store.relationship_numbers
     made = Segment(np.asarray(numbers.of(ids[has]), np.int64), tuple(fields))

@@ -18,11 +18,12 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine.fulltext.analyzers import Analyzer
-from qengine.fulltext.index import Segment, TextIndex
+from qengine.fulltext.index import TextIndex
 from qengine.fulltext.patterns import like_pattern, like_range, nearly
 from qengine.fulltext.phrases import matches
 from qengine.fulltext.postings import Postings
 from qengine.fulltext.syntax import Clause, Group, Phrase, Query, Range, Word, wrong
+from qengine.storage.segments import Segment
 
 __all__ = ["Search"]
 

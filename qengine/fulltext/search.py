@@ -82,7 +82,7 @@ def _index(store: GraphStore, context: ExecutionContext, rule: Rule) -> TextInde
                 return made(store, rule, analyzer, holding, context.check)
             return before.following(store, rule, analyzer, touched, holding, context.check)
 
-    found: TextIndex = store.kept.get(rule.meaning, make)
+    found: TextIndex = store.kept.get((rule.meaning,), make)
     return found
 
 

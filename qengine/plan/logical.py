@@ -156,7 +156,8 @@ class LoadCsv(Operator):
     """Emits each row once for each row of the CSV file at ``url``, in the file's order, as column ``name``.
 
     A file's row is a list of strings and nulls; with ``headers`` a map from the first row's fields to them. ``line``,
-    ``file``: columns of the line's number and the file's path; empty where nobody asks for them.
+    ``file``: columns of the line's number and the file's path; empty where nobody asks for them. ``fields``: those of
+    maps that are read, None for all.
     """
 
     input: Operator
@@ -166,6 +167,7 @@ class LoadCsv(Operator):
     separator: str = ","
     line: str = ""
     file: str = ""
+    fields: tuple[str, ...] | None = None
 
     @property
     def added(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, address_of
 from qengine.storage.kernels import NO_VERTEX, Rows, locate
 
 GROUP_PAIRS = 15
@@ -211,4 +211,4 @@ class Adjacency:
 
 
 def _address(array: Array | None) -> int | None:
-    return None if array is None or not array.size else array.ctypes.data
+    return None if array is None or not array.size else address_of(array)

@@ -56,9 +56,9 @@ class Disk:
 
     def write_all(self, file: BinaryIO, data: Any) -> None:
         """Write all bytes to a file that isn't buffered."""
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
+        written = file.write(data)
+        while written < len(data):
+            written += file.write(memoryview(data)[written:])
 
 
 DISK = Disk()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ _EMPTY = np.empty(0, np.int64)
 
 
 class KeptIndexes:
-    """The indexes of one version by what their rules say (``catalog.rules.Rule.meaning``).
+    """The indexes of one version by places: what their rules say (``catalog.rules.Rule.meaning``), and perhaps more.
 
     An index of the version before comes with the numbers of the elements that commits have touched since (int64,
     ascending), and is brought up to date when it is next searched. One of which more was touched than it has elements
@@ -27,14 +27,14 @@ class KeptIndexes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: dict[Hashable, tuple[Any, Array]] = {}
+        self._made: dict[tuple[Any, ...], tuple[Any, Array]] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of all indexes."""
         return sum(int(index.nbytes) for index, _ in list(self._made.values()))
 
-    def get(self, place: Hashable, make: Callable[[Any, Array], Any]) -> Any:
+    def get(self, place: tuple[Any, ...], make: Callable[[Any, Array], Any]) -> Any:
         """Return an index; ``make`` makes it of the one before, None if there is none, and what was touched since."""
         with self._lock:
             index, touched = self._made.get(place, (None, _EMPTY))
@@ -50,9 +50,9 @@ class KeptIndexes:
         with self._lock:
             made = list(self._made.items())
         declared = {rule.meaning for rule in rules.indexes} if made else ()
-        made = [each for each in made if each[0] in declared]
+        made = [each for each in made if each[0][0] in declared]
         for place, (index, before) in made:
-            touched = np.union1d(before, _touched(commit, place[1] == "NODE"))  # type: ignore[index]
+            touched = np.union1d(before, _touched(commit, place[0][1] == "NODE"))
             if len(touched) <= index.count:
                 later._made[place] = index, touched
         return later

@@ -13,7 +13,7 @@ import pyarrow as pa
 from qengine import _native
 from qengine._control import Control, Status, call
 from qengine.errors import InternalError, OutOfMemory
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, address_of
 from qengine.storage.structs import (
     EdgeColumns,
     EdgeLines,
@@ -546,4 +546,4 @@ def address(array: Array, kind: Any) -> int | None:
     """Return where an array's elements of dtype ``kind`` are, for a kernel; None where it has none."""
     if array.dtype != kind or not array.flags.c_contiguous:
         raise InternalError(f"a kernel got {array.dtype} (contiguous: {array.flags.c_contiguous}) for {np.dtype(kind)}")
-    return array.ctypes.data if array.size else None
+    return address_of(array) if array.size else None

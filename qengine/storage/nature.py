@@ -3,7 +3,8 @@
 Plans read nothing of a graph but names, types and facts, which are compared here, and numbers that estimates are made
 of, which may change a little. Whether a type has circles, or joins vertices both ways, is found when somebody asks.
 From then on the answer holds for all versions of a nature: one that might be wrong later ends it. What nobody has asked
-when a relationship came that might matter is answered so that it is right whatever there is.
+when a relationship came that might matter is answered so that it is right whatever there is. Where one was deleted, the
+version that has it still is looked at, since others that have it, too, may be read or come back.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from qengine._frozen import frozen
 from qengine.catalog.rules import Rules
@@ -27,11 +29,14 @@ _SLACK = 32  # of the nodes with some labels, and of the relationships of a type
 class Facts:
     """Answers by type that hold for all versions of a nature; any number of threads may ask.
 
-    ``unknown``: the answer that is right whatever there is.
+    Attributes
+    ----------
+    unknown
+        The answer that is right whatever there is.
     """
 
     def __init__(self, unknown: bool) -> None:
-        self._unknown = unknown
+        self.unknown = unknown
         self._lock = threading.Lock()
         self._known: dict[str, bool] = {}
 
@@ -47,11 +52,11 @@ class Facts:
 
     def survives(self, type: str) -> bool:
         """Tell whether the answer for a type stays right, now that another one may be."""
-        return self.settle(type, self._unknown) == self._unknown
+        return self.settle(type, self.unknown) == self.unknown
 
     def is_unknown(self, type: str) -> bool:
         """Tell whether the answer for a type is right whatever there is."""
-        return self._known.get(type) == self._unknown
+        return self._known.get(type) == self.unknown
 
     def get(self, type: str) -> bool | None:
         """Return the answer for a type, None where nobody has asked."""
@@ -107,12 +112,19 @@ class Nature:
     def __init__(self, store: GraphStore) -> None:
         self.acyclic = Facts(unknown=False)
         self.antiparallel = Facts(unknown=True)
+        #: Whether some version lacks relationships that others have: its own answers don't hold for these.
+        self.lost = False
+        self._first = ref(store)
         self._shape = _Shape.of(store)
         self._sizes = _sizes(store)
         #: Of versions that were made of the same one, but have other names or types than that, and how many elements
         #: differed when it began.
         self.later: tuple[Nature, int] | None = None
         self._most = _DRIFT * (store.vertex_count + store.relationship_count)
+
+    def whole(self, store: GraphStore) -> GraphStore | None:
+        """Return a version whose answers hold for all of this nature, for one of them; None where there is none now."""
+        return self._first() if self.lost else store
 
     def fits(self, store: GraphStore, touched: int) -> bool:
         """Tell whether a version has the same names, types and facts, and about the same numbers of elements.
@@ -152,16 +164,13 @@ def following(
     tuple
         The nature, and how many elements differ from those of the first version that had it, at most.
     """
-    nature, drift = base.nature, base.drift + touched
-    if nature.fits(store, drift) and _stays(nature, doubts):
-        return nature, drift
-    if not grows:
-        return None, 0
-    if nature.later is not None:
-        later, before = nature.later
-        if later.fits(store, before + touched) and _stays(later, doubts):
-            return later, before + touched
-    return _begun(base, store, touched), 0
+    own = base.nature
+    known = [(own, base.drift), *([] if own.later is None else [own.later])]
+    for nature, before in known:
+        if nature.fits(store, before + touched) and _stays(nature, doubts):
+            nature.lost = nature.lost or not grows
+            return nature, before + touched
+    return (_begun(base, store, touched) if grows else None), 0
 
 
 def _stays(nature: Nature, doubts: Mapping[str, Callable[[], tuple[bool, bool]]]) -> bool:

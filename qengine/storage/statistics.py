@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import product
@@ -22,6 +22,7 @@ from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
 from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Odds, Sides
+from qengine.storage.nature import Facts
 from qengine.storage.samples import Samples
 from qengine.storage.values import summarize
 from qengine.storage.variant import concatenate
@@ -238,13 +239,7 @@ class Statistics:
         index = self._store.type_index(type)
         if index is None or self._store.types[index].undirected:
             return False
-        into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
-
-        def find() -> bool:
-            apart = into.hi <= out.lo or out.hi <= into.lo  # from one label to another
-            return apart or acyclic(into.struct, out.struct, self._store.vertex_count)
-
-        return self._store.nature.acyclic.of(type, find)
+        return self._fact(self._store.nature.acyclic, type, _is_acyclic)
 
     def antiparallel(self, type: str) -> bool:
         """Tell whether relationships of a directed type join two different vertices both ways.
@@ -254,13 +249,17 @@ class Statistics:
         index = self._store.type_index(type)
         if index is None or self._store.types[index].undirected:
             return False
-        nature = self._store.nature
+        return self._fact(self._store.nature.antiparallel, type, _is_antiparallel)
 
-        def find() -> bool:
-            into, out = (self._store.adjacency(index, way) for way in (Direction.IN, Direction.OUT))
-            return not nature.acyclic.get(type) and antiparallel(into.struct, out.struct)
+    def _fact(self, facts: Facts, type: str, find: Callable[[GraphStore, int], bool]) -> bool:
+        """Return an answer for a type that holds for all versions of the graph's nature."""
 
-        return nature.antiparallel.of(type, find)
+        def found() -> bool:
+            whole = self._store.nature.whole(self._store)
+            index = None if whole is None else whole.type_index(type)
+            return facts.unknown if whole is None or index is None else find(whole, index)
+
+        return facts.of(type, found)
 
     def mutual_pairs(self, type: str) -> float | None:
         """Return what ``CatalogView.mutual_pairs`` does: counted, or in a large type at every so many vertices."""
@@ -678,6 +677,19 @@ class _Moments:
         places = np.searchsorted(self._pairs, wanted)
         absent = len(self._pairs)
         return np.where(self._pairs[np.minimum(places, absent - 1)] == wanted, places, absent)
+
+
+def _is_acyclic(store: GraphStore, type: int) -> bool:
+    into, out = (store.adjacency(type, way) for way in (Direction.IN, Direction.OUT))
+    apart = into.hi <= out.lo or out.hi <= into.lo  # from one label to another
+    return apart or acyclic(into.struct, out.struct, store.vertex_count)
+
+
+def _is_antiparallel(store: GraphStore, type: int) -> bool:
+    if store.nature.acyclic.get(store.types[type].name):
+        return False
+    into, out = (store.adjacency(type, way) for way in (Direction.IN, Direction.OUT))
+    return antiparallel(into.struct, out.struct)
 
 
 def _keep_labels(before: Sequence[LabelGroup], after: Sequence[LabelGroup]) -> bool:

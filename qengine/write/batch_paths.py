@@ -65,7 +65,7 @@ def merged_path(step: up.Merge) -> MergedPath | None:
     new = {each.name: each for each in step.elements if isinstance(each, up.NewNode)}
     edges = {each.name: each for each in step.elements if isinstance(each, up.NewRelationship)}
     known = tuple(node.name for node in graph.nodes if node.bound)
-    if any(each.dynamic for each in new.values()) or not all(_is_plain(e, edges, new) for e in graph.relationships):
+    if not all(_is_plain(each, edges, new) for each in graph.relationships):
         return None
     if len({each.type for each in edges.values()}) < len(edges) or not _hang_together(edges, new):
         return None
@@ -88,7 +88,7 @@ def _is_plain(
 ) -> bool:
     """Tell whether a relationship is one of those to make, with a new end; either way only beside one that is known."""
     edge = edges.get(relationship.name)
-    if edge is None or edge.dynamic is not None or relationship.hops is not None or relationship.bound:
+    if edge is None or relationship.hops is not None or relationship.bound:
         return False
     ends = {edge.start, edge.end}
     if relationship.types != LabelIs(edge.type) or {relationship.start, relationship.end} != ends:

@@ -30,6 +30,7 @@ from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
 from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged, rounds
+from qengine.write.batch_names import named_merge, names_expressions
 from qengine.write.batch_paths import MergedPath, leaves_of, merged_path, with_labels
 from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, stored
 from qengine.write.key_lookup import (
@@ -248,6 +249,8 @@ class BatchSteps:
 
     @step.register
     def _(self, step: up.Merge) -> _Run | None:
+        if names_expressions(step):
+            return named_merge(step, self._overlay, self.values, self.step)
         pattern = merged(step)
         if pattern is None:
             path = merged_path(step)

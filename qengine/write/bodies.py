@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from qengine.errors import QengineError, ResourceError
 from qengine.exec.scalar.aggregates import Accumulator, accumulator
 from qengine.exec.scalar.compare import row_key
 from qengine.exec.scalar.environment import Environment
@@ -28,7 +26,7 @@ from qengine.storage.arrays import Array
 from qengine.write import effects
 from qengine.write.ahead import Ahead, values_ahead
 from qengine.write.batch_steps import BatchSteps, Held
-from qengine.write.column_values import Unbatched
+from qengine.write.column_values import Unbatched, whole_or_nothing
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column, Plain, Rows, Table, column_of
 
@@ -119,16 +117,8 @@ class Bodies:
             given = effects.Given(plain, partial(self._keys, table))
             if not effects.are_apart([effects.effects_of(each, given) for each in parts]):
                 raise Unbatched
-            overlay = self._overlay
-            mark, changes = overlay.mark(), replace(overlay.changes)
-            try:
+            with whole_or_nothing(self._overlay):
                 return run(table)
-            except ResourceError:
-                raise
-            except (QengineError, Unbatched):
-                overlay.take_back(mark)
-                overlay.changes = changes
-                raise Unbatched from None
 
         return attempt
 

@@ -6,16 +6,19 @@ row by row, where the error, if there is one, comes at its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qengine.errors import ExecutionError, Span
+from qengine.errors import ExecutionError, QengineError, ResourceError, Span
 from qengine.exec.scalar.entities import ENTITIES, label_names
 from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.evaluate import compile
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, rewrite
 from qengine.storage.arrays import Array
@@ -23,18 +26,36 @@ from qengine.write.ahead import SIMPLE, Ahead
 from qengine.write.table import Column, Elements, Table, repeated
 from qengine.write.values import storable_value
 
-__all__ = ["ColumnValues", "Unbatched", "rows_by_names", "stored"]
+if TYPE_CHECKING:
+    from qengine.write.overlay import Overlay
+
+__all__ = ["ColumnValues", "Unbatched", "rows_by_names", "stored", "whole_or_nothing"]
 
 _NULL = type(None)
 _TEXT = frozenset((str,))
 _PLAIN = frozenset((bool, int, float, str, _NULL))
 _MAPS = frozenset((dict,))
 _MAPS_OR_NULLS = frozenset((dict, _NULL))
+_ELEMENTS = frozenset((NodeHandle, RelationshipHandle))
 _MOST_KEYS = 256  # different keys of maps that become columns
 
 
 class Unbatched(Exception):
     """Rows have to be carried out one by one."""
+
+
+@contextmanager
+def whole_or_nothing(overlay: Overlay) -> Iterator[None]:
+    """Take back what a ``with`` block has changed where it fails for a row, which then is ``Unbatched``."""
+    mark, changes = overlay.mark(), replace(overlay.changes)
+    try:
+        yield
+    except ResourceError:
+        raise
+    except (QengineError, Unbatched):
+        overlay.take_back(mark)
+        overlay.changes = changes
+        raise Unbatched from None
 
 
 class ColumnValues:
@@ -82,23 +103,31 @@ class ColumnValues:
                 return repeated(self._env.parameter(name), len(table))
             case x.Variable(name=name):
                 return table.values(name)
-            case x.Property(subject=x.Variable(name=name), key=key):
-                return self._of_maps(table, name, key)
+            case x.Property(key=key):
+                values = self._subject(expr, table)
+                classes = set(map(type, values))
+                if classes <= _MAPS:
+                    try:
+                        return list(map(itemgetter(key), values))
+                    except KeyError:
+                        return [value.get(key) for value in values]
+                if classes <= _MAPS_OR_NULLS:
+                    return [None if value is None else value.get(key) for value in values]
         return self._one_by_one(expr, table)
 
-    def _of_maps(self, table: Table, name: str, key: str) -> list[Any]:
-        column = table.columns[name]
-        if not isinstance(column, list):
+    def _subject(self, expr: x.Property, table: Table) -> list[Any]:
+        """Return the values of which a property is read: none of them an element, whose properties may change.
+
+        Raises
+        ------
+        Unbatched
+            For others.
+        """
+        subject = expr.subject
+        column = table.columns.get(subject.name) if isinstance(subject, x.Variable) else self.of(subject, table)
+        if not isinstance(column, list) or not _ELEMENTS.isdisjoint(map(type, column)):
             raise Unbatched
-        classes = set(map(type, column))
-        if classes <= _MAPS:
-            try:
-                return list(map(itemgetter(key), column))
-            except KeyError:
-                return [value.get(key) for value in column]
-        if not classes <= _MAPS_OR_NULLS:
-            raise Unbatched
-        return [None if value is None else value.get(key) for value in column]
+        return column
 
     def _one_by_one(self, expr: x.Expr, table: Table) -> list[Any]:
         names = tuple(free_variables(expr))
@@ -158,12 +187,10 @@ class ColumnValues:
                 continue  # made of literals and parameters, none of them an element
             if isinstance(each, x.Call) and each.name in ENTITIES:
                 raise Unbatched
-            if isinstance(each, x.Property):
-                name = each.subject.name if isinstance(each.subject, x.Variable) else ""
-                column = table.columns.get(name)
-                maps = isinstance(column, list) and _MAPS_OR_NULLS.issuperset(map(type, column))
-                if not (maps or (own and name == own)):
-                    raise Unbatched
+            if isinstance(each, x.Property) and not (
+                own and isinstance(each.subject, x.Variable) and each.subject.name == own
+            ):
+                self._subject(each, table)
 
     def properties(self, expr: x.Expr | None, table: Table, span: Span | None) -> dict[str, list[Any]]:
         """Return the properties that a map gives each row, by key, None for those that it doesn't give.

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qengine.errors import QueryInterrupted
-from qengine.exec.common.value_index import ChangedIndex, HashIndex, SortedIndex, Unanswered
+from qengine.exec.common.value_index import ChangedIndex, ChangedOrder, HashIndex, SortedIndex, Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import equals, ordered
 from qengine.storage.arrays import Array
@@ -102,6 +102,33 @@ def test_ranges(values: list[Any], bounds: list[tuple[str, Any]]) -> None:
         if value is not None and all(ordered(value, bound, COMPARE[op]) for op, bound in bounds)
     ]
     found = index.ids(bounds, len(values))
+    assert found is not None and found.tolist() == expected
+    assert not expected or index.ids(bounds, len(expected) - 1) is None
+
+
+@given(columns, st.lists(st.dictionaries(st.integers(0, 30), scalars | st.none(), max_size=4), max_size=3),
+       st.lists(st.tuples(st.sampled_from(list(COMPARE)), scalars), min_size=1, max_size=2))  # fmt: skip
+def test_ranges_of_a_column_in_which_values_differ(
+    values: list[Any], steps: list[dict[int, Any]], bounds: list[tuple[str, Any]]
+) -> None:
+    now = dict(enumerate(values))
+    index: Any = SortedIndex(column_of(values, 0), ExecutionContext())
+    for step in steps:
+        now.update(step)
+        index = index.with_change(lambda step=step: change_of(step))
+        if index is None:  # more differs than it is worth
+            return
+    assert isinstance(index, ChangedOrder) == bool(steps)
+    expected = [
+        id
+        for id, value in sorted(now.items())
+        if value is not None and all(ordered(value, bound, COMPARE[op]) for op, bound in bounds)
+    ]
+    try:
+        found = index.ids(bounds, 31)
+    except Unanswered:
+        assert not {type(bound) for _, bound in bounds} <= {int, float, str, bool}
+        return
     assert found is not None and found.tolist() == expected
     assert not expected or index.ids(bounds, len(expected) - 1) is None
 

@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -285,14 +286,22 @@ def test_rows_find_nodes_of_a_large_graph(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- block by block
 
 
-def by_blocks(path: Path, monkeypatch: pytest.MonkeyPatch, *, headers: bool, separator: str, size: int) -> object:
-    """Return a file's rows as they are read by blocks of some bytes, or the error."""
+def by_blocks(
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    headers: bool,
+    separator: str,
+    size: int,
+    fields: tuple[str, ...] | None = None,
+) -> object:
+    """Return a file's rows as they are read by blocks of some bytes, or the error; ``fields``: those that are read."""
     monkeypatch.setattr(csv_blocks, "_SMALL", -1)
     monkeypatch.setattr(csv_blocks, "_FIRST", size)
     monkeypatch.setattr(csv_blocks, "_BLOCK", size)
     context = ExecutionContext(None)
     context.imports = ImportRoots(path.parent.resolve())
-    operator = LoadCsv(Unit(), Literal(path.name, type=STRING), "row", headers, separator)
+    operator = LoadCsv(Unit(), Literal(path.name, type=STRING), "row", headers, separator, fields=fields)
     return outcome(lambda: [row for (row,) in csv_blocks.rows_of_file(operator, path.name, context)])
 
 
@@ -348,6 +357,48 @@ def test_blocks_have_the_rows_of_lines(
     path.write_bytes("".join(pieces).encode())
     expected = by_lines(path, headers=headers, separator=separator)
     assert by_blocks(path, monkeypatch, headers=headers, separator=separator, size=size) == expected
+    if headers:
+        names = ["a", "", "none", *(list(expected[0]) if isinstance(expected, list) and expected else ())]
+        for wanted in ((), tuple(names[::2]), tuple(names[1::2])):
+            found = by_blocks(path, monkeypatch, headers=True, separator=separator, size=size, fields=wanted)
+            assert _read(found, wanted) == _read(expected, wanted)
+
+
+def _read(rows: Any, fields: tuple[str, ...]) -> object:
+    """Return what is read of rows."""
+    return [[row.get(name) for name in fields] for row in rows] if isinstance(rows, list) else rows
+
+
+def test_fields_that_nobody_reads_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_blocks, "_SMALL", 0)
+    monkeypatch.setattr(csv_blocks, "_FIRST", 100)
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 100)
+    (tmp_path / "x.csv").write_text("id,name,id\n" + "".join(f"{n},n {n},{2 * n}\n" for n in range(300)))
+    read: list[set[str]] = []
+    own = csv_blocks._table
+
+    def table(*args: Any, **named: Any) -> Any:
+        found = own(*args, **named)
+        read.append(set(found.column_names))
+        return found
+
+    monkeypatch.setattr(csv_blocks, "_table", table)
+    graph = qengine.Graph(import_directory=tmp_path)
+    source = "LOAD CSV WITH HEADERS FROM 'x.csv' AS row "
+    for text, fields, expected in (
+        ("RETURN count(*)", {"f0"}, 300),
+        ("RETURN sum(toInteger(row.id))", {"f2"}, 299 * 300),
+        ("WITH row WHERE row.name ENDS WITH '7' RETURN max(toInteger(row.id))", {"f1", "f2"}, 594),
+        ("WITH row LIMIT 200 RETURN count(row.none)", {"f0"}, 0),
+        ("WITH row WHERE row.id > '5' RETURN count(row)", {"f0", "f1", "f2"}, 77),
+        ("WITH DISTINCT row RETURN count(row.id)", {"f0", "f1", "f2"}, 300),
+        ("RETURN size([x IN [1] WHERE row.name = 'n 7']) AS s ORDER BY s DESC LIMIT 1", {"f0", "f1", "f2"}, 1),
+    ):
+        read.clear()
+        assert graph.query(source + text).value() == expected, text
+        assert set.union(*read[1:]) == fields, text
+        assert graph.query(source + text, device="reference").value() == expected, text
+        assert graph.query(source + text, memory_limit="10MB").value() == expected, text
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

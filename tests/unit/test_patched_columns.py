@@ -8,7 +8,7 @@ import pytest
 
 from qengine import Graph
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
-from qengine.exec.common.value_index import ChangedIndex
+from qengine.exec.common.value_index import ChangedIndex, ChangedOrder
 from qengine.exec.context import ExecutionContext
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import Edit
@@ -115,3 +115,27 @@ def test_what_runs_of_a_column_hold_is_what_it_would() -> None:
         }
         assert is_made(now) == (len(values) > 10)
         assert now.runs()[0][0] == 5
+
+
+def test_versions_find_ranges_by_the_order_of_the_base_and_what_differs() -> None:
+    graph = Graph.from_records(
+        [{"id": n, "labels": ["P"], "properties": {"id": n, "s": f"text {n}"}} for n in range(2_000)], []
+    )
+    graph.query("CREATE INDEX FOR (n:P) ON (n.id)")
+    graph.query("CREATE INDEX FOR (n:P) ON (n.s)")
+    asked = (
+        "MATCH (n:P) WHERE n.id > 1995 RETURN n.id AS id ORDER BY id",
+        "MATCH (n:P) WHERE n.s STARTS WITH 'text 199' RETURN n.id AS id ORDER BY id",
+    )
+    before = [[row[0] for row in graph.query(text).fetchall()] for text in asked]
+    assert before == [[1996, 1997, 1998, 1999], [199, *range(1990, 2000)]]
+    graph.query("CREATE (:P {id: 2000, s: 'text 199x'})")
+    graph.query("MATCH (n:P {id: 1996}) SET n.id = -7, n.s = 'other'")
+    store = graph._store
+    for key in ("id", "s"):
+        assert isinstance(store.derived.find(("sorted", key)), ChangedOrder)
+    assert [[row[0] for row in graph.query(text).fetchall()] for text in asked] == [
+        [1997, 1998, 1999, 2000],
+        [199, *range(1990, 1996), 1997, 1998, 1999, 2000],
+    ]
+    assert not is_made(store.node_property("s"))

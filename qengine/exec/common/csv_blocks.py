@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -55,12 +56,13 @@ def file_parts(operator: LoadCsv, url: Any, context: ExecutionContext) -> Iterat
     span = operator.url.span
     with failing_at(span):
         path = path_of(url, context)
-        source = _Source(path, url, operator.separator, context.check)
+        wanted = operator.fields if context.memory_limit is None else None  # the text isn't counted as it is
+        source = _Source(path, url, operator.separator, context.check, wanted)
         if not source.has_blocks():
             yield file_rows(operator, url, context)
             return
         parts = source.parts()
-        for part in _with_names(parts) if operator.headers else parts:
+        for part in _with_names(parts, source.names) if operator.headers else parts:
             yield part if isinstance(part, TextRows) else _placed(part, span)
 
 
@@ -69,10 +71,13 @@ def _placed(rows: Iterator[CsvRow], span: Span | None) -> Iterator[tuple[CsvRow]
         yield from zip(rows, strict=False)
 
 
-def _with_names(parts: Iterator[_Block]) -> Iterator[_Block]:
-    """Make maps of the rows behind the first, which has the names."""
+def _with_names(parts: Iterator[_Block], known_names: list[str | None]) -> Iterator[_Block]:
+    """Make maps of the rows behind the first, which has the names; those of ``known_names``, once they are there."""
     names: list[str | None] | None = None
     for part in parts:
+        if isinstance(part, TextRows) and part.names is not None:
+            yield part
+            continue
         if not isinstance(part, TextRows):
             rows: Iterator[Any] = part
             if names is None and (names := next(rows, None)) is None:
@@ -84,6 +89,7 @@ def _with_names(parts: Iterator[_Block]) -> Iterator[_Block]:
         rest = part
         if names is None:
             names = [each[0].as_py() for each in part.fields]
+            known_names += names
             rest = TextRows(None, [each.slice(1) for each in part.fields], len(part) - 1)
         if len(rest):
             yield _named_fields(names, rest)
@@ -97,12 +103,18 @@ def _named_fields(names: list[str | None], rows: TextRows) -> TextRows:
 
 @frozen
 class _Source:
-    """A file, what errors call it, the character between its fields, and what raises where the execution must stop."""
+    """A file, what errors call it, the character between its fields, and what raises where the execution must stop.
+
+    ``wanted``: the fields that are read of maps, None for all. ``names``: of the fields, once they are known: blocks
+    are then read as maps, where all text outside of wanted fields is known to be text.
+    """
 
     path: Path
     url: str
     separator: str
     check: Callable[[], None]
+    wanted: tuple[str, ...] | None = None
+    names: list[str | None] = field(default_factory=list)
 
     def has_blocks(self) -> bool:
         """Tell whether the file is read block by block."""
@@ -162,17 +174,29 @@ class _Source:
             return None
         fields = space.count(self.separator.encode(), 0, space.find(b"\n", 0, end) + 1 or end) + 1
         block = pa.py_buffer(space).slice(0, end), space.find(_QUOTE, 0, end) >= 0
+        if self.wanted is not None and self.names and space.isascii():
+            return self._wanted_columns(block)
         try:
-            table = _table(block, self.separator, fields)
+            table = _table(block, self.separator, [f"f{place}" for place in range(fields)])
             if any(each != pa.string() for each in table.schema.types):  # the first row has several lines
-                table = _table(block, self.separator, table.num_columns)
+                table = _table(block, self.separator, table.column_names)
         except pa.ArrowInvalid:
             return None
         return TextRows(None, [_single(each) for each in table.columns], table.num_rows)
 
+    def _wanted_columns(self, block: tuple[Any, bool]) -> TextRows | None:
+        """Return the rows of a block as maps of the fields that are wanted; None as ``_by_columns``."""
+        assert self.wanted is not None
+        places = {name: f"f{place}" for place, name in enumerate(self.names) if name in self.wanted}
+        try:
+            table = _table(block, self.separator, list(places.values()) or ["f0"], alone=True)
+        except pa.ArrowInvalid:
+            return None
+        return TextRows(tuple(places), [_single(table.column(each)) for each in places.values()], table.num_rows)
 
-def _table(block: tuple[Any, bool], separator: str, fields: int) -> Any:
-    """Return what Arrow reads of a buffer, and of whether there are quotes in it."""
+
+def _table(block: tuple[Any, bool], separator: str, fields: list[str], *, alone: bool = False) -> Any:
+    """Return what Arrow reads of a buffer, and of whether there are quotes in it: some fields as texts, ``alone``."""
     from pyarrow import csv
 
     text, quoted = block
@@ -181,7 +205,9 @@ def _table(block: tuple[Any, bool], separator: str, fields: int) -> Any:
         csv.ReadOptions(use_threads=False, block_size=text.size + 1, autogenerate_column_names=True),
         csv.ParseOptions(delimiter=separator, quote_char='"' if quoted else False, newlines_in_values=quoted),
         csv.ConvertOptions(
-            column_types={f"f{place}": pa.string() for place in range(fields)},
+            column_types=dict.fromkeys(fields, pa.string()),
+            include_columns=fields if alone else None,
+            include_missing_columns=True,
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qengine._frozen import record
+from qengine.storage.arrays import address_of
 
 __all__ = [
     "COMPARISONS",
@@ -165,7 +166,7 @@ class PlanTables:
             np.frombuffer(b"".join(self.lists), PCSR) if self.lists else np.empty(0, PCSR),
         )
         header = (len(self.levels), seeds, enumerated, int(mode), outputs, len(self.lists), int(breadth_first), 0)
-        return np.array([(*header, *(table.ctypes.data for table in tables))], PLAN), tables
+        return np.array([(*header, *map(address_of, tables))], PLAN), tables
 
 
 def records(address: int, dtype: npt.DTypeLike, n: int) -> npt.NDArray[Any]:

@@ -38,6 +38,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.shares import Share
 from qengine.storage.adjacency import Adjacency
+from qengine.storage.arrays import address_of
 
 __all__ = ["ResolvedSearch", "resolve"]
 
@@ -385,7 +386,7 @@ class _Resolver:
     def hold(self, array: npt.NDArray[Any] | OnDevice) -> int:
         """Keep an array alive and return its address."""
         self.tables.keep.append(array)
-        return array.address if isinstance(array, OnDevice) else int(array.ctypes.data)
+        return array.address if isinstance(array, OnDevice) else address_of(array)
 
 
 def _share_of(

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from math import isnan
-from typing import Any, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,10 @@ from qengine.storage.variant import concatenate, is_variant
 from qengine.temporal import Date, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, to_values
 
-__all__ = ["AnyHashIndex", "ChangedIndex", "HashIndex", "SortedIndex", "Unanswered", "hash_bytes", "sorted_bytes"]
+__all__ = [
+    "AnyHashIndex", "AnySortedIndex", "ChangedIndex", "ChangedOrder", "HashIndex", "SortedIndex", "Unanswered",
+    "hash_bytes", "sorted_bytes",
+]  # fmt: skip
 
 _MOST_BITS = 31
 _FEW_CHANGED = 64  # bytes that an index must have for each value that differs from its column's
@@ -376,8 +379,11 @@ def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
     return _column(array, part.kind), array
 
 
-class ChangedIndex:
-    """A hash index of a column in which few values differ from one that has an index; asked as ``HashIndex``.
+_Kind = TypeVar("_Kind", HashIndex, "SortedIndex")
+
+
+class _Changed(Generic[_Kind]):
+    """An index of a column in which few values differ from one that has an index.
 
     Parameters
     ----------
@@ -387,15 +393,13 @@ class ChangedIndex:
         Returns which ids have other values, ascending, and these; it is called when the index is first asked.
     """
 
-    KIND = HASH
-
-    def __init__(self, before: HashIndex, change: Change) -> None:
-        self._before = before
-        self._change = change
+    def __init__(self, before: _Kind, change: Change) -> None:
+        self._before: _Kind = before
+        self._change: Change = change
         self.nbytes = before.nbytes
-        self._known: tuple[Array, frozenset[int], HashIndex] | None = None
+        self._known: tuple[Array, frozenset[int], _Kind] | None = None
 
-    def with_change(self, change: Change) -> ChangedIndex | None:
+    def with_change(self, change: Change) -> Self | None:
         """Return an index of the column in which more values differ; None where these are many by now."""
         ids, values = self._change()
         if len(ids) * _FEW_CHANGED > self.nbytes:
@@ -409,7 +413,22 @@ class ChangedIndex:
             whole = concatenate([values.filter(pa.array(kept)), others])
             return joined[order], whole.take(pa.array(order))
 
-        return ChangedIndex(self._before, both)
+        return type(self)(self._before, both)
+
+    def _own(self, context: ExecutionContext) -> tuple[Array, frozenset[int], _Kind]:
+        """Return the ids whose values differ, and an index of these values by place."""
+        known = self._known
+        if known is None:
+            ids, values = self._change()
+            own = type(self._before)(PropertyColumn(0, values), context)
+            known = self._known = ids, frozenset(ids.tolist()), own
+        return known
+
+
+class ChangedIndex(_Changed[HashIndex]):
+    """A hash index of a column in which few values differ from one that has an index; asked as ``HashIndex``."""
+
+    KIND = HASH
 
     @cached_property
     def unique(self) -> bool:
@@ -447,14 +466,6 @@ class ChangedIndex:
         order = np.lexsort((found, rows))
         return rows[order], found[order]
 
-    def _own(self, context: ExecutionContext) -> tuple[Array, frozenset[int], HashIndex]:
-        """Return the ids whose values differ, and an index of these values by place."""
-        known = self._known
-        if known is None:
-            ids, values = self._change()
-            known = self._known = ids, frozenset(ids.tolist()), HashIndex(PropertyColumn(0, values), context)
-        return known
-
 
 AnyHashIndex: TypeAlias = HashIndex | ChangedIndex
 
@@ -476,8 +487,9 @@ class SortedIndex(_Index):
         kept = [*self._orders, *(part.rows for part in self._parts if part.rows is not None)]
         self.nbytes = sum(array.nbytes for array in kept)
 
-    def with_change(self, change: Change) -> None:
-        """Return None: the order of a column in which values differ is another one."""
+    def with_change(self, change: Change) -> ChangedOrder:
+        """Return an index of the column in which some values differ, which it makes when it is asked."""
+        return ChangedOrder(self, change)
 
     def ids(self, bounds: Sequence[tuple[str, Any]], most: int) -> Array | None:
         """Return the ids, ascending, whose value satisfies all of ``(operator, value)``.
@@ -503,6 +515,25 @@ class SortedIndex(_Index):
                 return None
             found.append(part.ids(order[low:high], self.begin))
         return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+class ChangedOrder(_Changed[SortedIndex]):
+    """A sorted index of a column in which few values differ from one that has an index; asked as ``SortedIndex``."""
+
+    KIND = SORTED
+
+    def ids(self, bounds: Sequence[tuple[str, Any]], most: int) -> Array | None:
+        """Return the ids, ascending, as ``SortedIndex.ids``, or None."""
+        changed, _, own = self._own(ExecutionContext(None))
+        found = self._before.ids(bounds, most + len(changed))
+        more = None if found is None else own.ids(bounds, most)
+        if found is None or more is None:
+            return None
+        found = np.concatenate((found[~among(found, changed)], changed[more]))
+        return None if len(found) > most else np.sort(found)
+
+
+AnySortedIndex: TypeAlias = SortedIndex | ChangedOrder
 
 
 def _ordered(part: _Part, context: ExecutionContext) -> Array:

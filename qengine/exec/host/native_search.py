@@ -13,6 +13,7 @@ import numpy.typing as npt
 from qengine import _native
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
+from qengine.storage.arrays import address_of
 
 __all__ = ["SearchHandle"]
 
@@ -50,11 +51,11 @@ class SearchHandle:
         self._context = context
         self._n_levels = int(resolved.plan["n_levels"][0])
         arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
-        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        addresses = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
         self._keep = resolved, arrays, addresses
         self._handle = ctypes.c_void_p()
         status = self._library.qe_search_open(
-            resolved.plan.ctypes.data, ctypes.byref(context.control), rows, addresses, chunk_rows,
+            address_of(resolved.plan), ctypes.byref(context.control), rows, addresses, chunk_rows,
             ctypes.byref(self._handle),
         )  # fmt: skip
         context.raise_for(status)
@@ -80,14 +81,15 @@ class SearchHandle:
         if lent:
             return np.asarray(_Lent(lent, first.value or 0, (width, n), capacity.value))
         data = np.empty((width, n), np.int64)
-        columns = (ctypes.c_void_p * width)(*(data.ctypes.data + 8 * n * k for k in range(width)))
+        begin = address_of(data)
+        columns = (ctypes.c_void_p * width)(*(begin + 8 * n * k for k in range(width)))
         self._context.raise_for(self._library.qe_search_take(self._handle, columns))
         return data
 
     def put(self, columns: Sequence[npt.NDArray[np.int64]]) -> None:
         """Give back rows of a search that neither has seeds nor counts: an array for each output."""
         arrays = [np.ascontiguousarray(each, dtype=np.int64) for each in columns]
-        addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        addresses = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
         self._context.raise_for(self._library.qe_search_put(self._handle, len(arrays[0]), addresses))
 
     def attach(self, sink: ctypes.c_void_p) -> bool:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from enum import Enum
 
 from qengine._frozen import frozen, replace
-from qengine.plan.expr import Expr
+from qengine.plan import expr as x
+from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Operator
-from qengine.plan.traverse import free_variables
+from qengine.plan.traverse import free_variables, preorder
+
+_PLAIN = (
+    x.AggregateCall, x.Call, x.Case, x.Comparison, x.ListOf, x.Literal, x.Logical, x.MapOf, x.Parameter, x.Property
+)  # fmt: skip
+"""Expressions whose parts are all that they read."""
 
 
 class Duplicates(Enum):
@@ -35,7 +41,7 @@ class Demand:
     """The columns that are needed from an input, and what its duplicates mean.
 
     ``times``: for about how many outer rows a subquery is run, and for how many at ``least``. ``reads``: how many of
-    the rows are read.
+    the rows are read. ``exprs``: what the columns are needed for; None where that is something else, too.
     """
 
     columns: frozenset[str]
@@ -43,10 +49,34 @@ class Demand:
     times: float = 1.0
     least: float = 1.0
     reads: Reads = Reads.ALL
+    exprs: tuple[Expr, ...] | None = None
 
     def also(self, *exprs: Expr) -> Demand:
         """Return the demand with the variables of ``exprs`` added."""
-        return replace(self, columns=self.columns.union(*map(free_variables, exprs)))
+        columns = self.columns.union(*map(free_variables, exprs))
+        return replace(self, columns=columns, exprs=None if self.exprs is None else (*self.exprs, *exprs))
+
+    def keys_of(self, name: str) -> tuple[str, ...] | None:
+        """Return which properties of a column are read, None where it is also read as a whole."""
+        if self.exprs is None:
+            return None
+        keys: dict[str, None] = {}
+        for expr in self.exprs:
+            if name not in free_variables(expr):
+                continue
+            read = 0
+            for each in preorder(expr):
+                match each:
+                    case Property(subject=Variable(name=of), key=key) if of == name:
+                        keys[key] = None
+                        read += 1
+                    case Variable(name=of) if of == name:
+                        read -= 1
+                    case _ if not isinstance(each, _PLAIN):
+                        return None
+            if read:
+                return None
+        return tuple(keys)
 
     def keeping(self) -> Demand:
         """Return the demand with every row needed."""

@@ -132,7 +132,7 @@ def _joined(
         replace(rest, predicates=tuple(each for each in rest.predicates if each not in late)), found.name, True
     )
     seeds = GivenRows(Argument((found.name,)), (found.name,), taken=given.taken.union(given.columns))
-    side = _lowered(alone, catalog, replace(demand, columns=needed), seeds)
+    side = _lowered(alone, catalog, replace(demand, columns=needed, exprs=None), seeds)
     emit = tuple(name for name in side.columns if name in needed.difference(keys) or name == side.weight)
     root: Operator = HashJoin(given.root, side.root, keys, emit, seeds=(found.items, found.name))
     for condition in (found.predicate, *sorted(late, key=condition_can_fail)):

@@ -131,7 +131,9 @@ def _filter(operator: Filter, demand: Demand, catalog: CatalogView) -> Lowered:
 def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered:
     wanted = [(name, expr) for name, expr in operator.items if name in demand.columns or not is_cheap(expr)]
     exprs = [expr for _, expr in wanted]
-    below = replace(demand, columns=frozenset()).also(*exprs)
+    below = replace(demand, columns=frozenset(), exprs=()).also(*exprs)
+    if all(isinstance(expr, Variable) and expr.name == name for name, expr in wanted):
+        below = replace(below, exprs=demand.exprs)
     source = lower(operator.input, below, catalog)
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
     if source.weight is None:
@@ -159,7 +161,7 @@ def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Low
 def _with_rows(operator: Aggregate, calls: Sequence[AggregateCall], demand: Demand, catalog: CatalogView) -> Aggregate:
     """Lower an aggregate, with the calls that it is computed by, and what its rows come from."""
     keys = [expr for _, expr in operator.keys]
-    below = Demand(frozenset(), _duplicates(calls), demand.times, demand.least).also(*keys, *calls)
+    below = Demand(frozenset(), _duplicates(calls), demand.times, demand.least, exprs=()).also(*keys, *calls)
     source = lower(operator.input, below, catalog)
     exprs: list[Expr] = [*keys, *calls]
     root, _, changed = attach_subqueries(source.root, source.columns, exprs, catalog)
@@ -214,7 +216,7 @@ def _distinct(operator: Distinct, demand: Demand, catalog: CatalogView) -> Lower
         found = lower(grouped, demand, catalog)
         if demand.reads is Reads.ALL or is_read_soon(found.root):
             return found
-    below = replace(demand, columns=frozenset(columns_of(operator)), duplicates=Duplicates.IGNORE)
+    below = replace(demand, columns=frozenset(columns_of(operator)), duplicates=Duplicates.IGNORE, exprs=None)
     source = lower(operator.input, below, catalog)
     return Lowered(Distinct(source.root), source.columns)
 
@@ -273,7 +275,8 @@ def _procedure_call(operator: ProcedureCall, demand: Demand, catalog: CatalogVie
 def _load_csv(operator: LoadCsv, demand: Demand, catalog: CatalogView) -> Lowered:
     source = lower(operator.input, demand.also(operator.url), catalog)
     root, columns, (url,) = attach_subqueries(source.root, source.columns, (operator.url,), catalog)
-    return Lowered(replace(operator, input=root, url=url), (*columns, *operator.added), source.weight)
+    fields = demand.keys_of(operator.name) if operator.headers else None
+    return Lowered(replace(operator, input=root, url=url, fields=fields), (*columns, *operator.added), source.weight)
 
 
 @lower.register

@@ -12,7 +12,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory, QengineError
 from qengine.temporal import Date
-from qengine.write import batch_changes, batch_steps, bodies, overlay, reading, steps, versions
+from qengine.write import batch_changes, batch_names, batch_steps, bodies, overlay, reading, steps, versions
 from qengine.write.column_values import Unbatched
 
 ROWS: list[dict[str, Any]] = [
@@ -70,6 +70,14 @@ TOGETHER = [
     "MATCH (n) SET n.name = $rows[0].name",
     "UNWIND $rows AS r MERGE (p:P {id: r.id, x: coalesce(r.x, 1)}) ON CREATE SET p.name = r.name",
     "UNWIND $rows AS r MERGE ({id: r.id})",
+    "UNWIND $rows AS r CREATE (n:A {p: r.props.p, none: r.props.no.x, sum: r.props.p + 1, y: date('2020').year})",
+    "UNWIND $rows AS r MATCH (p:P {id: r.props.p}) SET p.x = CASE r.props.q WHEN 'x' THEN r.x ELSE r.props.p END",
+    "UNWIND $rows AS r MERGE (p:P:$(r.props.q) {id: r.id}) ON CREATE SET p.name = r.name RETURN p.id, labels(p), r.x",
+    "UNWIND $rows AS r MERGE (p:$('L' + r.props.q) {id: r.id}) ON CREATE SET p:New ON MATCH SET p.n = r.name, p:Seen",
+    "UNWIND $rows AS r MATCH (p:P {id: 7}) MERGE (p)-[k:$(r.props.q)]->(:T {of: r.props.q}) RETURN type(k)",
+    "UNWIND $links AS r MATCH (a:P {id: r.a}), (b:P {id: r.b}) MERGE (a)-[k:$('L' + r.w)]->(b) "
+    "ON CREATE SET k.w = r.w ON MATCH SET k.n = coalesce(k.n, 0) + 1 RETURN type(k), k.n",
+    "UNWIND $links AS r MERGE (a:$('L' + r.a) {id: r.a}) MERGE (b:$('L' + r.b) {id: 1}) MERGE (a)-[:$('L' + r.w)]-(b)",
     "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p.x = r.x",
     "UNWIND $rows AS r MERGE (p:P {id: r.id}) SET p += r.props",
     "UNWIND $rows AS r CREATE (p:P {id: 0}) SET p += r.props SET p.id = r.id",
@@ -253,6 +261,9 @@ FAILING = [
     "MATCH (n) SET n:$(n.name)",
     "UNWIND $rows AS r CREATE (n:$(r.x))",
     "UNWIND $rows AS r CREATE (:P)-[:$(r.tags)]->(:P)",
+    "UNWIND $rows AS r MERGE (n:$(r.props.q) {name: r.name})",
+    "UNWIND $rows AS r MERGE (n:$(r.name) {id: 1})",
+    "UNWIND $rows AS r MATCH (n:P {id: 7}) MERGE (n)-[k:$(r.tags)]->(n)",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p = {x: [{}]}",
     "MATCH (n:P) SET n = {name: 1 / (n.id - 1)}",
     "MATCH (n) SET n:Typed, n.id = 'text'",
@@ -361,6 +372,7 @@ def use(patch: pytest.MonkeyPatch, least: int) -> None:
     patch.setattr(steps, "LEAST", least)
     patch.setattr(batch_changes, "PATCHED", least)
     patch.setattr(batch_steps, "_ROUND", least)
+    patch.setattr(batch_names, "_ROWS_EACH", min(least, 16))
     patch.setattr(reading, "_SMALL", -1 if least == 1 else 1_000_000)
 
 
@@ -435,12 +447,18 @@ def merge_of_a_path(chance: random.Random) -> str:
         if chance.random() < 0.35:
             return chance.choice(["(a)", "(b)"])
         keys = chance.choice(["", "{id: r.a}", "{id: r.b}", "{w: r.w}", "{id: 1, w: r.a}", "{id: a.id}"])
-        return f"(n{place}{chance.choice(['', ':Q', ':N', ':Q:N'])} {keys})"
+        return f"(n{place}{chance.choice(['', ':Q', ':N', ':Q:N', *names])} {keys})"
+
+    names = [
+        f":$({each})" for each in ("CASE r.w WHEN 1 THEN 'Q' ELSE 'N' END", "['N', 'Q'][0..r.b]", "'Q'", "'L' + r.w")
+    ]
+    names = chance.choice([[], names])
+    types = [*"RSTU", *(["$('T' + r.w)", "$(CASE r.a WHEN 1 THEN 'R' ELSE 'S' END)"] if names else [])]
 
     path = node(0)
     for place in range(chance.choice([1, 1, 2, 2])):
         keys = chance.choice(["", "", " {w: r.w}"])
-        edge = f"-[k{place}:{chance.choice(['R', 'S', 'T', 'U'])}{keys}]-"
+        edge = f"-[k{place}:{chance.choice(types)}{keys}]-"
         path += chance.choice(["<{}", "{}>", "{}"]).format(edge) + node(place + 1)
     sets = chance.choice(
         ["", " ON CREATE SET k0.c = r.a", " ON MATCH SET k0.m = r.w", " ON CREATE SET k0.c = 1, k0.d = r.b"]
@@ -452,12 +470,12 @@ def merge_of_a_path(chance: random.Random) -> str:
 def test_paths_are_merged_as_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = steps_counted(monkeypatch)
     together = 0
-    for seed in range(60):
+    for seed in range(90):
         text, before = merge_of_a_path(random.Random(f"merge {seed}")), len(steps)
         found = results(monkeypatch, 1, text)
         together += len(steps) > before
         assert found == results(monkeypatch, 1_000_000, text), text
-    assert together > 20
+    assert together > 30
 
 
 @pytest.mark.parametrize("text", [each for each in BATCHED if each.startswith("UNWIND")])
