@@ -451,7 +451,7 @@ def merge_of_a_path(chance: random.Random) -> str:
 
 
 def settings_of(chance: random.Random) -> str:
-    """Return a SET of several items, computed from properties of one node or of two, each found once or several times."""
+    """Return a SET of several items, computed from properties of one node or of two, each found once or twice."""
     rows = chance.choice(["UNWIND [1, 2, 7] AS i", "UNWIND [7, 2, 7, 1, 2] AS i"])
     found = chance.choice(
         ["MATCH (a:P {id: i})", "MATCH (a:P {id: i}), (b:Q {id: 2})", "MATCH (b {id: 7}), (a:P {id: i})"]
