@@ -122,13 +122,13 @@ class BatchSteps:
         overlay, numbers = self._overlay, column.numbers
         is_node = column.handle is NodeHandle
         patches = overlay.node_patches if is_node else overlay.relationship_patches
-        if is_node and not patches.changes(numbers, key) and not overlay.are_apart(numbers, nodes=True).any():
+        if is_node and not overlay.are_apart(numbers, nodes=True).any() and not patches.deleted(numbers).any():
             store = overlay.base.store
             places = store.node_numbers.places(numbers)
             if (places[numbers >= 0] < 0).any():
                 raise Unbatched  # one isn't there any more
             found = store.node_property(key)
-            values = pa.nulls(len(numbers)) if found is None else found.take(places)
+            values = patches.values(numbers, key, pa.nulls(len(numbers)) if found is None else found.take(places))
             return Plain(values) if _is_plain(values.type) else to_values(values)
         listed: list[Any] = []
         for first in range(0, len(numbers), _AT_ONCE):
