@@ -209,7 +209,7 @@ def test_odd_arguments(function: Function, count: int) -> None:
 @pytest.mark.nets
 @pytest.mark.parametrize(("function", "count"), CALLED, ids=lambda each: getattr(each, "key", each))
 def test_more_odd_arguments(function: Function, count: int) -> None:
-    check(function, count, "more", 300)
+    check(function, count, "more", 100)
 
 
 @pytest.mark.parametrize(
@@ -289,5 +289,5 @@ def test_aggregates_of_odd_values(seed: int) -> None:
 
 @pytest.mark.nets
 def test_more_aggregates_of_odd_values() -> None:
-    for seed in range(12, 400):
+    for seed in range(12, 150):
         check_aggregates(random.Random(f"aggregates {seed}"))
