@@ -291,3 +291,11 @@ def test_aggregates_of_odd_values(seed: int) -> None:
 def test_more_aggregates_of_odd_values() -> None:
     for seed in range(12, 150):
         check_aggregates(random.Random(f"aggregates {seed}"))
+
+
+@pytest.mark.parametrize("called", ["sum(t.g)", "count(t.x)", "max(t.x)", "avg(DISTINCT t.g)", "collect(t.g)"])
+@pytest.mark.parametrize("pattern", ["(t:T)", "(t:T)-[:R]->()"])
+def test_the_least_integer_is_a_key_of_groups(called: str, pattern: str) -> None:
+    nodes = [{"id": n, "labels": ["T"], "properties": {"x": -(2**63) + n % 2, "g": n}} for n in range(4)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": n, "end": 0} for n in range(4)])
+    _agree(graph, f"MATCH {pattern} RETURN t.x AS k, {called} AS r", {})
