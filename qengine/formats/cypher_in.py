@@ -23,9 +23,10 @@ from qengine.errors import QengineError, QuerySyntaxError, StorageError
 from qengine.formats.cypher_order import Access, Turns, access_of, may_mix
 from qengine.formats.cypher_out import UNDIRECTED
 from qengine.formats.cypher_pieces import Piece, leading_list, literal_column, pieces
-from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, shape_of
+from qengine.formats.cypher_shapes import ALONE, CREATES, LINKS, ONCE, TOGETHER, shape_of
 from qengine.storage.given import given_path
 from qengine.syntax import ast
+from qengine.write.batch_changes import PATCHED
 
 __all__ = ["Target", "open_script", "run_script", "undirected_types"]
 
@@ -204,7 +205,8 @@ class _Runner:
         """Carry out statements as one, and tell whether that did; else nothing of it stays."""
         try:
             for text in family.many:
-                if text is not family.many[0]:
+                sets = family.shape in (ONCE, TOGETHER) and len(rows) >= PATCHED
+                if sets or text is not family.many[0]:
                     self._made_store()
                 self._graph.query(text, {"rows": rows})
                 self._many_changed = True

@@ -12,7 +12,7 @@ from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Parameter, Property, Variable
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
-__all__ = ["SIMPLE", "Ahead", "values_ahead"]
+__all__ = ["SIMPLE", "Ahead", "reads_of", "values_ahead"]
 
 SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
 """Expressions that read nothing but what is in them: properties are of what they are of."""
@@ -51,7 +51,7 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
         replaces = isinstance(step, up.SetProperties) and step.replace
         subject = step.subject.name if isinstance(step, up.SetProperty | up.SetProperties) and settings else ""  # type: ignore[attr-defined]
         for _, expr in values:
-            reads = _reads(expr)
+            reads = reads_of(expr)
             if reads is None or often[id(expr)] > 1 or any(key in changed for _, key in reads):
                 continue
             if not made.isdisjoint(free_variables(expr)):
@@ -101,7 +101,7 @@ def _values(step: up.Step) -> Iterator[tuple[str, Expr]]:
                     yield from (("", value) for _, value in each.properties.entries)
 
 
-def _reads(expr: Expr) -> list[tuple[str, str]] | None:
+def reads_of(expr: Expr) -> list[tuple[str, str]] | None:
     """Return which properties of which variables an expression reads; None where it reads anything else of a graph."""
     found = []
     for each in preorder(expr):

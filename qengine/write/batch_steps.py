@@ -8,7 +8,7 @@ whatever isn't plain is ``Unbatched`` before anything was done, and goes row by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, singledispatchmethod
 from typing import Any, Protocol
@@ -28,6 +28,7 @@ from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.storage.arrays import Array
 from qengine.storage.states import NodeState
 from qengine.temporal.arrow import to_values
+from qengine.write.ahead import reads_of
 from qengine.write.batch_changes import BatchChanges, Divided, Values
 from qengine.write.batch_merge import Merged, Outcome, merged, rounds
 from qengine.write.batch_names import named_merge, names_expressions
@@ -122,13 +123,13 @@ class BatchSteps:
         overlay, numbers = self._overlay, column.numbers
         is_node = column.handle is NodeHandle
         patches = overlay.node_patches if is_node else overlay.relationship_patches
-        if is_node and not patches.changes(numbers, key) and not overlay.are_apart(numbers, nodes=True).any():
+        if is_node and not overlay.are_apart(numbers, nodes=True).any() and not patches.deleted(numbers).any():
             store = overlay.base.store
             places = store.node_numbers.places(numbers)
             if (places[numbers >= 0] < 0).any():
                 raise Unbatched  # one isn't there any more
             found = store.node_property(key)
-            values = pa.nulls(len(numbers)) if found is None else found.take(places)
+            values = patches.values(numbers, key, pa.nulls(len(numbers)) if found is None else found.take(places))
             return Plain(values) if _is_plain(values.type) else to_values(values)
         listed: list[Any] = []
         for first in range(0, len(numbers), _AT_ONCE):
@@ -364,11 +365,7 @@ class BatchSteps:
             if _are_different(subject.numbers):
                 with suppress(Unbatched):
                     for key, value in pattern.matched:
-                        column = self.values.of_elements(value, part)
-                        if isinstance(column, Elements):
-                            break
-                        values = stored(key, column, step.span) if isinstance(column, list) else column
-                        self._assign(subject, {key: values})
+                        self._assign(subject, {key: self._column(key, value, part, step.span, name, {key})})
                         done += 1
             if done < len(pattern.matched):
                 self._each(pattern.on_match[done:], part, name)
@@ -419,7 +416,7 @@ class BatchSteps:
 
         def run(table: Table) -> Table:
             part = _present(table, name)
-            values = self._column(step.key, step.value, part, step.value.span, name)
+            values = self._column(step.key, step.value, part, step.value.span, name, {step.key})
             with failing_at(step.span):
                 self._assign(_elements(part, name), {step.key: values})
             return table
@@ -432,13 +429,14 @@ class BatchSteps:
             return None
         name, value, replace = step.subject.name, step.value, step.replace
         literal = isinstance(value, MapOf) and len(dict(value.entries)) == len(value.entries)
+        keys = {key for key, _ in value.entries} if isinstance(value, MapOf) and not replace else None
 
         def run(table: Table) -> Table:
             part = _present(table, name)
             subject = _elements(part, name)
             if literal:
                 assert isinstance(value, MapOf)
-                entries = {key: self._column(key, own, part, step.span, name) for key, own in value.entries}
+                entries = {key: self._column(key, own, part, step.span, name, keys) for key, own in value.entries}
                 settings: list[_Setting] = [(None, entries)]
             else:
                 settings = self._maps(step, part)
@@ -470,8 +468,13 @@ class BatchSteps:
             for keys, rows in alike.items()
         ]
 
-    def _column(self, key: str, value: Expr, table: Table, span: Span | None, subject: str) -> Values:
-        """Return the values of a property of a column's elements, as they are stored."""
+    def _column(
+        self, key: str, value: Expr, table: Table, span: Span | None, subject: str, keys: Collection[str] | None
+    ) -> Values:
+        """Return the values of a property of a column's elements, as they are stored.
+
+        ``keys``: the properties that the step sets of these elements; None: all.
+        """
         ahead = self.ahead.get(id(value))
         if ahead is not None and ahead.name in table.columns:
             if ahead.apart and not _are_different(_elements(table, subject).numbers):
@@ -481,7 +484,16 @@ class BatchSteps:
         if not free_variables(value) and is_repeatable(value):
             (one,) = stored(key, self.values.of(value, Table(1, {})), span)
             return Plain.repeated(one, len(table)) if type(one) in _PLAIN else repeated(one, len(table))
-        return stored(key, self.values.of(value, table), span)
+        reads = [each for each in reads_of(value) or () if isinstance(table.columns.get(each[0]), Elements)]
+        if not reads:
+            return stored(key, self.values.of(value, table), span)
+        own = [name for name, read in reads if keys is None or read in keys]
+        if own and (any(name != subject for name in own) or not _are_different(_elements(table, subject).numbers)):
+            raise Unbatched  # what a row before it sets
+        column = self.values.of_elements(value, table)
+        if isinstance(column, Elements):
+            raise Unbatched
+        return column if isinstance(column, Plain) else stored(key, column, span)
 
     @step.register
     def _(self, step: up.RemoveProperty) -> _Run | None:
@@ -500,7 +512,7 @@ class BatchSteps:
 
         def run(table: Table) -> Table:
             part = _present(table, name)
-            values = [self._column("", each, part, step.span, name) for each in step.dynamic]
+            values = [self._column("", each, part, step.span, name, set()) for each in step.dynamic]
             for names, rows in rows_by_names([each if isinstance(each, list) else each.values() for each in values]):
                 own = part.take(rows)
                 self._relabelling(step, name, tuple(dict.fromkeys((*step.labels, *names))), by_row)(own)

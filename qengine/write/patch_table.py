@@ -124,10 +124,17 @@ class PatchTable:
                 found[hits] = is_present(each.columns[key].take(pa.array(rows)))
         return found
 
-    def changes(self, numbers: Array, key: str) -> bool:
-        """Tell whether patches change a property of some elements (int64), or delete one."""
-        patches = [each for each in self._patches if each.deleted or key in each.columns]
-        return any(bool(among(numbers, each.numbers).any()) for each in patches)
+    def values(self, numbers: Array, key: str, before: Any) -> Any:
+        """Return the values of a property of elements, given those in the version: normal Arrow arrays."""
+        found = before
+        for each in self._patches:
+            if key in each.columns:
+                rows, hits = _rows(each, numbers)
+                if len(hits):
+                    places = np.arange(len(numbers))
+                    places[hits] = len(numbers) + rows
+                    found = concatenate([found, each.columns[key]]).take(pa.array(places))
+        return found
 
     def join(self) -> None:
         """Make one of patches that follow each other and are alike, where there are many."""

@@ -100,6 +100,24 @@ def test_a_condition_that_can_fail_is_asked_of_the_ends_that_are_found_alone() -
         assert [tuple(row) for row in graph.query(text, device=device)] == [(3,)]
 
 
+@pytest.mark.parametrize("selector", ["", "SHORTEST 2 ", "SHORTEST 2 GROUPS ", "ALL SHORTEST "])
+def test_a_path_of_different_nodes_may_end_where_it_starts(selector: str) -> None:
+    """With a loop, with two relationships that lead back, and of length 0."""
+    links = [{"type": "R", "start": start, "end": end} for start, end in ((1, 1), (2, 3), (3, 2), (2, 2))]
+    graph = Graph.from_records([{"properties": {"k": k}} for k in range(4)], links)
+    counts = []
+    for part in ("-[r:R]->", "((a)-[r:R]->(b) WHERE a.k <= 3)", "((a)-[r:R]-(b)-[s:R]->(c))"):
+        for times in ("" if part[0] == "-" else "{1}", "+", "{0,2}"):
+            shown = "size(r)" if times else "r"
+            text = f"MATCH DIFFERENT NODES {selector}(n){part}{times}(n) RETURN n.k AS k, {shown}"
+            rows = [
+                [tuple(row) for row in graph.query(text, device=device).fetchall()] for device in ("reference", "cpu")
+            ]
+            assert difference(*rows) is None, text
+            counts.append(len(rows[0]))
+    assert min(counts) == 2
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_random_repetitions(block: int) -> None:
     """Of several relationships, with group variables, names of parts, conditions, ``?``, modes and selectors."""

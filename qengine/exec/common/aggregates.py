@@ -466,7 +466,8 @@ class DistinctValues(Aggregator):
     def final(self, state: State) -> Column:
         lists, *others = state
         codes, items = self.items_of(state)
-        every = np.arange(len(lists), dtype=np.int64)
-        groups = Groups(codes, every)
-        args = [items, *(other.take(groups.codes) for other in others)]
-        return self.inner.final(self.inner.partial(groups, args, None))
+        assert isinstance(lists, ListColumn)
+        begins = np.minimum(lists.offsets()[:-1], max(len(items) - 1, 0))
+        args = [items, *(other.take(codes) for other in others)]
+        found = self.inner.partial(Groups(codes, begins), args, None)
+        return self.inner.final([*found[: len(found) - len(others)], *others])  # a group without items has them, too

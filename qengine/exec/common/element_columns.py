@@ -56,6 +56,7 @@ _VALUE = "#value"
 _TOLD_APART = (Kind.INTEGER, Kind.STRING, Kind.BOOLEAN)  # of which equal values are the same
 _FEWER, _REPEATED = 4096, 8  # elements; of which each value has so many in the mean, or more
 _WIDEST = 2**40  # a range of integers that are codes as they are
+_LEAST = -(2**63)  # beside which null has no code
 
 
 @frozen
@@ -278,7 +279,7 @@ def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Run
         return None
     numbers = numbers_of(expr, column, elements, runtime)
     low, high = integer_extent(expr, column, elements, runtime)
-    if numbers is None or low is None or high - low >= _WIDEST:
+    if numbers is None or low is None or high - low >= _WIDEST or low == _LEAST:
         return None
 
     def decode(codes: IntArray) -> Column:

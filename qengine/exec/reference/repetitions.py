@@ -62,7 +62,10 @@ def repetitions(
         nodes, relationships = nodes[::-1], relationships[::-1]
     begin = nodes[0]
     bound = tuple(replace(each, bound=each.name == begin) for each in repetition.graph.nodes)
-    match = embeddings(replace(repetition.graph, nodes=bound))
+    mode = repetition.graph.mode
+    if mode is MatchMode.DIFFERENT_NODES:  # the whole walk's nodes are compared, of which the ends may be one
+        mode = MatchMode.DIFFERENT_RELATIONSHIPS
+    match = embeddings(replace(repetition.graph, nodes=bound, mode=mode))
 
     def extend(start: int, walk: Walk, count: int) -> Iterator[Walk]:
         if count >= minimum:

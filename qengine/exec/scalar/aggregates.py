@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.scalar.compare import group_key, order_key
+from qengine.exec.scalar.mathematics import float_sum
 from qengine.exec.scalar.temporal.arithmetic import add, divide, multiply
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 from qengine.plan.expr import AggregateCall
@@ -208,8 +209,9 @@ class _Deviation:
         count = len(self._numbers)
         if count <= self._lost:
             return 0.0
-        mean = math.fsum(self._numbers) / count
-        return math.sqrt(math.fsum((number - mean) ** 2 for number in self._numbers) / (count - self._lost))
+        mean = float_sum(self._numbers) / count
+        apart = [number - mean for number in self._numbers]
+        return math.sqrt(float_sum([each * each for each in apart]) / (count - self._lost))
 
 
 class _Percentile:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 
-__all__ = ["MATHEMATICS"]
+__all__ = ["MATHEMATICS", "float_sum"]
 
 
 def _of_float(name: str, function: Callable[[float], float]) -> Callable[[Any], Any]:
@@ -96,15 +96,15 @@ def _round(value: Any, precision: Any, mode: Any = "HALF_UP") -> float:
     """Round to ``precision`` decimals by ``mode``, seen from the number's shortest notation."""
     if type(value) not in NUMBERS:
         raise wrong_argument("round()", "a number", value)
-    number = float(value)
-    if not math.isfinite(number):
-        return number
     if type(precision) is not int:
         raise wrong_argument("round()", "an integer as precision", precision)
     if precision < 0:
         raise ExecutionError(f"round() got the negative precision {precision}.", code="NegativeIntegerArgument")
     if type(mode) is not str or mode.upper() not in _ROUNDINGS:
         raise ExecutionError(f"round() knows no mode {mode!r}: {', '.join(_ROUNDINGS)}.", code="InvalidArgumentValue")
+    number = float(value)
+    if not math.isfinite(number):
+        return number
     place = decimal.Decimal(1).scaleb(-min(precision, _FINEST))
     rounded = decimal.Decimal(repr(number)).quantize(place, rounding=_ROUNDINGS[mode.upper()], context=_EXACT)
     return float(rounded)
@@ -124,6 +124,14 @@ def _round_ties_upward(value: Any) -> float:
 
 def _any_round(value: Any, *details: Any) -> Any:
     return _round(value, *details) if details not in ((), (0,)) else _round_ties_upward(value)
+
+
+def float_sum(numbers: Sequence[float]) -> float:
+    """Return the sum of floats, rounded once: infinite where it is too large, NaN of both infinities."""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
 
 
 def _e() -> float:

@@ -69,8 +69,8 @@ def _left(text: Any, length: Any) -> str:
 
 @strict
 def _right(text: Any, length: Any) -> str:
-    count = _length("right", "length", length)
-    return _string("right", text)[-count:] if count else ""
+    checked, count = _string("right", text), _length("right", "length", length)
+    return checked[-count:] if count else ""
 
 
 @strict

@@ -22,11 +22,11 @@ from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.types import Node, Relationship
 
-__all__ = ["INSTANTS", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked", "failing_at",
-           "kind_of", "no_longer", "number_of_rows", "readable", "wrong_argument"]  # fmt: skip
+__all__ = ["INSTANTS", "LONGEST_LIST", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
+           "failing_at", "kind_of", "no_longer", "number_of_rows", "readable", "wrong_argument"]  # fmt: skip
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-_LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
+LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
 _LONGEST_STRING = 1 << 27  # characters
 NUMBERS = frozenset({int, float})
 INSTANTS = frozenset({Date, DateTime, LocalDateTime, LocalTime, Time})
@@ -106,7 +106,7 @@ def no_longer(kind: type, length: int) -> None:
     most, what, hint = (
         (_LONGEST_STRING, "string of more than {:,} characters", "Return its parts as rows instead.")
         if kind is str
-        else (_LONGEST_LIST, "list of more than {:,} items", "Use rows instead: UNWIND range(…) AS x makes no list.")
+        else (LONGEST_LIST, "list of more than {:,} items", "Use rows instead: UNWIND range(…) AS x makes no list.")
     )
     if length > most:
         raise ExecutionError(f"The result is a {what.format(most)}.", code="NumberOutOfRange", hint=hint)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qengine.errors import ExecutionError
+from qengine.exec.scalar.mathematics import float_sum
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, wrong_argument
 
@@ -33,13 +34,13 @@ def _cosine(one: Any, other: Any) -> float:
     lengths = math.hypot(*left) * math.hypot(*right)
     if not lengths or not math.isfinite(lengths):
         raise ExecutionError(f"{name} needs vectors of a finite length above 0.", code="InvalidArgumentValue")
-    return (1 + math.fsum(a * b for a, b in zip(left, right, strict=True)) / lengths) / 2
+    return (1 + _dot(left, right) / lengths) / 2
 
 
 @strict
 def _euclidean(one: Any, other: Any) -> float:
     left, right = _pair("vector.similarity.euclidean()", one, other)
-    return 1 / (1 + math.dist(left, right) ** 2)
+    return 1 / (1 + _squared(left, right))
 
 
 _BITS = {"INTEGER8": 8, "INT8": 8, "INTEGER16": 16, "INT16": 16, "INTEGER32": 32, "INT32": 32}
@@ -109,20 +110,25 @@ def _metric(name: str, metric: Any, known: Mapping[str, Callable[..., float]]) -
 
 
 def _manhattan(left: list[float], right: list[float]) -> float:
-    return math.fsum(abs(a - b) for a, b in zip(left, right, strict=True))
+    return float_sum([abs(a - b) for a, b in zip(left, right, strict=True)])
+
+
+def _squared(left: list[float], right: list[float]) -> float:
+    distance = math.dist(left, right)
+    return distance * distance
 
 
 def _dot(left: list[float], right: list[float]) -> float:
-    return math.fsum(a * b for a, b in zip(left, right, strict=True))
+    return float_sum([a * b for a, b in zip(left, right, strict=True)])
 
 
 _NORMS: dict[str, Callable[..., float]] = {
     "EUCLIDEAN": lambda vector: math.hypot(*vector),
-    "MANHATTAN": lambda vector: math.fsum(map(abs, vector)),
+    "MANHATTAN": lambda vector: float_sum([*map(abs, vector)]),
 }
 _DISTANCES: dict[str, Callable[..., float]] = {
     "EUCLIDEAN": math.dist,
-    "EUCLIDEAN_SQUARED": lambda left, right: math.dist(left, right) ** 2,
+    "EUCLIDEAN_SQUARED": _squared,
     "MANHATTAN": _manhattan,
     "COSINE": lambda left, right: 2 - 2 * _cosine(left, right),
     "DOT": lambda left, right: -_dot(left, right),

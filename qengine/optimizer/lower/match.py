@@ -24,6 +24,7 @@ from qengine.optimizer.lower.walks import (
     WalkPart,
     chain_edges,
     lower_walk,
+    repeated_part,
     single_hop,
     walk_parts,
 )
@@ -31,7 +32,7 @@ from qengine.optimizer.pattern_edges import given_name, pattern_edge
 from qengine.plan.expr import Call, Comparison, Expr, HasLabels, Literal, PathOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Limit, Match, Project
-from qengine.plan.pattern import Chain, MatchMode, Repetition
+from qengine.plan.pattern import MatchMode, Repetition
 from qengine.plan.physical import PathPart, VertexLevel
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
@@ -165,16 +166,20 @@ class MatchLowering(MatchPairs):
         wanted = frozenset((*nodes[1:], *relationships))
         return lower_part(part, wanted, self.catalog), begin, relationships, nodes[1:]
 
-    def _path_parts(self, chain: Chain) -> tuple[PathPart, ...]:
+    def _path_parts(self, walk: WalkPart) -> tuple[PathPart, ...]:
         """Lower the parts of a selected path."""
+        chain = walk.chain
+        assert chain is not None
         nodes = {node.name: node for node in chain.graph.nodes}
         parts = []
-        for place, edge in enumerate(chain_edges(chain)):
+        edges = chain_edges(chain)
+        closed = walk.start == walk.end and len(edges) == 1
+        for place, edge in enumerate(edges):
             near, behind = chain.elements[2 * place], nodes[chain.elements[2 * place + 2]]
             minimum, maximum = edge.hops or (1, 1)
-            if chain.graph.mode is MatchMode.DIFFERENT_NODES:  # its two ends differ
+            if chain.graph.mode is MatchMode.DIFFERENT_NODES and not closed:
                 minimum = max(1, minimum)
-            repetition = edge.repetition or single_hop(edge, near, chain.graph)
+            repetition = repeated_part(edge.repetition or single_hop(edge, near, chain.graph), closed)
             level = VertexLevel(behind.name, behind.labels, behind.predicates)
             parts.append(PathPart(*self._repeated(repetition, False), minimum, maximum, level))
         return tuple(parts)

@@ -90,7 +90,7 @@ def walk_parts(graph: QueryGraph, catalog: CatalogView) -> tuple[list[PatternRel
                 hop,
                 selector,
                 edge.inner,
-                edge.repetition,
+                None if edge.repetition is None else repeated_part(edge.repetition, edge.start == edge.end),
                 edge.chain,
             )
         )
@@ -124,7 +124,7 @@ def lower_walk(
     columns: Collection[str],
     demand: WalkDemand,
     repeat: Callable[[Repetition, bool], Repeated],
-    parts: Callable[[Chain], tuple[PathPart, ...]],
+    parts: Callable[[WalkPart], tuple[PathPart, ...]],
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
@@ -144,7 +144,7 @@ def lower_walk(
     if walk.chain is not None:
         assert walk.selector is not None
         root = SelectPaths(
-            root, start, target, end_bound, parts(walk.chain), minimum, relationships,
+            root, start, target, end_bound, parts(walk), minimum, relationships,
             walk.chain.bounds if demand.named else None, walk.selector, demand.different, demand.mode,
             walk.chain.condition,
         )  # fmt: skip
@@ -182,6 +182,16 @@ def chain_edges(chain: Chain) -> list[PatternRelationship]:
     """Return the relationships of a selected path in its order."""
     edges = {edge.name: edge for edge in chain.graph.relationships}
     return [edges[name] for name in chain.elements[1::2]]
+
+
+def repeated_part(repetition: Repetition, closed: bool) -> Repetition:
+    """Return what is repeated: of a walk that ends where it starts, so may a repetition of it.
+
+    What nodes may not come twice is told along the whole walk (``Walk.mode``).
+    """
+    if not closed or repetition.graph.mode is not MatchMode.DIFFERENT_NODES:
+        return repetition
+    return replace(repetition, graph=replace(repetition.graph, mode=MatchMode.DIFFERENT_RELATIONSHIPS))
 
 
 def single_hop(edge: PatternRelationship, near: str, graph: QueryGraph) -> Repetition:

@@ -103,6 +103,7 @@ TOGETHER = [
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p += {x: r.x, name: 'new', y: null}",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p:Seen:P REMOVE p:Q RETURN labels(p), r.name",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) REMOVE p.name RETURN p.name",
+    "UNWIND [1, 2, 7] AS i MATCH (p:P {id: i}) SET p.x = p.id + i, p.y = p.x * 2, p += {x: p.y, y: p.x}",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) DETACH DELETE p",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) SET p.tags = r.tags",
     "MATCH (n) WHERE n.id < 5 SET n:Active",
@@ -467,11 +468,33 @@ def merge_of_a_path(chance: random.Random) -> str:
     return f"{found} MERGE {path}{sets} RETURN k0.w, k0.c, r.w"
 
 
-def test_paths_are_merged_as_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def settings_of(chance: random.Random) -> str:
+    """Return a SET of several items, computed from properties of one node or of two, each found once or twice."""
+    rows = chance.choice(["UNWIND [1, 2, 7] AS i", "UNWIND [7, 2, 7, 1, 2] AS i"])
+    found = chance.choice(
+        ["MATCH (a:P {id: i})", "MATCH (a:P {id: i}), (b:Q {id: 2})", "MATCH (b {id: 7}), (a:P {id: i})"]
+    )
+    names = "ab" if "(b" in found else "a"
+
+    def value() -> str:
+        reads = [f"{chance.choice(names)}.{chance.choice('xyz')}" for _ in range(2)]
+        return chance.choice(["{0}", "coalesce({0}, i) + 1", "[{0}, {1}]", "{{v: {0}}}.v", "i", "1"]).format(*reads)
+
+    items = []
+    for _ in range(chance.randint(1, 4)):
+        name, key = chance.choice(names), chance.choice("xyz")
+        forms = [f"{name}.{key} = {value()}"] * 3
+        forms += [f"{name} {sign} {{x: {value()}, {key}: {value()}}}" for sign in ("+=", "=")]
+        items.append(chance.choice(forms))
+    return f"{rows} {found} SET a.x = coalesce(a.x, a.id), {', '.join(items)} RETURN a.x, a.y"
+
+
+@pytest.mark.parametrize("make", [merge_of_a_path, settings_of])
+def test_random_steps_go_as_row_by_row(make: Callable[[random.Random], str], monkeypatch: pytest.MonkeyPatch) -> None:
     steps = steps_counted(monkeypatch)
     together = 0
     for seed in range(90):
-        text, before = merge_of_a_path(random.Random(f"merge {seed}")), len(steps)
+        text, before = make(random.Random(f"merge {seed}")), len(steps)
         found = results(monkeypatch, 1, text)
         together += len(steps) > before
         assert found == results(monkeypatch, 1_000_000, text), text

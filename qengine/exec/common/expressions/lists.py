@@ -21,9 +21,10 @@ from qengine.exec.common.columns import (
     null_column,
 )
 from qengine.exec.common.expressions.functions import FUNCTIONS
-from qengine.exec.common.expressions.operand import numpy_values, operand
+from qengine.exec.common.expressions.operand import farthest, numpy_values, operand
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.scalar.values import LONGEST_LIST
 
 __all__ = ["LISTS", "added"]
 
@@ -91,9 +92,11 @@ def _range(runtime: Runtime, *bounds: Column) -> Column | None:
         return None
     begin, end, *step = (np.broadcast_to(numpy_values(a), len(bounds[0])) for a in operands)
     by = step[0] if step else np.ones(len(begin), np.int64)
-    if not by.all() or max(int(np.abs(each).max(initial=0)) for each in (begin, end, by)) >= 2**61:
+    if not by.all() or farthest(begin, end, by) >= 2**61:
         return None
     lengths = np.maximum(0, (end - begin) // by + 1)
+    if farthest(lengths) > LONGEST_LIST:
+        return None
     runtime.memory.room(len(begin), _WRITTEN * int(lengths.sum(dtype=np.float64)))
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     places = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, ConstantColumn, IntArray
 from qengine.exec.common.duration_column import DurationColumn
-from qengine.exec.common.expressions.operand import null_rows, operand
+from qengine.exec.common.expressions.operand import farthest, null_rows, operand
 from qengine.exec.common.expressions.temporal import (
     first_day,
     kind_of,
@@ -79,13 +79,13 @@ def _constant(value: Any, length: int) -> _Moments | None:
 
 def _column(kind: type, days: IntArray, time: IntArray, null: BoolArray | None) -> Column | None:
     """Return moments as a column; in microseconds where that is exact. None where Arrow has no such values."""
-    farthest = int(np.abs(days).max(initial=0))
+    most = farthest(days)
     if kind is Date:
-        if farthest >= 2**31:
+        if most >= 2**31:
             return None
         return ArrowColumn(pa.array(days.astype(np.int32), pa.int32(), mask=null).cast(pa.date32()))
     unit, size = ("ns", 1) if (time % 1_000).any() else ("us", 1_000)
-    if farthest > _FARTHEST[unit]:
+    if most > _FARTHEST[unit]:
         return None
     numbers = pa.array(days * (DAY // size) + time // size, pa.int64(), mask=null)
     return ArrowColumn(numbers.cast(pa.timestamp(unit, "UTC" if kind is DateTime else None)))
@@ -111,9 +111,9 @@ def moved(value: Column, by: Column, *, back: bool = False) -> Column | None:
     months, days, nanoseconds, null = parts
     if back:
         months, days, nanoseconds = -months, -days, -nanoseconds
-    if max(float(np.abs(each).max(initial=0)) for each in (months, days)) > 2**32:
+    if farthest(months, days) > 2**32:
         return None
-    if float(np.abs(nanoseconds).max(initial=0)) > _MOST:
+    if farthest(nanoseconds) > _MOST:
         return None
     reached = (_add_months(at.days, months) if np.any(months) else at.days) + days
     null = _both(at.null, null)
@@ -195,7 +195,7 @@ def _in_months(start: _Moments, end: _Moments) -> tuple[IntArray, IntArray, IntA
 
 def _in_seconds(start: _Moments, end: _Moments) -> tuple[IntArray, IntArray, IntArray] | None:
     apart, none = end.days - start.days, np.zeros_like(start.days)
-    if int(np.abs(apart).max(initial=0)) > _FARTHEST["ns"]:
+    if farthest(apart) > _FARTHEST["ns"]:
         return None
     return none, none, apart * DAY + end.time - start.time
 
@@ -294,7 +294,7 @@ def _date_of(column: MapColumn) -> Column | None:
         return None
     year = numbers["year"]
     month, day = (numbers.get(name, np.ones_like(year)) for name in ("month", "day"))
-    if int(np.abs(year).max(initial=0)) > 1_000_000 or not ((month >= 1) & (month <= 12)).all():
+    if farthest(year) > 1_000_000 or not ((month >= 1) & (month <= 12)).all():
         return None
     months = (year - 1970) * 12 + month - 1
     begin = first_day(months)
@@ -322,7 +322,7 @@ def _duration_of(_: Runtime, column: Column) -> Column | None:
         if name not in UNITS:
             return None
         for place, size in enumerate(UNITS[name]):
-            if float(np.abs(each).max(initial=0)) * abs(size) > _MOST / 16:
+            if farthest(each) * abs(size) > _MOST / 16:
                 return None
             totals[place] += each * size
     months, days, nanoseconds = totals

@@ -13,6 +13,7 @@ from qengine.exec.common.columns import (
     BoolArray,
     Column,
     ConstantColumn,
+    IntArray,
     ListColumn,
     NodeColumn,
     RelationshipColumn,
@@ -24,6 +25,7 @@ __all__ = [
     "NUMERIC",
     "Operand",
     "as_double",
+    "farthest",
     "list_places",
     "null_rows",
     "numpy_values",
@@ -125,3 +127,8 @@ def numpy_values(number: Operand) -> Any:
         return dtype(number.datum.as_py())
     array = number.datum
     return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * 8)
+
+
+def farthest(*numbers: IntArray) -> int:
+    """Return how far from 0 numbers go; NumPy's absolute value of the least int64 is negative."""
+    return max((max(int(each.max()), -int(each.min())) for each in numbers if each.size), default=0)

@@ -21,7 +21,7 @@ from qengine.exec.common.columns import (
     boolean_column,
     integer_column,
 )
-from qengine.exec.common.expressions.operand import COMPARE, MIRRORED, null_rows
+from qengine.exec.common.expressions.operand import COMPARE, MIRRORED, farthest, null_rows
 from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
@@ -65,7 +65,7 @@ def _in_one_unit(left: ArrowColumn, right: ArrowColumn) -> tuple[IntArray, IntAr
     units, numbers = (unit_of(left.type), unit_of(right.type)), (numbers_of(left), numbers_of(right))
     finest, found = min(units), []
     for unit, each in zip(units, numbers, strict=True):
-        if unit != finest and float(np.abs(each).max(initial=0)) * (unit // finest) > _INT64.max / 2:
+        if unit != finest and farthest(each) * (unit // finest) > _INT64.max / 2:
             return None
         found.append(each * (unit // finest))
     return found[0], found[1]
