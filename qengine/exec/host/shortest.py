@@ -68,7 +68,8 @@ def _selected(
     kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
     rows = walk_rows(op, batch, ends)
-    if rows.targets is not None:
+    several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
+    if rows.targets is not None or several:
         return _paths(op, space, ends, rows, context)
     if op.minimum > 1 or op.selector.count > 1:
         return _to_each_end(op, space, ends, rows, context, kernels)

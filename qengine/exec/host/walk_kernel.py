@@ -77,7 +77,7 @@ class _Plan(ctypes.Structure):
         ("distinct_edges", ctypes.c_int32),
         ("lists", ctypes.c_int32),
         ("vertices", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("hasty", ctypes.c_int32),
         ("vertex_count", ctypes.c_int64),
         ("minimum", ctypes.c_int64),
         ("maximum", ctypes.c_int64),
@@ -299,10 +299,13 @@ class WalkRules:
     repeats
         What a walk must not repeat: for shortest paths relationships, or nothing.
     count
-        How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
-        above 1, for rows with targets only.
+        How many shortest paths, or least lengths of them, are wanted to each end. More than one length, or a
+        ``minimum`` above 1, goes for rows with targets only.
     hops
         Whether the number of hops is wanted, of shortest paths.
+    hasty
+        Whether several shortest trails to a target are told by how they leave those before, as where a search depth
+        first takes long, from the first on.
     """
 
     mode: WalkMode
@@ -312,6 +315,7 @@ class WalkRules:
     repeats: PathMode = PathMode.TRAIL
     count: int = 1
     hops: bool = False
+    hasty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +372,7 @@ def walk_chunks(
         distinct_edges=rules.repeats is not PathMode.WALK,
         lists=rules.lists,
         vertices=_VERTEX_RULES.get(rules.repeats, 0),
+        hasty=rules.hasty,
         vertex_count=space.vertex_count,
         minimum=rules.minimum,
         maximum=_UNBOUNDED if rules.maximum is None else rules.maximum,
