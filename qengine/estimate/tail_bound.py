@@ -37,6 +37,8 @@ def _of_plan(operator: Operator, store: ExecView) -> float:
             times = max(1.0, _of_plan(inner, store))
         case Search():
             times = bound_of_seeds(store, operator)
+        case LookUp(relationship=True):
+            times = inf if operator.many else 1.0
         case LookUp(labels=labels):
             times = sum(float(high) - float(low) for low, high in store.label_ranges(labels).tolist())
         case Walk() if operator.maximum is not None and operator.maximum <= _LONGEST:

@@ -291,7 +291,8 @@ class LookUp(Operator):
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
     nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
-    to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property.
+    to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property, and
+    with ``many`` one of those in the list ``value``; ``relationship``: it is that of a relationship, without labels.
     """
 
     input: Operator
@@ -302,6 +303,8 @@ class LookUp(Operator):
     rows: float
     unique: bool = False
     identity: bool = False
+    many: bool = False
+    relationship: bool = False
 
 
 @node("input", "search", "steps", "searches")
