@@ -62,37 +62,17 @@ bool Deviations::add(const Set& from, size_t fixed, std::vector<int64_t> exclude
   heads_.clear();
   const uint32_t near = set.vertices.back();
   bool two_way = false;
+  std::vector<Head> others;  // that are excluded, and not taken
   forward_->any(near, [&](const WalkLayer& layer, uint32_t w, uint64_t position) {
     if (!is_free(near, layer, w, position)) return false;
     const int64_t edge = relationship_id(layer, near, w, position);
-    if (std::find(set.excluded.begin(), set.excluded.end(), edge) != set.excluded.end()) return false;
-    heads_.push_back({edge, w});
+    const bool excluded = std::find(set.excluded.begin(), set.excluded.end(), edge) != set.excluded.end();
+    (excluded ? others : heads_).push_back({edge, w});
     two_way = two_way || layer.two_way;
     return false;
   });
-  bool found = false, going = complete(set, heads_, poll, found);
-  if (going && found && two_way && std::count(set.edges.begin(), set.edges.end(), set.edges[fixed]) > 1) {
-    // The shortest walk goes back over its first relationship: each of these by itself, without the way back.
-    Set best;
-    const std::vector<int64_t> taken = taken_;
-    for (size_t i = 0; going && i < heads_.size(); ++i) {
-      const Head head = heads_[i];
-      Set other;
-      other.edges.assign(set.edges.begin(), set.edges.begin() + static_cast<ptrdiff_t>(fixed));
-      other.vertices.assign(set.vertices.begin(), set.vertices.begin() + static_cast<ptrdiff_t>(fixed + 1));
-      taken_ = taken;
-      taken_.insert(std::lower_bound(taken_.begin(), taken_.end(), head.edge), head.edge);
-      const bool marked = marks_[head.vertex] & 1;
-      marks_[head.vertex] |= 1;
-      bool leads = false;
-      going = complete(other, {head}, poll, leads);
-      if (!marked) marks_[head.vertex] &= static_cast<uint8_t>(~1);
-      if (leads && (best.edges.empty() || other.edges.size() < best.edges.size())) best = std::move(other);
-    }
-    found = !best.edges.empty();
-    set.edges = std::move(best.edges);
-    if (found) set.vertices = std::move(best.vertices);
-  }
+  bool found = false;
+  const bool going = two_way ? complete_either_way(set, others, poll, found) : complete(set, heads_, poll, found);
   for (size_t i = 0; i <= fixed; ++i) marks_[from.vertices[i]] &= static_cast<uint8_t>(~1);
   if (going && found) {
     kept_ += set.bytes();
@@ -116,7 +96,7 @@ bool Deviations::complete(Set& set, const std::vector<Head>& heads, Poll& poll, 
     int64_t steps = 1;
     backward_->any(v, [&](const WalkLayer& layer, uint32_t u, uint64_t position) {
       ++steps;
-      if (hops_[u] || !is_free(v, layer, u, position)) return false;
+      if (hops_[u] || u == blocked_ || !is_free(v, layer, u, position)) return false;
       hops_[u] = hops_[v] + 1;
       queue_.push_back(u);
       if (!(marks_[u] & 2) || !forward_->passes(u)) return false;
@@ -133,6 +113,108 @@ bool Deviations::complete(Set& set, const std::vector<Head>& heads, Poll& poll, 
   return going;
 }
 
+// The same where relationships may go both ways: a walk must not go back over its first one. Either it doesn't come back
+// to where it begins, or it does, by another one than it began with, and leaves over one that is excluded; for over
+// others it could have left at once. If the second is shorter, its two parts have no other vertex in common: from one, it
+// would have gone on to the end.
+bool Deviations::complete_either_way(Set& set, const std::vector<Head>& others, Poll& poll, bool& found) {
+  const uint32_t near = set.vertices.back();
+  Set direct = set, round = set;
+  bool back = false;
+  found = false;
+  if (near != end_) {
+    blocked_ = near;
+    Set beyond = set;
+    bool leads = false;
+    bool going = complete(direct, heads_, poll, found);
+    if (going && !others.empty() && forward_->passes(near)) going = complete(beyond, others, poll, leads);
+    blocked_ = UINT32_MAX;
+    if (!going) return false;
+    if (leads) {
+      if (!come_back(round, poll, back)) return false;
+      round.edges.insert(round.edges.end(), beyond.edges.begin() + static_cast<ptrdiff_t>(set.fixed), beyond.edges.end());
+      round.vertices.insert(round.vertices.end(), beyond.vertices.begin() + static_cast<ptrdiff_t>(set.fixed + 1),
+                            beyond.vertices.end());
+    }
+  } else if (!come_back(round, poll, back)) {
+    return false;
+  }
+  back = back && static_cast<int64_t>(round.edges.size()) <= maximum_;
+  if (back && (!found || round.edges.size() < direct.edges.size())) {
+    set = std::move(round);
+  } else if (found) {
+    set = std::move(direct);
+  }
+  found = found || back;
+  return true;
+}
+
+// Appends a shortest closed trail from where a set's fixed part ends, over one of heads_. Vertices have up to two ways
+// on to there, by different last relationships: one of them isn't what the trail began with. False: stopped.
+bool Deviations::come_back(Set& set, Poll& poll, bool& found) {
+  const uint32_t near = set.vertices.back();
+  for (const Head& head : heads_) marks_[head.vertex] |= 2;
+  const auto before = [](const Head& a, const Head& b) { return a.vertex < b.vertex; };
+  std::sort(heads_.begin(), heads_.end(), before);
+  ways_.clear();
+  const auto arrive = [&](uint32_t v, int64_t edge, int64_t last, uint32_t on) {
+    const uint32_t had = hops_[v];  // the first way there, + 1
+    if (had && (ways_[had - 1].second || ways_[had - 1].last == last)) return;
+    if (had) ways_[had - 1].second = true;
+    ways_.push_back({edge, last, v, on, false});
+    if (!had) {
+      hops_[v] = static_cast<uint32_t>(ways_.size());
+      queue_.push_back(v);
+    }
+  };
+  queue_.clear();
+  ways_.push_back({-1, -1, near, 0, true});
+  bool going = true;
+  for (uint32_t i = 0; going && !found && i < ways_.size(); ++i) {
+    const Way way = ways_[i];
+    if (i > 0 && !backward_->passes(way.vertex)) continue;
+    int64_t steps = 1;
+    if (i > 0 && (marks_[way.vertex] & 2)) {
+      const auto [begin, end] = std::equal_range(heads_.begin(), heads_.end(), Head{0, way.vertex}, before);
+      for (auto at_head = begin; at_head != end; ++at_head) {
+        const Head& head = *at_head;
+        ++steps;
+        if (head.edge == way.last) continue;
+        set.edges.push_back(head.edge);
+        set.vertices.push_back(head.vertex);
+        for (uint32_t at = i; at != 0; at = ways_[at].on) {
+          set.edges.push_back(ways_[at].edge);
+          set.vertices.push_back(ways_[ways_[at].on].vertex);
+        }
+        found = true;
+        break;
+      }
+    }
+    if (!found) {
+      backward_->any(way.vertex, [&](const WalkLayer& layer, uint32_t u, uint64_t position) {
+        ++steps;
+        if (!is_free(way.vertex, layer, u, position)) return false;
+        const int64_t edge = relationship_id(layer, way.vertex, u, position);
+        if (u != near) arrive(u, edge, i == 0 ? edge : way.last, i);
+        return false;
+      });
+    }
+    going = !poll.due(steps) || poll.check();
+  }
+  for (const Head& head : heads_) {
+    marks_[head.vertex] &= static_cast<uint8_t>(~2);
+    if (going && head.vertex == near && (!found || set.edges.size() > set.fixed + 1)) {  // a loop
+      set.edges.resize(set.fixed);
+      set.vertices.resize(set.fixed + 1);
+      set.edges.push_back(head.edge);
+      set.vertices.push_back(near);
+      found = true;
+    }
+  }
+  for (const uint32_t v : queue_) hops_[v] = 0;
+  return going;
+}
+
 // Appends the way over a head, down the hops that are left from there.
 bool Deviations::build(Set& set, const Head& head) {
   set.edges.push_back(head.edge);
@@ -140,7 +222,7 @@ bool Deviations::build(Set& set, const Head& head) {
   for (uint32_t left = hops_[head.vertex] - 1; left > 0; --left) {
     const uint32_t v = set.vertices.back();
     const bool stepped = forward_->any(v, [&](const WalkLayer& layer, uint32_t w, uint64_t position) {
-      if (hops_[w] != left || (w != end_ && !forward_->passes(w)) || !is_free(v, layer, w, position)) return false;
+      if (hops_[w] != left || w == blocked_ || (w != end_ && !forward_->passes(w)) || !is_free(v, layer, w, position)) return false;
       set.edges.push_back(relationship_id(layer, v, w, position));
       set.vertices.push_back(w);
       return true;

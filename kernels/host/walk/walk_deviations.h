@@ -20,7 +20,8 @@ class Deviations {
   bool next(Poll& poll, std::vector<int64_t>& edges, bool& over);
 
   int64_t bytes() const {
-    return (hops_ ? 5 * vertex_count_ : 0) + kept_ + 4 * static_cast<int64_t>(queue_.capacity() + heads_.capacity());
+    return (hops_ ? 5 * vertex_count_ : 0) + kept_ + 4 * static_cast<int64_t>(queue_.capacity()) +
+           static_cast<int64_t>(sizeof(Head) * heads_.capacity() + sizeof(Way) * ways_.capacity());
   }
 
  private:
@@ -38,9 +39,16 @@ class Deviations {
     int64_t edge;
     uint32_t vertex;
   };
+  struct Way {  // over `edge` and then way number `on`, at last over `last`; `second`: the vertex has another, too
+    int64_t edge, last;
+    uint32_t vertex, on;
+    bool second;
+  };
 
   bool add(const Set& from, size_t fixed, std::vector<int64_t> excluded, Poll& poll);
   bool complete(Set& set, const std::vector<Head>& heads, Poll& poll, bool& found);
+  bool complete_either_way(Set& set, const std::vector<Head>& others, Poll& poll, bool& found);
+  bool come_back(Set& set, Poll& poll, bool& found);
   bool build(Set& set, const Head& head);
   bool is_free(uint32_t v, const WalkLayer& layer, uint32_t w, uint64_t position) const;
   static bool shorter(const Set& a, const Set& b) { return a.edges.size() > b.edges.size(); }
@@ -55,6 +63,8 @@ class Deviations {
   bool begun_ = false;
   std::vector<int64_t> taken_;   // ascending: what no trail of the set may take again
   std::vector<Head> heads_;
+  std::vector<Way> ways_;
+  uint32_t blocked_ = UINT32_MAX;  // a vertex that none may come to
   std::vector<uint32_t> queue_;
   Zeroed<uint32_t> hops_;        // to the end, + 1
   Zeroed<uint8_t> marks_;        // 1: of the fixed part, 2: a vertex behind a way to go on
