@@ -11,12 +11,25 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, joined_walks, merging, walk_rows, walk_space
-from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
+from qengine.exec.host.walk_kernel import (
+    EndFilter,
+    WalkChunk,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import ANY_SHORTEST, PathMode
 from qengine.plan.physical import Shortest
 
 __all__ = ["run_shortest"]
+
+
+_SHARED = 8
+"""Rows that begin at one node, in the mean, from which starts are followed together to given ends."""
 
 
 def run_shortest(
@@ -68,6 +81,8 @@ def _selected(
     kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
     rows = walk_rows(op, batch, ends)
+    if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
+        return _between(op, space, ends, rows, context, kernels)
     several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
     if rows.targets is not None or several:
         return _paths(op, space, ends, rows, context)
@@ -76,6 +91,42 @@ def _selected(
     if op.relationships is None and not op.selector.groups:
         return _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
     return _paths(op, space, ends, rows, context)
+
+
+def _between(
+    op: Shortest,
+    space: WalkSpace,
+    ends: EndFilter,
+    rows: WalkRows,
+    context: ExecutionContext,
+    kernels: ReachKernels,
+) -> Iterator[WalkChunk]:
+    """Yield the rows whose targets are reached, with the hops: starts that many rows share are followed together."""
+    targets = rows.targets
+    assert targets is not None
+    known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
+    starts = np.unique(rows.starts[known])
+    if len(starts) * _SHARED > len(known):
+        yield from _paths(op, space, ends, rows, context)
+        return
+    wanted = np.zeros(space.vertex_count, np.bool_)
+    wanted[targets[known]] = True
+    if ends.bits is not None or ends.lo > 0 or ends.hi < space.vertex_count:
+        wanted &= ends.of(np.arange(space.vertex_count))
+    keys = np.searchsorted(starts, rows.starts[known]) * space.vertex_count + targets[known]
+    order = np.argsort(keys, kind="stable")
+    known, keys = known[order], keys[order]
+    lanes = Lanes(np.arange(len(starts) + 1), starts)
+    both = EndFilter(0, space.vertex_count, pack_bits(wanted))
+    rules = ReachRules(op.minimum, op.maximum, op.mode)
+    for chunk in kernels.chunks(space, both, lanes, context, rules, hops=True):
+        found = chunk.lane * space.vertex_count + chunk.end
+        first, behind = (np.searchsorted(keys, found, side=side) for side in ("left", "right"))
+        each = np.repeat(np.arange(len(found)), behind - first)
+        place = np.arange(len(each)) - np.repeat(np.cumsum(behind - first) - (behind - first), behind - first)
+        assert chunk.hops is not None
+        if len(each):
+            yield WalkChunk(known[first[each] + place], chunk.end[each], hops=chunk.hops[each])
 
 
 def _paths(

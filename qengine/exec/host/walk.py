@@ -34,6 +34,7 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.access import FEW
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
@@ -126,10 +127,16 @@ def end_filter(store: ExecView, end: VertexLevel, masks: MaskProvider) -> EndFil
     lo, hi = ranges[0][0], ranges[-1][1]
     if len(ranges) == 1 and not end.predicates:
         return EndFilter(lo, hi)
+    listed = masks.vertex_list(end, ranges) if end.access else None
     mask = np.zeros(hi, dtype=np.bool_)
-    for begin, stop in ranges:
-        mask[begin:stop] = masks.vertex_mask(end.name, end.predicates, begin, stop) if end.predicates else True
-    found = np.flatnonzero(mask)
+    if listed is not None and len(listed) > 1:
+        mask[listed] = True
+    elif listed is None:
+        for begin, stop in ranges:
+            mask[begin:stop] = masks.vertex_mask(end.name, end.predicates, begin, stop) if end.predicates else True
+    found = np.flatnonzero(mask) if listed is None else listed
+    if listed is None and end.access and len(found) * FEW <= sum(stop - begin for begin, stop in ranges):
+        masks.scanned(end)
     if not len(found):
         return EndFilter(0, 0)
     lo, hi = int(found[0]), int(found[-1]) + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
+from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences, differences
 from qengine.optimizer.lower.bound_edges import located, renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
@@ -148,13 +149,20 @@ class MatchLowering(MatchPairs):
         distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
         demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
         self.root, added = lower_walk(
-            self.root, walk, self.nodes, self.bound, self.columns, demand, self._repeated, self._path_parts
+            self.root, walk, self._level, self.bound, self.columns, demand, self._repeated, self._path_parts
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}
         if compared:
             self._compare_selected(walk)
         self.walked.append(walk)
+
+    def _level(self, name: str) -> VertexLevel:
+        """Return a node as the end of a walk, with the indexes that may find it."""
+        node = self.nodes[name]
+        (level,) = with_access((VertexLevel(name, node.labels, node.predicates),), 0, self.catalog)
+        assert isinstance(level, VertexLevel)
+        return level
 
     def _repeated(self, repetition: Repetition, backwards: bool) -> Repeated:
         """Lower what a quantified path repeats, from its first node on or, backwards, from its last."""
