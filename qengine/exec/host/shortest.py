@@ -65,10 +65,11 @@ def run_shortest(
         As the context says.
     """
     lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
-    with merging(store, op, context, lengths_alone) as merged:
-        for chunk in _selected(
-            op, walk_space(store, op, masks, merged=merged), end_filter(store, op.end, masks), batch, context, kernels
-        ):
+    ends = end_filter(store, op.end, masks)
+    free = not op.end_bound and ends.hi - ends.lo > 1
+    with merging(store, op, context, lengths_alone, both_ways=free) as merged:
+        space = walk_space(store, op, masks, merged=merged)
+        for chunk in _selected(op, space, ends, batch, context, kernels):
             yield from joined_walks(op, batch, chunk, context)
 
 

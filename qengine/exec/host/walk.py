@@ -79,15 +79,17 @@ def run_walk(
 
 @contextmanager
 def merging(
-    store: ExecView, op: Walk | Shortest | Reach, context: ExecutionContext, ends_alone: bool
+    store: ExecView, op: Walk | Shortest | Reach, context: ExecutionContext, ends_alone: bool, *, both_ways: bool = False
 ) -> Iterator[bool]:
     """Tell whether what is run inside is to read the lists of an operator's types as one; else note what it takes.
 
-    ``ends_alone``: only ends, or least lengths, are asked for: no relationships, nor how many there are.
+    ``ends_alone``: only ends, or least lengths, are asked for: no relationships, nor how many there are. ``both_ways``:
+    the kernels of ``reach_kernel`` alone read them, so that relationships may be walked both ways.
     """
     types = walked_types(store, op)
     one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
-    lists = len(types) if ends_alone and one_way and not op.predicates else 0
+    lists = len(types) * (1 + (op.direction is Direction.BOTH))
+    lists = lists if ends_alone and (one_way or both_ways) and not op.predicates else 0
     merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
     try:
         yield merged

@@ -160,7 +160,8 @@ class WalkSpace:
     through
         Bits by vertex that walks may pass between their ends; None for all.
     merged
-        Whether the lists of all types are one, where only ends are asked for: without ``allowed``, one way only.
+        Whether the lists of all types are one, where only ends are asked for: without ``allowed``. Where relationships
+        can be walked both ways, for the kernels of ``reach_kernel`` alone.
 
     Attributes
     ----------
@@ -170,11 +171,14 @@ class WalkSpace:
         What may be walked: a record for each layer.
     forward, backward
         The same as the kernels take it.
+    closing
+        ``backward``, or the layers that are merged in it, by which closed trails are told.
     two_way
         Whether some relationship can be walked both ways.
     """
 
-    __slots__ = ("backward", "forward", "layers", "lists", "store", "through", "two_way", "vertex_count")
+    __slots__ = ("backward", "closing", "forward", "layers", "lists", "store", "through", "two_way",
+                 "unmerged", "vertex_count")  # fmt: skip
 
     def __init__(
         self,
@@ -189,10 +193,13 @@ class WalkSpace:
         self.vertex_count: int = store.vertex_count
         self.through = through
         self.store = store
-        if merged:
-            self._merge(types, direction)
-            return
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
+        self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
+        self.unmerged: tuple[WalkLists, ...] = ()
+        if merged and not self.two_way:
+            self._merge(steps)
+            self.closing = self.backward
+            return
         self.layers = len(steps)
         self.lists = tuple(
             WalkLists(
@@ -221,12 +228,18 @@ class WalkSpace:
                     skip_loops=both and towards is Direction.IN,
                     two_way=both or edge_type.undirected,
                 )
-        self.two_way = any(layer.two_way for layer in self.forward)
+        self.closing = self.backward
+        if merged:
+            self.unmerged = self.lists  # what `closing` points to
+            self._merge(steps)
 
-    def _merge(self, types: tuple[int, ...], direction: Direction) -> None:
-        ways = (direction, direction.reversed())
-        forward, backward = (merged_neighbours(self.store, [(index, way) for index in types]) for way in ways)
-        self.layers, self.two_way = 1, False
+    def _merge(self, steps: list[tuple[int, Direction]]) -> None:
+        back = [(index, step.reversed()) for index, step in steps]
+        forward, backward = (
+            merged_neighbours(self.store, sorted(parts, key=lambda part: (part[0], part[1].value)))
+            for parts in (steps, back)
+        )
+        self.layers = 1
         self.lists = (WalkLists(forward, backward, forward, None),)
         self.forward, self.backward = (
             (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct(), is_out=own is forward))
