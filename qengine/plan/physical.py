@@ -235,12 +235,13 @@ class Between:
     within: SharedKeys | None = None
 
 
-@node("input", "build", "ways", "condition", "apart")
+@node("input", "build", "ways", "condition", "apart", "overlaps")
 class ThetaJoin(Operator):
     """Emits each input row joined with each row of ``build`` for which ``condition`` is true.
 
-    Partners are found by any of ``ways``; the condition is asked for those alone. ``told``: the one way tells all that
-    the condition does, where values are ordered exactly. Columns: the input's, then ``emit``, columns of ``build``.
+    Partners are found by any of ``ways``; the condition is asked for those alone. ``told``: the ways tell all that
+    the condition does, where values are ordered exactly; of several, ``overlaps`` are what two and more of them find,
+    with their signs, so that all sum up to what any of them finds (inclusion and exclusion). Columns: the input's, then ``emit``, columns of ``build``.
     With ``semi`` each input row that has a partner comes once, with ``count`` once with a column of that name, how
     many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A row of which a way's value
     can't be computed is asked with all. ``apart``: rows with equal values of any of these aren't joined, which the
@@ -256,6 +257,8 @@ class ThetaJoin(Operator):
     semi: bool = False
     count: str | None = None
     apart: tuple[SharedKeys, ...] = ()
+    overlaps: tuple[Between, ...] = ()
+    signs: tuple[int, ...] = ()
 
 
 @node("input", "few", "many")
