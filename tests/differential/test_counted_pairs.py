@@ -105,7 +105,7 @@ def test_relationships_between_ordered_nodes_are_not_compared() -> None:
 
 @pytest.mark.parametrize("values", [(5, 6, 2**63 - 1), (2**63 - 1, 2**63 - 1, 1), (1, 2, 3)])
 def test_what_fails_for_a_pair_fails(values: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value that can't be computed matters where the node has a partner, and no other condition rules the pair out."""
+    """A value that can't be computed matters where the node has a partner that nothing else rules out."""
     monkeypatch.setattr(match_pairs, "_cost", lambda *_: 1e12)
     nodes = [{"id": i, "properties": {"id": i, "v": value}} for i, value in enumerate((*values, 4, 2**63 - 1))]
     links = [{"start": i, "end": 3, "type": "R"} for i in range(3)]

@@ -67,7 +67,7 @@ def test_points() -> None:
 def test_what_fails(text: str) -> None:
     own, told = graph(), []
     for device in ("reference", "cpu"):
-        with pytest.raises(Exception) as error:  # noqa: PT011
+        with pytest.raises(Exception) as error:
             own.query(text, device=device).fetchall()
         told.append(str(error.value))
     assert told[0] == told[1]

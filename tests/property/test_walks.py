@@ -51,7 +51,13 @@ class Case:
         return from_records([{"id": v} for v in range(self.vertices)], records, undirected=("U", "V"))
 
     def chunks(
-        self, store: Any, mode: WalkMode, *, lists: bool, repeats: PathMode = PathMode.TRAIL, count: int = 1,
+        self,
+        store: Any,
+        mode: WalkMode,
+        *,
+        lists: bool,
+        repeats: PathMode = PathMode.TRAIL,
+        count: int = 1,
         hasty: bool = False,
     ) -> list[Any]:
         """Run the kernels: (row, end, relationships or None) in the order given."""

@@ -127,9 +127,7 @@ def _named(store: ExecView, probes: Sequence[tuple[str, str, Any]]) -> Array:
     return np.unique(np.concatenate(parts))
 
 
-def named_by(
-    store: ExecView, name: str, values: Sequence[Any], *, relationship: bool = False
-) -> tuple[Array, Array]:
+def named_by(store: ExecView, name: str, values: Sequence[Any], *, relationship: bool = False) -> tuple[Array, Array]:
     """Return the places of values that are the ``id`` or ``elementid`` of a node or relationship, and these."""
     numbers = [-1 if number is None else number for number in (number_of(name, value) for value in values)]
     ids = (store.relationship_numbers if relationship else store.node_numbers).places(np.array(numbers, np.int64))

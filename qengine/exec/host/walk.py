@@ -79,7 +79,12 @@ def run_walk(
 
 @contextmanager
 def merging(
-    store: ExecView, op: Walk | Shortest | Reach, context: ExecutionContext, ends_alone: bool, *, both_ways: bool = False
+    store: ExecView,
+    op: Walk | Shortest | Reach,
+    context: ExecutionContext,
+    ends_alone: bool,
+    *,
+    both_ways: bool = False,
 ) -> Iterator[bool]:
     """Tell whether what is run inside is to read the lists of an operator's types as one; else note what it takes.
 

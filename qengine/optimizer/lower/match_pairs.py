@@ -58,7 +58,7 @@ _MARGIN = 3.0
 class _Paired:
     """A cut whose pairs are told by ``ways``, any of them: ``overlaps`` are what several find, with ``signs``.
 
-    ``conditions``: what compares the parts; ``keys``: other names of the nodes that both have, in the part that is held.
+    ``conditions``: what compares the parts; ``keys``: other names of the nodes that both have, in the held part.
     """
 
     join: Join
@@ -208,7 +208,7 @@ class MatchPairs(MatchByValue):
 
 
 def _any_of(conditions: list[Expr]) -> Iterator[tuple[int, list[Expr]]]:
-    """Yield conditions of which the first OR becomes one, two and more of its parts, and how many: first of one each."""
+    """Yield conditions of which the first OR becomes one, two and more of its parts, and how many."""
     chosen = next((each for each in conditions if isinstance(each, Logical) and each.op == "OR"), None)
     if not isinstance(chosen, Logical) or len(chosen.args) > _MOST_PARTS:
         yield 1, conditions

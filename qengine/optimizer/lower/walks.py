@@ -128,9 +128,9 @@ def lower_walk(
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
-    A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``level``: a node
-    of the pattern, with what finds it. ``repeat``:
-    lowers what is repeated, backwards or not. ``parts``: lowers a selected path, which is never walked backwards.
+    A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``level``: a
+    node of the pattern, with what finds it. ``repeat``: lowers what is repeated, backwards or not. ``parts``: lowers a
+    selected path, which is never walked backwards.
     """
     start, end, direction = walk.start, walk.end, walk.direction
     backwards = start not in bound

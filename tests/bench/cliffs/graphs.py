@@ -163,12 +163,12 @@ _HUGE = 100_000
 def make(shape: str, n: int) -> Graph:
     """Return a graph of a shape with about n nodes or relationships.
 
-    Nodes have ``id``, ``v`` (0 to 99), ``f`` (a float), ``s`` (one of 50 strings), ``t`` (another string each), ``d`` (a
-    date, one of 400), ``at`` (a time, one of 10,000) and ``l`` (up to three numbers), relationships ``w``, a float, and
-    ``k``, 0 to 9. Labels are A and B by turns, with C for ten of the first 20; types are R and S by turns. "many names"
-    has 300 labels more, and 200 types, "long texts" 2,000 characters in ``t``, "huge texts" 100,000 in that of some
-    thousand nodes, "nulls" values in one of 50 nodes alone, and 40 properties more, "all null" none but ``id``, "same
-    values" the same in all nodes.
+    Nodes have ``id``, ``v`` (0 to 99), ``f`` (a float), ``s`` (one of 50 strings), ``t`` (another string each), ``d``
+    (a date, one of 400), ``at`` (a time, one of 10,000) and ``l`` (up to three numbers), relationships ``w``, a float,
+    and ``k``, 0 to 9. Labels are A and B by turns, with C for ten of the first 20; types are R and S by turns. "many
+    names" has 300 labels more, and 200 types, "long texts" 2,000 characters in ``t``, "huge texts" 100,000 in that of
+    some thousand nodes, "nulls" values in one of 50 nodes alone, and 40 properties more, "all null" none but ``id``,
+    "same values" the same in all nodes.
     """
     drawn = np.random.default_rng(4)
     count, starts, ends = ENDS.get(shape, _random)(n)

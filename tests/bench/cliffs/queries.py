@@ -241,7 +241,7 @@ OPTIONAL MATCH (a {id: -5}) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) RE
 MATCH (a)-->(b) WITH a, b.v AS v ORDER BY v DESC, b.id WITH a, collect(v)[0..2] AS top UNWIND top AS x RETURN sum(x), count(*)
 MATCH (a) WITH a.v AS v, collect(a) AS l WHERE size(l) > 1 UNWIND l AS x UNWIND l AS y WITH x, y WHERE x.id < y.id RETURN count(*)
 MATCH (a)-->(b) WITH a, count(*) AS d ORDER BY d DESC, a.id LIMIT 10 MATCH (a)-->(c)<--(e) RETURN a.id, count(e) AS n
-"""
+"""  # noqa: E501 (one a line)
 
 _PATTERNS = """
 MATCH (a) ((x)-[:R]->(y)-[:S]->(z)){1,2} (b) RETURN count(*)
@@ -281,7 +281,7 @@ MATCH (a)-->(b), (a)-->(c) WHERE b.v < c.v AND NOT (b)--(c) RETURN count(*)
 MATCH (a)-->(b), (c)-->(b), (a)-->(d), (c)-->(d) WHERE a.id < c.id AND b.id < d.id RETURN count(*)
 MATCH (a)-[r]-(b) WHERE startNode(r) = a AND endNode(r).v > 50 RETURN count(*), sum(r.k)
 MATCH (a)-[*]-(b) WHERE a.id = 0 AND b:C RETURN count(DISTINCT b)
-"""
+"""  # noqa: E501 (one a line)
 
 WRITES = tuple(
     """
@@ -297,7 +297,7 @@ MATCH (a)-->(b) WITH b, count(*) AS d SET b.d = d WITH max(d) AS m MATCH (c {d: 
 MATCH (a)-->(b) WHERE a.id < 50 MERGE (b)-[r:N]->(a) ON CREATE SET r.k = 1 ON MATCH SET r.k = 2 RETURN count(DISTINCT r), sum(r.k)
 MATCH (a) WHERE a.v < 20 CALL (a) { CREATE (a)-[:H]->(h:H {v: a.v}) RETURN h } WITH h MATCH (h)<--(b) RETURN count(*)
 MATCH (a) CALL (a) { SET a.z = a.v } IN TRANSACTIONS OF 1000 ROWS
-""".strip().splitlines()
+""".strip().splitlines()  # noqa: E501 (one a line)
 )
 """Statements that change the graph and read it afterwards."""
 

@@ -26,8 +26,8 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions import temporal
 from qengine.exec.common.map_column import MapColumn
-from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.point_column import PointColumn
+from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
 from qengine.exec.view import ExecView

@@ -43,7 +43,8 @@ def theta_join_stage(operator: physical.ThetaJoin, build: Build, first: int) -> 
 class _Part:
     """Rows of the build side, what the condition reads of them, and what finds them.
 
-    ``overlaps``: what finds those that several ways find. ``apart``: what finds rows that aren't joined. ``weights``: how many rows each stands for; None for one.
+    ``overlaps``: what finds those that several ways find.
+    ``apart``: what finds rows that aren't joined. ``weights``: how many rows each stands for; None for one.
     """
 
     rows: Batch
