@@ -243,9 +243,9 @@ class ThetaJoin(Operator):
     the condition does, where values are ordered exactly; of several, ``overlaps`` are what two and more of them find,
     with their signs, so that all sum up to what any of them finds (inclusion and exclusion). Columns: the input's, then
     ``emit``, columns of ``build``. With ``semi`` each input row that has a partner comes once, with ``count`` once with
-    a column of that name, how many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A row of which a way's value
-    can't be computed is asked with all. ``apart``: rows with equal values of any of these aren't joined, which the
-    condition says, too, but the way doesn't.
+    a column of that name, how many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A
+    row of which a way's value can't be computed is asked with all. ``apart``: rows with equal values of any of these
+    aren't joined, which the condition says, too, but the ways don't.
     """
 
     input: Operator
