@@ -43,7 +43,7 @@ class PointColumn(Column):
         return _NAMES[self.srid].startswith("wgs")
 
     def __len__(self) -> int:
-        return self.coordinates.shape[1]
+        return int(self.coordinates.shape[1])
 
     def _at(self, which: Any) -> Column:
         return PointColumn(self.coordinates[:, which], self.srid, None if self.null is None else self.null[which])

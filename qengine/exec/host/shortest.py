@@ -32,6 +32,12 @@ _SHARED = 8
 """Rows that begin at one node, in the mean, from which starts are followed together to given ends."""
 
 
+_LABELS = 96
+"""Bytes at most of each path, and each vertex, while several paths to every end are told together."""
+
+_MOST_LABELS = 1 << 31
+
+
 def run_shortest(
     store: ExecView,
     op: Shortest,
@@ -84,7 +90,9 @@ def _selected(
     rows = walk_rows(op, batch, ends)
     if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
         return _between(op, space, ends, rows, context, kernels)
+    labels = _LABELS * op.selector.count * space.vertex_count
     several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
+    several = several and labels <= min(_MOST_LABELS, context.memory.unclaimed(0))
     if rows.targets is not None or several:
         return _paths(op, space, ends, rows, context)
     if op.minimum > 1 or op.selector.count > 1:

@@ -196,6 +196,8 @@ class WalkSpace:
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
         self.unmerged: tuple[WalkLists, ...] = ()
+        self.forward: ctypes.Array[_Layer]
+        self.backward: ctypes.Array[_Layer]
         if merged and not self.two_way:
             self._merge(steps)
             self.closing = self.backward
