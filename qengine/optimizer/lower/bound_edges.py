@@ -42,7 +42,10 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
     found = Located(graph, root, tuple(columns))
     if graph.hints is not NO_HINTS or graph.mode is MatchMode.DIFFERENT_NODES:
         return found
+    named = {name for each in graph.predicates for name in _may_identify(each)}
     for relationship in graph.relationships:
+        if not (relationship.bound or relationship.name in named or any(map(_may_identify, relationship.predicates))):
+            continue
         edge = _locatable(relationship, found, catalog)
         if edge is None:
             continue
@@ -61,6 +64,17 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
 
 
 _FEW = 10  # relationships that a list is expected to name
+
+
+def _may_identify(predicate: Expr) -> list[str]:
+    """Return the variables whose identity a predicate compares."""
+    if not (isinstance(predicate, Comparison) or (isinstance(predicate, Call) and predicate.name == "IN")):
+        return []
+    return [
+        arg.args[0].name
+        for arg in predicate.args
+        if isinstance(arg, Call) and arg.name in ("id", "elementid") and isinstance(arg.args[0], Variable)
+    ]
 
 
 def _locatable(edge: PatternRelationship, found: Located, catalog: CatalogView) -> PatternEdge | None:
