@@ -15,7 +15,8 @@ from qengine.plan.fallible import can_fail
 from qengine.plan.node import node
 from qengine.plan.traverse import preorder
 
-__all__ = ["FEW", "HASH", "IDENTITY", "SORTED", "Access", "Equality", "Probe", "access_paths", "constant", "equality"]
+__all__ = ["FEW", "HASH", "IDENTITY", "SORTED", "Access", "Equality", "Probe", "access_paths", "constant", "equality",
+           "identified"]  # fmt: skip
 
 HASH, SORTED, IDENTITY = "hash", "sorted", "identity"
 
@@ -90,6 +91,15 @@ def equality(predicate: Expr, name: str) -> Equality | None:
                     if (key := _key(left, name, kind)) is not None:
                         return Equality(key, right, kind == IDENTITY)
     return None
+
+
+def identified(predicate: Expr, name: str) -> Probe | None:
+    """Return how a predicate says the identity of variable ``name``, by ``=`` or ``IN``; None for another one."""
+    found = equality(predicate, name)
+    match predicate:
+        case Call(name="IN", args=(of, items)) if (key := _key(of, name, IDENTITY)) is not None:
+            return Probe(key, "IN", items)
+    return Probe(found.key, "=", found.value) if found is not None and found.identity else None
 
 
 def constant(expr: Expr) -> bool:

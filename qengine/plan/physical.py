@@ -235,16 +235,17 @@ class Between:
     within: SharedKeys | None = None
 
 
-@node("input", "build", "ways", "condition", "apart")
+@node("input", "build", "ways", "condition", "apart", "overlaps")
 class ThetaJoin(Operator):
     """Emits each input row joined with each row of ``build`` for which ``condition`` is true.
 
-    Partners are found by any of ``ways``; the condition is asked for those alone. ``told``: the one way tells all that
-    the condition does, where values are ordered exactly. Columns: the input's, then ``emit``, columns of ``build``.
-    With ``semi`` each input row that has a partner comes once, with ``count`` once with a column of that name, how
-    many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A row of which a way's value
-    can't be computed is asked with all. ``apart``: rows with equal values of any of these aren't joined, which the
-    condition says, too, but the way doesn't.
+    Partners are found by any of ``ways``; the condition is asked for those alone. ``told``: the ways tell all that
+    the condition does, where values are ordered exactly; of several, ``overlaps`` are what two and more of them find,
+    with their signs, so that all sum up to what any of them finds (inclusion and exclusion). Columns: the input's, then
+    ``emit``, columns of ``build``. With ``semi`` each input row that has a partner comes once, with ``count`` once with
+    a column of that name, how many it has; ``emit`` is empty. ``build`` reads no outer row: it is run once and held. A
+    row of which a way's value can't be computed is asked with all. ``apart``: rows with equal values of any of these
+    aren't joined, which the condition says, too, but the ways don't.
     """
 
     input: Operator
@@ -256,6 +257,8 @@ class ThetaJoin(Operator):
     semi: bool = False
     count: str | None = None
     apart: tuple[SharedKeys, ...] = ()
+    overlaps: tuple[Between, ...] = ()
+    signs: tuple[int, ...] = ()
 
 
 @node("input", "few", "many")
@@ -291,7 +294,8 @@ class LookUp(Operator):
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
     nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
-    to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property.
+    to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property, and
+    with ``many`` one of those in the list ``value``; ``relationship``: it is that of a relationship, without labels.
     """
 
     input: Operator
@@ -302,6 +306,8 @@ class LookUp(Operator):
     rows: float
     unique: bool = False
     identity: bool = False
+    many: bool = False
+    relationship: bool = False
 
 
 @node("input", "search", "steps", "searches")

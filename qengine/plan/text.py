@@ -238,8 +238,9 @@ class _Writer:
         of = Variable(operator.name)
         left = Call(operator.key, (of,)) if operator.identity else Property(of, operator.key)
         way = "identity" if operator.identity else f"hash index on {name_text(operator.key)}"
-        rows = _found_by_index(operator.rows, operator.unique)
-        return f"LookUp {found} by {way}, {self.expr(left)} = {self.expr(operator.value)}: {rows}"
+        rows = _found_by_index(operator.rows, operator.unique, "relationship" if operator.relationship else "node")
+        compared = "IN" if operator.many else "="
+        return f"LookUp {found} by {way}, {self.expr(left)} {compared} {self.expr(operator.value)}: {rows}"
 
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {self._keys(operator)}"
@@ -476,8 +477,8 @@ def _accesses(level: VertexLevel) -> Iterator[str]:
         yield f"by {way}: {_found_by_index(access.rows, access.unique)}"
 
 
-def _found_by_index(rows: float, unique: bool) -> str:
-    return "1 node at most" if unique else f"~{max(rows, 1.0):,.0f} {'node' if rows < 1.5 else 'nodes'}"
+def _found_by_index(rows: float, unique: bool, what: str = "node") -> str:
+    return f"1 {what} at most" if unique else f"~{max(rows, 1.0):,.0f} {what if rows < 1.5 else what + 's'}"
 
 
 def _labels(labels: LabelExpr | None) -> str:

@@ -143,6 +143,7 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
             return _with(given, (name,))
         case LookUp(name=name, value=value):
             _exprs((value,), given)
+            assert not operator.relationship or (operator.identity and operator.labels is None)
             return _with(given, (name,))
     return _row_by_row(operator, given)
 

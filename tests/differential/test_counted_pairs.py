@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from qengine import Graph
+from qengine import ExecutionError, Graph
 from qengine.optimizer.lower import match_pairs
 from qengine.testing.compare import difference
 from tests.bench.cliffs.graphs import make
@@ -37,6 +37,13 @@ MATCH (a)-->(b) WHERE COUNT { (b)--(c) WHERE c.v < a.v AND c <> a } > 1 RETURN a
 MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) WHERE c.v > a.v RETURN count(c), count(*)
 MATCH (a)-->(b) MATCH (b)-->(c) WHERE c.v > a.v RETURN a.id, count(*)
 MATCH (a) WHERE EXISTS { (a)--(b)--(c) WHERE c.v < a.v } RETURN a.id
+MATCH (a)-->(b)<--(c) WHERE a.v = c.v OR a.s = c.s RETURN count(*)
+MATCH (a)--(b)--(c) WHERE a.v = c.v OR a.s = c.s OR a.f < c.f RETURN b.id, count(*)
+MATCH (a)-->(b)<--(c) WHERE (a.v = c.v OR a.f = c.f) AND a.id < c.id RETURN a.v, count(*)
+MATCH (a)-[r]->(b)<-[q]-(c) WHERE r.k = q.k OR a.v <= c.v RETURN count(*), sum(a.v)
+MATCH (a)-->(b)<--(c) WHERE a.v + 1 = c.v OR a.v = c.v + 1 RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE left(a.s, 2) = right(c.s, 2) RETURN count(*)
+MATCH (a)-->(b) RETURN a.id, b.id, COUNT { (b)--(c) WHERE c.v < a.v OR c.id = a.v } AS n
 MATCH (a)-->(b) WHERE a.id < 5 AND NOT EXISTS { (b)--(c) WHERE c.s STARTS WITH a.s } RETURN a.id, b.id
 """.strip().splitlines()
 SHAPES = ("bow tie", "clique", "loops", "parallel", "random", "nulls")
@@ -94,3 +101,20 @@ def test_nodes_of_which_one_has_less_need_not_be_told_apart(text: str) -> None:
 def test_relationships_between_ordered_nodes_are_not_compared() -> None:
     plan = str(graph("parallel").explain(ORDERED[0]))
     assert "≠" not in plan and "Search" in plan
+
+
+@pytest.mark.parametrize("values", [(5, 6, 2**63 - 1), (2**63 - 1, 2**63 - 1, 1), (1, 2, 3)])
+def test_what_fails_for_a_pair_fails(values: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that can't be computed matters where the node has a partner that nothing else rules out."""
+    monkeypatch.setattr(match_pairs, "_cost", lambda *_: 1e12)
+    nodes = [{"id": i, "properties": {"id": i, "v": value}} for i, value in enumerate((*values, 4, 2**63 - 1))]
+    links = [{"start": i, "end": 3, "type": "R"} for i in range(3)]
+    own, told = Graph.from_records(nodes, links), []
+    for what, more in (("c", ""), ("c", " AND a.id + c.id < 2"), ("c:C", " AND a.v + b.v > 0")):
+        text = f"MATCH (a)-->(b)<--({what}) WHERE (a.v + 1 = c.v OR a.v = c.v + 1){more} RETURN count(*)"
+        for device in ("reference", "cpu"):
+            try:
+                told.append(own.query(text, device=device).fetchall()[0][0])
+            except ExecutionError as error:
+                told.append(error.code)
+    assert told[0] == told[1] and (told[2] == told[3] or told[3] == told[0]) and told[4] == told[5] == 0

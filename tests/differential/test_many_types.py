@@ -41,6 +41,11 @@ MATCH (a)-[*1..3]->(b) RETURN a.id, count(DISTINCT b)
 MATCH (a)-[*2..4]->(b:B) RETURN DISTINCT b.id
 MATCH (a)-[*1..4]->(b {id: 7}) RETURN DISTINCT a.id
 MATCH (a)-[*1..3]-(b {id: 7}) RETURN DISTINCT a.id
+MATCH (a {id: 2})-[*1..5]-(b) RETURN count(DISTINCT b)
+MATCH (a)-[*1..2]-(b) RETURN a.id, count(DISTINCT b)
+MATCH (a:A)-[*1..3]-(b) RETURN DISTINCT b.id
+MATCH p = ANY SHORTEST (a:A)--{1,4}(b) RETURN a.id, b.id, length(p)
+MATCH (a:A), (b:B) MATCH p = ANY SHORTEST (a)--{1,4}(b) RETURN a.id, b.id, length(p)
 MATCH p = ANY SHORTEST (a)-->+(b {id: 4}) RETURN a.id, length(p)
 MATCH p = shortestPath((a {id: 3})-[*..5]->(b)) RETURN b.id, length(p)
 MATCH p = ALL SHORTEST (a {id: 3})-->+(b) RETURN b.id, length(p)
@@ -56,6 +61,9 @@ MATCH (a) WHERE EXISTS { (a)-[* {w: 2}]->(a) } RETURN a.id
 MATCH (a) WHERE EXISTS { ACYCLIC (a)-->+(a) } RETURN a.id
 MATCH (a) WHERE EXISTS { SIMPLE (a)-->+(a) } RETURN a.id
 MATCH (a) WHERE EXISTS { (a)-[*]-(a) } RETURN a.id
+MATCH (a)-[*]-(b) WHERE a.id < 4 RETURN a.id, b.id, count(*) > 0
+MATCH (a)-[*]-(b) WHERE a.id < 4 RETURN count(DISTINCT b)
+MATCH p = ANY SHORTEST (a)--+(b) RETURN a.id, b.id, length(p)
 MATCH (a)-[r]->(b) WHERE EXISTS { (b)-[*]->(b) } RETURN id(r)
 MATCH (a)-[r]->(b)-[*]->(b) RETURN DISTINCT a.id, b.id
 MATCH (a) WHERE EXISTS { (a) ((x)-->(y) WHERE y.id > 2)+ (a) } RETURN a.id

@@ -51,7 +51,14 @@ class Case:
         return from_records([{"id": v} for v in range(self.vertices)], records, undirected=("U", "V"))
 
     def chunks(
-        self, store: Any, mode: WalkMode, *, lists: bool, repeats: PathMode = PathMode.TRAIL, count: int = 1
+        self,
+        store: Any,
+        mode: WalkMode,
+        *,
+        lists: bool,
+        repeats: PathMode = PathMode.TRAIL,
+        count: int = 1,
+        hasty: bool = False,
     ) -> list[Any]:
         """Run the kernels: (row, end, relationships or None) in the order given."""
         space, ends = self.space(store), self.end_filter()
@@ -68,7 +75,7 @@ class Case:
         found = []
         for chunk in walk_chunks(
             space, ends, rows, ExecutionContext(threads=self.threads),
-            WalkRules(mode, self.minimum, self.maximum, lists, repeats, count, hops=True), self.size,
+            WalkRules(mode, self.minimum, self.maximum, lists, repeats, count, hops=True, hasty=hasty), self.size,
         ):  # fmt: skip
             assert 0 < len(chunk.row) <= self.size.rows
             for i, (row, end) in enumerate(zip(chunk.row.tolist(), chunk.end.tolist(), strict=True)):
@@ -256,35 +263,38 @@ def test_shortest_walks_that_repeat_relationships(case: Case) -> None:
     assert set(found) <= set(every)
 
 
-@given(cases(bounded=True), st.sampled_from([PathMode.TRAIL, PathMode.WALK]), st.integers(1, 4))
-def test_more_shortest_paths_or_longer_ones(case: Case, repeats: PathMode, count: int) -> None:
-    assume(case.targets is not None)
+@given(cases(bounded=True), st.sampled_from([PathMode.TRAIL, PathMode.WALK]), st.integers(1, 4), st.booleans())
+def test_more_shortest_paths_or_longer_ones(case: Case, repeats: PathMode, count: int, hasty: bool) -> None:
+    """To targets, or to each end together; searched depth first, or by deviations."""
+    assume(case.targets is not None or (count > 1 and case.minimum <= 1))
     store = case.store()
     lengths: dict[tuple[int, int], list[int]] = {}
     expected = case.walks(store, repeats=repeats)
     for row, end, taken in expected:
         lengths.setdefault((row, end), []).append(len(taken))
-    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, repeats=repeats, count=count)
+    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, repeats=repeats, count=count, hasty=hasty)
     assert set(found) <= set(expected) and len(set(found)) == len(found)
     shortest = Counter((*pair, length) for pair, each in lengths.items() for length in sorted(each)[:count])
     assert Counter((row, end, len(taken)) for row, end, taken in found) == shortest
-    plain = case.chunks(store, WalkMode.ANY_SHORTEST, lists=False, repeats=repeats, count=count)
+    plain = case.chunks(store, WalkMode.ANY_SHORTEST, lists=False, repeats=repeats, count=count, hasty=hasty)
     assert Counter(plain) == Counter((row, end, None) for row, end, _ in found)
+    if case.targets is None:
+        return
     least = {pair: set(sorted(set(each))[:count]) for pair, each in lengths.items()}
-    every = case.chunks(store, WalkMode.ALL_SHORTEST, lists=True, repeats=repeats, count=count)
+    every = case.chunks(store, WalkMode.ALL_SHORTEST, lists=True, repeats=repeats, count=count, hasty=hasty)
     assert Counter(every) == Counter(walk for walk in expected if len(walk[2]) in least[walk[:2]])
 
 
-@given(cases(), st.integers(1, 4))
-def test_more_shortest_trails_than_there_are(case: Case, count: int) -> None:
+@given(cases(), st.integers(1, 4), st.booleans())
+def test_more_shortest_trails_than_there_are(case: Case, count: int, hasty: bool) -> None:
     """Without a maximum: the search must find out that there are no more."""
-    assume(case.targets is not None)
+    assume(case.targets is not None or (count > 1 and case.minimum <= 1))
     case = replace(case, maximum=None, edges=case.edges[:7])
     store = case.store()
     lengths: dict[tuple[int, int], list[int]] = {}
     for row, end, taken in case.walks(store):
         lengths.setdefault((row, end), []).append(len(taken))
-    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, count=count)
+    found = case.chunks(store, WalkMode.ANY_SHORTEST, lists=True, count=count, hasty=hasty)
     shortest = Counter((*pair, length) for pair, each in lengths.items() for length in sorted(each)[:count])
     assert Counter((row, end, len(taken)) for row, end, taken in found) == shortest
 

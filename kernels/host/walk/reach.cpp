@@ -188,8 +188,8 @@ class Reach {
 
   Status find_closed(int32_t lane, const std::vector<int64_t>& starts) {
     Hops backward;
-    backward.layers = plan_.backward;
-    backward.n_layers = plan_.n_layers;
+    backward.layers = plan_.closing;
+    backward.n_layers = plan_.n_closing;
     backward.through = plan_.through_bits;
     if (!cycles_) cycles_ = std::make_unique<Cycles>(plan_.vertex_count);
     Shared shared(control_);

@@ -1,5 +1,5 @@
 // Shortest paths: one or all, between two vertices or from one to each of many. (Of more, or of a least length:
-// walk_lengths.cpp.)
+// walk_lengths.cpp, walk_labels.cpp.)
 //
 // A shortest path from s to another vertex t repeats nothing, so levels give it. To one t: levels from both ends, the
 // cheaper frontier first, until they meet; then the forward side of the meeting is marked with its hops to t, and every

@@ -16,6 +16,8 @@ std::unique_ptr<Rows> make_rows(const WalkPlan& plan) {
     // A shortest walk of one hop or more repeats no relationship unless it returns to its start, and no inner vertex.
     case kEveryEnd: return plan.minimum <= 1 ? shortest_paths(plan) : every_end(plan);
     case kAnyShortest:
+      if (plan.count > 1 && plan.minimum <= 1 && !plan.targets) return to_each_end(plan);
+      [[fallthrough]];
     case kAllShortest: return plan.count > 1 || plan.minimum > 1 ? least_lengths(plan) : shortest_paths(plan);
   }
   return nullptr;
@@ -55,7 +57,8 @@ class Worker {
         done_ = true;
         return;
       }
-      busy_ = rows_->begin(row_++);
+      busy_ = rows_->begin(row_, plan_.starts[row_], plan_.targets ? plan_.targets[row_] : 0);
+      ++row_;
     }
   }
 
@@ -125,10 +128,11 @@ QE_API int32_t qe_walk_open(const qe::WalkPlan* plan, qe::Control* control, void
   *handle = nullptr;
   if (plan->mode < qe::kEveryWalk || plan->mode > qe::kAllShortest || plan->minimum < 0 || plan->rows < 0 ||
       (plan->mode >= qe::kAnyShortest && plan->count < 1) ||
-      (plan->mode >= qe::kAnyShortest && (plan->count > 1 || plan->minimum > 1) && !plan->targets) ||
+      (plan->mode >= qe::kAnyShortest && plan->minimum > 1 && !plan->targets) ||
+      (plan->mode == qe::kAllShortest && plan->count > 1 && !plan->targets) ||
       (plan->mode == qe::kEveryEnd && plan->lists) ||
-      ((plan->mode == qe::kEveryEnd || plan->mode == qe::kAnyShortest) && !plan->lists && plan->minimum <= 1 &&
-       !plan->targets) ||
+      ((plan->mode == qe::kEveryEnd || (plan->mode == qe::kAnyShortest && plan->count == 1)) && !plan->lists &&
+       plan->minimum <= 1 && !plan->targets) ||
       plan->vertices < qe::kAnyVertices || plan->vertices > qe::kSimple ||
       (plan->mode >= qe::kAnyShortest && plan->vertices != qe::kAnyVertices) ||
       (plan->mode < qe::kAnyShortest && !plan->distinct_edges && plan->vertices == qe::kAnyVertices &&

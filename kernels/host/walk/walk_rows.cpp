@@ -3,9 +3,7 @@
 
 namespace qe::walks {
 
-bool Rows::begin(int64_t row) {
-  const int64_t start = plan_.starts[row];
-  const int64_t target = bound() ? plan_.targets[row] : 0;
+bool Rows::begin(int64_t row, int64_t start, int64_t target) {
   if (start < 0 || target < 0 || start >= plan_.vertex_count || target >= plan_.vertex_count) return false;
   row_ = row;
   start_ = static_cast<uint32_t>(start);

@@ -16,8 +16,8 @@ class Rows : public Meter {
     bounding_ = backward_;
   }
 
-  // Takes up a row; false: it has no walks.
-  bool begin(int64_t row);
+  // Takes up a row; false: it has no walks. `target`: 0 where ends are free.
+  bool begin(int64_t row, int64_t start, int64_t target);
 
   virtual Progress fill(Sink& sink, Poll& poll) = 0;
 
@@ -39,5 +39,6 @@ std::unique_ptr<Rows> every_walk(const WalkPlan& plan);
 std::unique_ptr<Rows> every_end(const WalkPlan& plan);     // minimum > 1, or walks that may repeat relationships
 std::unique_ptr<Rows> shortest_paths(const WalkPlan& plan);  // count and minimum are 0 or 1
 std::unique_ptr<Rows> least_lengths(const WalkPlan& plan);   // to bound ends
+std::unique_ptr<Rows> to_each_end(const WalkPlan& plan);     // `count` paths each, of 0 or 1 hops and more
 
 }  // namespace qe::walks

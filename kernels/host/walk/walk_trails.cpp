@@ -8,7 +8,7 @@ void Trails::begin(const TrailQuery& query) {
   marked_ = false;
   query_ = query;
   fresh_ = true;
-  given_ = 0;
+  given_ = idle_ = 0;
   could_go_on_ = query.maximum == 0;
 }
 
@@ -93,6 +93,8 @@ bool Trails::hopeless(uint32_t w, int64_t hops) {
 bool Trails::emit(Sink& sink, uint32_t w) {
   sink.emit(query_.row, query_.reversed ? query_.start : w, edges_.data(), static_cast<int64_t>(edges_.size()),
             query_.reversed);
+  if (query_.found) query_.found->push_back(edges_);
+  idle_ = 0;
   return ++given_ == query_.most;
 }
 
@@ -131,6 +133,8 @@ Progress Trails::fill(Sink& sink, Poll& poll) {
     if (poll.due(1)) {
       const int64_t before = poll.steps();
       if (!poll.check()) return Progress::kStopped;
+      idle_ += poll.steps() - before;
+      if (idle_ > query_.patience) return Progress::kDone;
       if (query_.bounds && !query_.bounds->grow(*query_.backward, poll.steps() - before, query_.maximum, poll)) {
         return Progress::kStopped;
       }

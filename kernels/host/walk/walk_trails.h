@@ -24,6 +24,8 @@ struct TrailQuery {
   const Hops* backward = nullptr;  // for `bounds`
   const Cycles* cycles = nullptr;
   int64_t most = kUnbounded;  // rows that are wanted
+  int64_t patience = kUnbounded;  // steps without a row after which it gives up
+  std::vector<std::vector<int64_t>>* found = nullptr;  // gets what rows hold
   // Walked against the pattern: rows show the start, and the relationships in reverse.
   bool reversed = false;
 };
@@ -40,6 +42,8 @@ class Trails {
   // Once `fill` is done: how many rows came out, and whether a larger maximum could give more.
   int64_t given() const { return given_; }
   bool could_go_on() const { return could_go_on_; }
+  // Steps since the last row, as far as they were looked at: more than the query's patience, if it gave up.
+  int64_t idle() const { return idle_; }
 
   int64_t bytes() const;
 
@@ -71,7 +75,7 @@ class Trails {
   int64_t vertex_count_;
   TrailQuery query_;
   bool fresh_ = false;
-  int64_t given_ = 0;
+  int64_t given_ = 0, idle_ = 0;
   bool could_go_on_ = false;
   bool ids_ = false;  // whether relationships of the walk must be known by id
   std::vector<Frame> frames_;

@@ -28,12 +28,13 @@ enum ReturnRule : int32_t {
 struct ReachPlan {
   const WalkLayer* forward;
   const WalkLayer* backward;
+  const WalkLayer* closing;      // n_closing: `backward`, or what it has merged, by which closed trails are told
   int32_t n_layers;
   int32_t lanes;
   int32_t returns;               // ReturnRule
   int32_t minimum;               // hops, 0 or 1
   int32_t only_returns;          // ends are only those starts that `returns` counts and another rule than walk's finds
-  int32_t reserved;
+  int32_t n_closing;
   int64_t maximum;               // hops; kUnbounded
   int64_t vertex_count;
   const int64_t* offsets;        // [lanes + 1] into `starts`

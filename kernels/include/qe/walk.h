@@ -6,7 +6,7 @@
 // Preconditions. Lists are sorted ascending. A layer without `edge_ids` that isn't OUT has no equal entries in a list
 //   (pcsr.h). `backward` holds for each layer of `forward` the one that leads back over the same relationships.
 //   `maximum` is finite unless `distinct_edges`, `vertices` or a shortest mode. The shortest modes need `targets` where
-//   `count` or `minimum` is above 1. Free ends of walks of 0 or 1 hops and more, without their relationships, are told by
+//   `minimum` is above 1, and kAllShortest where `count` is. Free ends of walks of 0 or 1 hops and more, without their relationships, are told by
 //   qe/reach.h alone.
 // Work. Depth first, nothing recursive: memory is one frame a hop, O(1) bytes a vertex for bounds and visited marks.
 //   Rows are dealt to threads once the first call has shown that there is much to do.
@@ -54,7 +54,7 @@ struct WalkPlan {
   int32_t distinct_edges;
   int32_t lists;               // whether the relationships are wanted
   int32_t vertices;            // VertexRule; kAnyVertices for the shortest modes
-  int32_t reserved;
+  int32_t hasty;               // whether trails between two ends are told by deviations alone
   int64_t vertex_count;
   int64_t minimum, maximum;    // hops; kUnbounded
   int64_t count;               // of the shortest modes: walks, or lengths

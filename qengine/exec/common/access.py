@@ -127,10 +127,10 @@ def _named(store: ExecView, probes: Sequence[tuple[str, str, Any]]) -> Array:
     return np.unique(np.concatenate(parts))
 
 
-def named_by(store: ExecView, name: str, values: Sequence[Any]) -> tuple[Array, Array]:
-    """Return the places of values that are the ``id`` or ``elementid`` of a node, and these nodes."""
+def named_by(store: ExecView, name: str, values: Sequence[Any], *, relationship: bool = False) -> tuple[Array, Array]:
+    """Return the places of values that are the ``id`` or ``elementid`` of a node or relationship, and these."""
     numbers = [-1 if number is None else number for number in (number_of(name, value) for value in values)]
-    ids = store.node_numbers.places(np.array(numbers, np.int64))
+    ids = (store.relationship_numbers if relationship else store.node_numbers).places(np.array(numbers, np.int64))
     found = np.flatnonzero(ids >= 0)
     return found, ids[found]
 

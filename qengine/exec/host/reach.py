@@ -76,7 +76,7 @@ def _reached(
     masks: MaskProvider,
     kernels: ReachKernels,
 ) -> Iterator[Batch]:
-    with merging(store, op, context, kernels is HOST) as merged:
+    with merging(store, op, context, kernels is HOST, both_ways=True) as merged:
         yield from _ends(store, op, batch, context, masks, kernels, merged=merged)
 
 

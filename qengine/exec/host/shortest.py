@@ -11,12 +11,31 @@ from qengine.exec.common.batch import Batch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, joined_walks, merging, walk_rows, walk_space
-from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
+from qengine.exec.host.walk_kernel import (
+    EndFilter,
+    WalkChunk,
+    WalkMode,
+    WalkRows,
+    WalkRules,
+    WalkSpace,
+    pack_bits,
+    walk_chunks,
+)
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import ANY_SHORTEST, PathMode
 from qengine.plan.physical import Shortest
 
 __all__ = ["run_shortest"]
+
+
+_SHARED = 8
+"""Rows that begin at one node, in the mean, from which starts are followed together to given ends."""
+
+
+_LABELS = 96
+"""Bytes at most of each path, and each vertex, while several paths to every end are told together."""
+
+_MOST_LABELS = 1 << 31
 
 
 def run_shortest(
@@ -52,10 +71,11 @@ def run_shortest(
         As the context says.
     """
     lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
-    with merging(store, op, context, lengths_alone) as merged:
-        for chunk in _selected(
-            op, walk_space(store, op, masks, merged=merged), end_filter(store, op.end, masks), batch, context, kernels
-        ):
+    ends = end_filter(store, op.end, masks)
+    free = not op.end_bound and ends.hi - ends.lo > 1
+    with merging(store, op, context, lengths_alone, both_ways=free) as merged:
+        space = walk_space(store, op, masks, merged=merged)
+        for chunk in _selected(op, space, ends, batch, context, kernels):
             yield from joined_walks(op, batch, chunk, context)
 
 
@@ -68,13 +88,54 @@ def _selected(
     kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
     rows = walk_rows(op, batch, ends)
-    if rows.targets is not None:
+    if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
+        return _between(op, space, ends, rows, context, kernels)
+    labels = _LABELS * op.selector.count * space.vertex_count
+    several = op.selector.count > 1 and not op.selector.groups and op.minimum <= 1
+    several = several and labels <= min(_MOST_LABELS, context.memory.unclaimed(0))
+    if rows.targets is not None or several:
         return _paths(op, space, ends, rows, context)
     if op.minimum > 1 or op.selector.count > 1:
         return _to_each_end(op, space, ends, rows, context, kernels)
     if op.relationships is None and not op.selector.groups:
         return _reached(space, ends, rows, context, ReachRules(op.minimum, op.maximum, op.mode), kernels)
     return _paths(op, space, ends, rows, context)
+
+
+def _between(
+    op: Shortest,
+    space: WalkSpace,
+    ends: EndFilter,
+    rows: WalkRows,
+    context: ExecutionContext,
+    kernels: ReachKernels,
+) -> Iterator[WalkChunk]:
+    """Yield the rows whose targets are reached, with the hops: starts that many rows share are followed together."""
+    targets = rows.targets
+    assert targets is not None
+    known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
+    starts = np.unique(rows.starts[known])
+    if len(starts) * _SHARED > len(known):
+        yield from _paths(op, space, ends, rows, context)
+        return
+    wanted = np.zeros(space.vertex_count, np.bool_)
+    wanted[targets[known]] = True
+    if ends.bits is not None or ends.lo > 0 or ends.hi < space.vertex_count:
+        wanted &= ends.of(np.arange(space.vertex_count))
+    keys = np.searchsorted(starts, rows.starts[known]) * space.vertex_count + targets[known]
+    order = np.argsort(keys, kind="stable")
+    known, keys = known[order], keys[order]
+    lanes = Lanes(np.arange(len(starts) + 1), starts)
+    both = EndFilter(0, space.vertex_count, pack_bits(wanted))
+    rules = ReachRules(op.minimum, op.maximum, op.mode)
+    for chunk in kernels.chunks(space, both, lanes, context, rules, hops=True):
+        found = chunk.lane * space.vertex_count + chunk.end
+        first, behind = (np.searchsorted(keys, found, side=side) for side in ("left", "right"))
+        each = np.repeat(np.arange(len(found)), behind - first)
+        place = np.arange(len(each)) - np.repeat(np.cumsum(behind - first) - (behind - first), behind - first)
+        assert chunk.hops is not None
+        if len(each):
+            yield WalkChunk(known[first[each] + place], chunk.end[each], hops=chunk.hops[each])
 
 
 def _paths(

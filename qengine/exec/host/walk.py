@@ -34,6 +34,7 @@ from qengine.exec.host.walk_kernel import (
 )
 from qengine.exec.scalar.values import RelationshipHandle
 from qengine.exec.view import ExecView, MaskProvider
+from qengine.plan.access import FEW
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
@@ -78,15 +79,22 @@ def run_walk(
 
 @contextmanager
 def merging(
-    store: ExecView, op: Walk | Shortest | Reach, context: ExecutionContext, ends_alone: bool
+    store: ExecView,
+    op: Walk | Shortest | Reach,
+    context: ExecutionContext,
+    ends_alone: bool,
+    *,
+    both_ways: bool = False,
 ) -> Iterator[bool]:
     """Tell whether what is run inside is to read the lists of an operator's types as one; else note what it takes.
 
-    ``ends_alone``: only ends, or least lengths, are asked for: no relationships, nor how many there are.
+    ``ends_alone``: only ends, or least lengths, are asked for: no relationships, nor how many there are. ``both_ways``:
+    the kernels of ``reach_kernel`` alone read them, so that relationships may be walked both ways.
     """
     types = walked_types(store, op)
     one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
-    lists = len(types) if ends_alone and one_way and not op.predicates else 0
+    lists = len(types) * (1 + (op.direction is Direction.BOTH))
+    lists = lists if ends_alone and (one_way or both_ways) and not op.predicates else 0
     merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
     try:
         yield merged
@@ -126,10 +134,16 @@ def end_filter(store: ExecView, end: VertexLevel, masks: MaskProvider) -> EndFil
     lo, hi = ranges[0][0], ranges[-1][1]
     if len(ranges) == 1 and not end.predicates:
         return EndFilter(lo, hi)
+    listed = masks.vertex_list(end, ranges) if end.access else None
     mask = np.zeros(hi, dtype=np.bool_)
-    for begin, stop in ranges:
-        mask[begin:stop] = masks.vertex_mask(end.name, end.predicates, begin, stop) if end.predicates else True
-    found = np.flatnonzero(mask)
+    if listed is not None and len(listed) > 1:
+        mask[listed] = True
+    elif listed is None:
+        for begin, stop in ranges:
+            mask[begin:stop] = masks.vertex_mask(end.name, end.predicates, begin, stop) if end.predicates else True
+    found = np.flatnonzero(mask) if listed is None else listed
+    if listed is None and end.access and len(found) * FEW <= sum(stop - begin for begin, stop in ranges):
+        masks.scanned(end)
     if not len(found):
         return EndFilter(0, 0)
     lo, hi = int(found[0]), int(found[-1]) + 1

@@ -77,7 +77,7 @@ class _Plan(ctypes.Structure):
         ("distinct_edges", ctypes.c_int32),
         ("lists", ctypes.c_int32),
         ("vertices", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("hasty", ctypes.c_int32),
         ("vertex_count", ctypes.c_int64),
         ("minimum", ctypes.c_int64),
         ("maximum", ctypes.c_int64),
@@ -160,7 +160,8 @@ class WalkSpace:
     through
         Bits by vertex that walks may pass between their ends; None for all.
     merged
-        Whether the lists of all types are one, where only ends are asked for: without ``allowed``, one way only.
+        Whether the lists of all types are one, where only ends are asked for: without ``allowed``. Where relationships
+        can be walked both ways, for the kernels of ``reach_kernel`` alone.
 
     Attributes
     ----------
@@ -170,11 +171,14 @@ class WalkSpace:
         What may be walked: a record for each layer.
     forward, backward
         The same as the kernels take it.
+    closing
+        ``backward``, or the layers that are merged in it, by which closed trails are told.
     two_way
         Whether some relationship can be walked both ways.
     """
 
-    __slots__ = ("backward", "forward", "layers", "lists", "store", "through", "two_way", "vertex_count")
+    __slots__ = ("backward", "closing", "forward", "layers", "lists", "store", "through", "two_way",
+                 "unmerged", "vertex_count")  # fmt: skip
 
     def __init__(
         self,
@@ -189,10 +193,15 @@ class WalkSpace:
         self.vertex_count: int = store.vertex_count
         self.through = through
         self.store = store
-        if merged:
-            self._merge(types, direction)
-            return
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
+        self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
+        self.unmerged: tuple[WalkLists, ...] = ()
+        self.forward: ctypes.Array[_Layer]
+        self.backward: ctypes.Array[_Layer]
+        if merged and not self.two_way:
+            self._merge(steps)
+            self.closing = self.backward
+            return
         self.layers = len(steps)
         self.lists = tuple(
             WalkLists(
@@ -221,12 +230,18 @@ class WalkSpace:
                     skip_loops=both and towards is Direction.IN,
                     two_way=both or edge_type.undirected,
                 )
-        self.two_way = any(layer.two_way for layer in self.forward)
+        self.closing = self.backward
+        if merged:
+            self.unmerged = self.lists  # what `closing` points to
+            self._merge(steps)
 
-    def _merge(self, types: tuple[int, ...], direction: Direction) -> None:
-        ways = (direction, direction.reversed())
-        forward, backward = (merged_neighbours(self.store, [(index, way) for index in types]) for way in ways)
-        self.layers, self.two_way = 1, False
+    def _merge(self, steps: list[tuple[int, Direction]]) -> None:
+        back = [(index, step.reversed()) for index, step in steps]
+        forward, backward = (
+            merged_neighbours(self.store, sorted(parts, key=lambda part: (part[0], part[1].value)))
+            for parts in (steps, back)
+        )
+        self.layers = 1
         self.lists = (WalkLists(forward, backward, forward, None),)
         self.forward, self.backward = (
             (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct(), is_out=own is forward))
@@ -299,10 +314,13 @@ class WalkRules:
     repeats
         What a walk must not repeat: for shortest paths relationships, or nothing.
     count
-        How many shortest paths, or least lengths of them, are wanted to each end. With more than one, or a ``minimum``
-        above 1, for rows with targets only.
+        How many shortest paths, or least lengths of them, are wanted to each end. More than one length, or a
+        ``minimum`` above 1, goes for rows with targets only.
     hops
         Whether the number of hops is wanted, of shortest paths.
+    hasty
+        Whether several shortest trails to a target are told by how they leave those before, as where a search depth
+        first takes long, from the first on.
     """
 
     mode: WalkMode
@@ -312,6 +330,7 @@ class WalkRules:
     repeats: PathMode = PathMode.TRAIL
     count: int = 1
     hops: bool = False
+    hasty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +387,7 @@ def walk_chunks(
         distinct_edges=rules.repeats is not PathMode.WALK,
         lists=rules.lists,
         vertices=_VERTEX_RULES.get(rules.repeats, 0),
+        hasty=rules.hasty,
         vertex_count=space.vertex_count,
         minimum=rules.minimum,
         maximum=_UNBOUNDED if rules.maximum is None else rules.maximum,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from qengine.errors import ExecutionError
@@ -12,7 +12,7 @@ from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, NodeHandle, RelationshipHandle, wrong_argument
 from qengine.spatial import SYSTEMS, Point
 
-__all__ = ["POINTS", "POINT_FUNCTIONS", "part_of"]
+__all__ = ["POINTS", "POINT_FUNCTIONS", "on_earth", "part_of"]
 
 _BAD_VALUE = "InvalidArgumentValue"
 _EARTH = 6_378_140.0  # metres of the earth's radius
@@ -87,18 +87,18 @@ def _distance(one: Any, other: Any) -> float | None:
         return None
     if not one.is_geographic:
         return math.dist(one.coordinates, other.coordinates)
-    angle = _angle(one, other)
-    if one.z is None:
-        return _EARTH * angle
-    return math.hypot((_EARTH + (one.z + other.z) / 2) * angle, one.z - other.z)
+    return on_earth(one.coordinates, other.coordinates)
 
 
-def _angle(one: Point, other: Point) -> float:
-    """Return the angle between two places on the earth, seen from its centre, in radians."""
-    east, north = math.radians(other.x - one.x), math.radians(other.y - one.y)
-    cosines = math.cos(math.radians(one.y)) * math.cos(math.radians(other.y))
+def on_earth(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the metres between two places: longitudes and latitudes in degrees, and perhaps heights in metres."""
+    east, north = math.radians(other[0] - one[0]), math.radians(other[1] - one[1])
+    cosines = math.cos(math.radians(one[1])) * math.cos(math.radians(other[1]))
     share = math.sin(north / 2) ** 2 + cosines * math.sin(east / 2) ** 2
-    return 2 * math.atan2(math.sqrt(share), math.sqrt(max(0.0, 1 - share)))
+    angle = 2 * math.atan2(math.sqrt(share), math.sqrt(max(0.0, 1 - share)))
+    if len(one) < 3:
+        return _EARTH * angle
+    return math.hypot((_EARTH + (one[2] + other[2]) / 2) * angle, one[2] - other[2])
 
 
 @strict

@@ -1,15 +1,139 @@
-"""Relationships that earlier clauses give: a search finds others in their places, which must then be the same."""
+"""Relationships that are known before a match is searched: given by earlier clauses, or named by their identity.
+
+One that ``id(r) = v`` names is looked up, where ``v`` is a constant or of the rows, or a list, and its ends are bound
+then: ``LookUp``. So are the ends of one that the rows give. Where that can't be, a search finds others in its place,
+which must then be the same.
+"""
 
 from __future__ import annotations
 
-from qengine._frozen import replace
-from qengine.optimizer.pattern_edges import SAME
-from qengine.plan.expr import Variable
-from qengine.plan.pattern import PatternRelationship, QueryGraph
-from qengine.plan.traverse import substitute
-from qengine.types import RELATIONSHIP
+from collections.abc import Collection
+from typing import NamedTuple
 
-__all__ = ["renamed"]
+from qengine._frozen import replace
+from qengine.catalog.view import CatalogView
+from qengine.optimizer.access import LEAST_ROWS
+from qengine.optimizer.pattern_edges import SAME, PatternEdge, pattern_edge
+from qengine.plan.access import Probe, constant, identified
+from qengine.plan.expr import Call, Case, Comparison, Expr, HasLabels, ListOf, Variable
+from qengine.plan.logical import Filter, Operator, Project, Unwind
+from qengine.plan.pattern import NO_HINTS, MatchMode, PatternRelationship, QueryGraph
+from qengine.plan.physical import LookUp
+from qengine.plan.traverse import free_variables, is_repeatable, substitute
+from qengine.types import BOOLEAN, NODE, RELATIONSHIP
+
+__all__ = ["Located", "located", "renamed"]
+
+
+class Located(NamedTuple):
+    """A match with relationships whose ends are bound before: what is left of it, and what binds them.
+
+    ``sure``: nodes that are bound, and never null.
+    """
+
+    graph: QueryGraph
+    root: Operator
+    columns: tuple[str, ...]
+    sure: frozenset[str] = frozenset()
+
+
+def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog: CatalogView) -> Located:
+    """Bind relationships that are known, and both their ends, if these are not; the others are left as they are."""
+    found = Located(graph, root, tuple(columns))
+    if graph.hints is not NO_HINTS or graph.mode is MatchMode.DIFFERENT_NODES:
+        return found
+    named = {name for each in graph.predicates for name in _may_identify(each)}
+    for relationship in graph.relationships:
+        if not (relationship.bound or relationship.name in named or any(map(_may_identify, relationship.predicates))):
+            continue
+        edge = _locatable(relationship, found, catalog)
+        if edge is None:
+            continue
+        if relationship.bound:
+            found = _without(edge, found, ())
+        elif (known := _identity(relationship, found)) is not None:
+            predicate, probe = known
+            many = probe.op == "IN"
+            looked_up = LookUp(
+                found.root, edge.name, None, probe.key, probe.value, float(_FEW if many else 1), unique=not many,
+                identity=True, many=many, relationship=True,
+            )  # fmt: skip
+            found = _without(edge, found._replace(root=looked_up, columns=(*found.columns, edge.name)), (predicate,))
+            found = found._replace(sure=found.sure.union(edge.ends))
+    return found
+
+
+_FEW = 10  # relationships that a list is expected to name
+
+
+def _may_identify(predicate: Expr) -> list[str]:
+    """Return the variables whose identity a predicate compares."""
+    if not (isinstance(predicate, Comparison) or (isinstance(predicate, Call) and predicate.name == "IN")):
+        return []
+    return [
+        arg.args[0].name
+        for arg in predicate.args
+        if isinstance(arg, Call) and arg.name in ("id", "elementid") and isinstance(arg.args[0], Variable)
+    ]
+
+
+def _locatable(edge: PatternRelationship, found: Located, catalog: CatalogView) -> PatternEdge | None:
+    """Return a plain relationship both of whose ends are free, of many; None for another one."""
+    graph = found.graph
+    nodes = {node.name: node for node in graph.nodes}
+    if edge.hops is not None or edge.start == edge.end or nodes[edge.start].bound or nodes[edge.end].bound:
+        return None
+    if any(path.selector is not None and edge.name in path.elements for path in graph.paths):
+        return None
+    compared = graph.mode is not MatchMode.REPEATABLE_ELEMENTS
+    if compared and any(other.hops is not None for other in graph.relationships):
+        return None
+    info = pattern_edge(catalog, edge)
+    return info if sum(each.count for each in info.types) >= LEAST_ROWS else None
+
+
+def _identity(edge: PatternRelationship, found: Located) -> tuple[Expr, Probe] | None:
+    """Return a condition that says a relationship's identity, and how."""
+    for predicate in (*edge.predicates, *found.graph.predicates):
+        probe = identified(predicate, edge.name)
+        if probe is None:
+            continue
+        of_rows = free_variables(probe.value) <= set(found.columns) and is_repeatable(probe.value)
+        if constant(probe.value) or (of_rows and probe.op == "="):
+            return predicate, probe
+    return None
+
+
+def _without(edge: PatternEdge, found: Located, answered: tuple[Expr, ...]) -> Located:
+    """Bind the ends of a relationship that the rows have, and leave it out of the pattern."""
+    graph, relationship, (start, end) = found.graph, edge.relationship, edge.ends
+    known = Variable(edge.name, type=RELATIONSHIP)
+    root, columns = found.root, found.columns
+    if relationship.types is not None:
+        root = Filter(root, HasLabels(known, relationship.types))
+    begin, stop = (Call(name, (known,), type=NODE) for name in ("startnode", "endnode"))
+    kept = tuple((name, Variable(name)) for name in columns)
+    if edge.swappable:
+        loop = Comparison(("=",), (begin, stop), type=BOOLEAN)
+        root = Unwind(root, Case(((loop, ListOf((begin,))),), ListOf((begin, stop))), start)
+        here = Comparison(("=",), (Variable(start, type=NODE), begin), type=BOOLEAN)
+        root = Project(root, (*kept, (start, Variable(start)), (end, Case(((here, stop),), begin, type=NODE))))
+    else:
+        root = Project(root, (*kept, (start, begin), (end, stop)))
+    others = [each for each in graph.relationships if each is not relationship]
+    differ = [
+        Comparison(("<>",), (known, Variable(other.name, type=RELATIONSHIP)), type=BOOLEAN)
+        for other in others
+        if graph.mode is not MatchMode.REPEATABLE_ELEMENTS and graph.together(edge.name, other.name)
+    ]
+    conditions = (*graph.predicates, *relationship.predicates)
+    rest = replace(
+        graph,
+        nodes=tuple(replace(node, bound=node.bound or node.name in edge.ends) for node in graph.nodes),
+        relationships=tuple(others),
+        predicates=(*(each for each in conditions if each not in answered), *differ),
+    )
+    return Located(rest, root, (*columns, start, end), found.sure)
 
 
 def renamed(graph: QueryGraph) -> QueryGraph:

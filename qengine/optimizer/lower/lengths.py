@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qengine._frozen import replace
-from qengine.plan.expr import Call, Expr, PathOf, Variable
+from qengine.plan.expr import Call, Expr, Literal, PathOf, Variable
 from qengine.plan.logical import Filter, Limit, Operator, Project, Skip, Sort
 from qengine.plan.physical import Shortest
 from qengine.plan.traverse import free_variables, rewrite
@@ -43,8 +43,12 @@ def _of_length(expr: Expr, name: str) -> Expr | None:
     def change(part: Expr) -> Expr:
         if isinstance(part, Call) and part.name in _LENGTHS and len(part.args) == 1:
             (path,) = part.args
-            if isinstance(path, Call) and path.name == "relationships":
+            nodes = isinstance(path, Call) and path.name == "nodes"
+            if isinstance(path, Call) and path.name in ("nodes", "relationships"):
                 (path,) = path.args
+            if nodes and isinstance(path, Variable) and path.name == name:
+                known = Variable(_KNOWN + name, type=INTEGER)
+                return Call("+", (known, Literal(1, type=INTEGER)), type=INTEGER, span=part.span)
             if isinstance(path, Variable) and path.name == name:
                 return Variable(_KNOWN + name, type=INTEGER, span=part.span)
         return part

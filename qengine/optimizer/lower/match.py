@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from qengine._deadline import check_planning
 from qengine._frozen import record, replace
+from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences, differences
-from qengine.optimizer.lower.bound_edges import renamed
+from qengine.optimizer.lower.bound_edges import located, renamed
 from qengine.optimizer.lower.conditions import PostFilters, split_predicates
 from qengine.optimizer.lower.demand import Duplicates, Lowered
 from qengine.optimizer.lower.inner_nodes import repetition_conditions, walk_mode
@@ -48,7 +49,9 @@ class MatchLowering(MatchPairs):
         check_planning()
         if Literal(False, type=BOOLEAN) in self.graph.predicates:
             return self._nothing()
-        graph = self.graph = with_links(renamed(self.graph), self.catalog)
+        graph, self.root, columns, sure = located(self.graph, self.root, self.columns, self.catalog)
+        self.columns = list(columns)
+        graph = self.graph = with_links(renamed(graph), self.catalog)
         self.nodes = {node.name: node for node in graph.nodes}
         self.bound = {node.name for node in graph.nodes if node.bound}
         fixed, self.walks = walk_parts(graph, self.catalog)
@@ -58,7 +61,7 @@ class MatchLowering(MatchPairs):
         filters.general += repetition_conditions(graph, self.walks)
         if not self.walks:
             self._check_size(list(self.nodes), self.fixed)
-        self._filter_bound_nodes()
+        self._filter_bound_nodes(sure)
         self._filter(before)
         difference = differences(graph, self.fixed, self.catalog)
         empty = difference.contradiction or any(not edge.types for edge in self.fixed)
@@ -87,12 +90,12 @@ class MatchLowering(MatchPairs):
         self.root, self.columns = reaching_by(self.root, self.columns, read)
         return Lowered(self.root, tuple(self.columns), weight)
 
-    def _filter_bound_nodes(self) -> None:
+    def _filter_bound_nodes(self, sure: frozenset[str]) -> None:
         ends = {end for each in self.graph.relationships for end in (each.start, each.end)}
         conditions: list[Expr] = []
         for node in self.graph.nodes:
             if node.bound:
-                if node.name not in ends:  # nothing looks for its neighbours: null would pass
+                if node.name not in ends | sure:  # nothing looks for its neighbours: null would pass
                     conditions.append(Call("IS NOT NULL", (Variable(node.name, type=NODE),), type=BOOLEAN))
                 if node.labels is not None:
                     conditions.append(HasLabels(Variable(node.name, type=NODE), node.labels))
@@ -147,13 +150,20 @@ class MatchLowering(MatchPairs):
         distinct_ends = self.demand.duplicates is Duplicates.IGNORE and not self.graph.hints.as_written
         demand = WalkDemand(named, tuple(others), walk_mode(self.graph, walk), distinct_ends)
         self.root, added = lower_walk(
-            self.root, walk, self.nodes, self.bound, self.columns, demand, self._repeated, self._path_parts
+            self.root, walk, self._level, self.bound, self.columns, demand, self._repeated, self._path_parts
         )
         self.columns += added
         self.bound |= {walk.start, walk.end}
         if compared:
             self._compare_selected(walk)
         self.walked.append(walk)
+
+    def _level(self, name: str) -> VertexLevel:
+        """Return a node as the end of a walk, with the indexes that may find it."""
+        node = self.nodes[name]
+        (level,) = with_access((VertexLevel(name, node.labels, node.predicates),), 0, self.catalog)
+        assert isinstance(level, VertexLevel)
+        return level
 
     def _repeated(self, repetition: Repetition, backwards: bool) -> Repeated:
         """Lower what a quantified path repeats, from its first node on or, backwards, from its last."""

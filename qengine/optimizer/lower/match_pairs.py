@@ -9,6 +9,7 @@ given, as EXISTS and COUNT have them, are such a part, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from qengine._frozen import frozen, record, replace
 from qengine.optimizer.cardinality import Cardinality
@@ -46,18 +47,24 @@ _PAIR = 20.0
 _HUBS = 40.0
 """So much longer a search from rows may take than is expected, since more of them lead to hubs than to others."""
 
+_MOST_PARTS = 3
+"""Of an OR whose pairs are counted by those of each part, of each two, and so on."""
+
 _MARGIN = 3.0
 """So much cheaper counting pairs must be than a search, which uses all cores."""
 
 
 @frozen
 class _Paired:
-    """A cut whose pairs are told by a way. ``conditions``: what compares the parts; ``keys``: other names of the
-    nodes that both have, in the part that is held.
+    """A cut whose pairs are told by ``ways``, any of them: ``overlaps`` are what several find, with ``signs``.
+
+    ``conditions``: what compares the parts; ``keys``: other names of the nodes that both have, in the held part.
     """
 
     join: Join
-    way: Between
+    ways: tuple[Between, ...]
+    overlaps: tuple[Between, ...]
+    signs: tuple[int, ...]
     conditions: tuple[Expr, ...]
     keys: dict[str, str]
 
@@ -92,7 +99,7 @@ class MatchPairs(MatchByValue):
             return None
         conditions = [*map(as_filter, matching.conditions), *filters.general]
         compared = [each for each in conditions if len(free_variables(each)) > 1]
-        if not compared or any(condition_can_fail(each) or not is_simple(each) for each in filters.general):
+        if not compared or not all(map(is_simple, filters.general)):
             return None
         cardinality, best = Cardinality(self.catalog, self.nodes), None
         times = expected_rows(self.root, self.catalog).high * self.demand.times if given else 1.0
@@ -104,7 +111,9 @@ class MatchPairs(MatchByValue):
         for join, cost, rows in (beside_rows if given else cut_in_two)(matching, cardinality):
             cost += _ROW * (rows + times)
             found = self._told(join, conditions, later) if cost < limit else None
-            if found is not None:
+            cost += 0.0 if found is None else _ROW * (rows + times) * (len(found.ways) + len(found.overlaps) - 1)
+            early = [] if found is None else [each for each in filters.general if each not in found.conditions]
+            if found is not None and cost < limit and not any(map(condition_can_fail, early)):
                 best, limit = found, cost
         return best
 
@@ -120,9 +129,17 @@ class MatchPairs(MatchByValue):
         if not own:
             return None
         same = [_equal(self._variable(key), self._variable(other)) for key, other in keys.items()]
-        found = partners([*same, *own], probe, held | set(keys.values()))
-        way = None if found is None else _told_way(found, len(same) + len(own))
-        return None if way is None else _Paired(join, way, tuple(own), keys)
+        ways: list[tuple[int, Between]] = []
+        for size, each in _any_of(own):
+            found = partners([*same, *each], probe, held | set(keys.values()))
+            way = None if found is None else _told_way(found, len(same) + len(each))
+            if way is None:
+                return None
+            ways.append((size, way))
+        single = tuple(way for size, way in ways if size == 1)
+        overlaps = tuple(way for size, way in ways if size > 1)
+        signs = tuple(1 if size % 2 else -1 for size, _ in ways if size > 1)
+        return _Paired(join, single, overlaps, signs, tuple(own), keys)
 
     def _count_pairs(self, found: _Paired, filters: PostFilters, wanted: set[str]) -> None:
         """Match both parts, and join them."""
@@ -144,13 +161,15 @@ class MatchPairs(MatchByValue):
         self.root = ThetaJoin(
             self.root,
             build,
-            (found.way,),
+            found.ways,
             conjunction((*equations, *found.conditions, *differences)),
             (),
             told=True,
             semi=exists,
             count=None if exists else (count := self._unused("@weight")),
             apart=apart,
+            overlaps=found.overlaps,
+            signs=found.signs,
         )
         self.bound |= other.bound
         self.searched += [*join.probe.edges, *join.build.edges]
@@ -186,6 +205,18 @@ class MatchPairs(MatchByValue):
 
     def _variable(self, name: str) -> Variable:
         return Variable(name, type=RELATIONSHIP if any(edge.name == name for edge in self.fixed) else NODE)
+
+
+def _any_of(conditions: list[Expr]) -> Iterator[tuple[int, list[Expr]]]:
+    """Yield conditions of which the first OR becomes one, two and more of its parts, and how many."""
+    chosen = next((each for each in conditions if isinstance(each, Logical) and each.op == "OR"), None)
+    if not isinstance(chosen, Logical) or len(chosen.args) > _MOST_PARTS:
+        yield 1, conditions
+        return
+    others = [each for each in conditions if each is not chosen]
+    for size in range(1, len(chosen.args) + 1):
+        for parts in combinations(chosen.args, size):
+            yield size, [*others, *parts]
 
 
 def _told_way(found: Partners, conditions: int) -> Between | None:

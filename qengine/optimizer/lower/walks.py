@@ -5,7 +5,7 @@ Those over several elements become ``SelectPaths``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
@@ -119,7 +119,7 @@ class WalkDemand:
 def lower_walk(
     root: Operator,
     walk: WalkPart,
-    nodes: Mapping[str, PatternNode],
+    level: Callable[[str], VertexLevel],
     bound: Collection[str],
     columns: Collection[str],
     demand: WalkDemand,
@@ -128,16 +128,16 @@ def lower_walk(
 ) -> tuple[Operator, list[str]]:
     """Return the operator that walks from the bound end, and the columns that it adds.
 
-    A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``repeat``:
-    lowers what is repeated, backwards or not. ``parts``: lowers a selected path, which is never walked backwards.
+    A walk against the pattern's direction gives its relationships in the pattern's order all the same. ``level``: a
+    node of the pattern, with what finds it. ``repeat``: lowers what is repeated, backwards or not. ``parts``: lowers a
+    selected path, which is never walked backwards.
     """
     start, end, direction = walk.start, walk.end, walk.direction
     backwards = start not in bound
     if backwards:
         start, end, direction = end, start, direction.reversed()
     end_bound = end in bound
-    node = nodes[end]
-    target = VertexLevel(end) if end_bound else VertexLevel(end, node.labels, node.predicates)
+    target = VertexLevel(end) if end_bound else level(end)
     relationships = walk.name if demand.named else None
     minimum, maximum = walk.minimum, walk.maximum
     types = walk.types or ("",)  # no such type: only the empty walk is left

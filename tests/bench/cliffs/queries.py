@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["CHANGES", "PARAMETERS", "READS"]
+__all__ = ["CHANGES", "PARAMETERS", "READS", "WRITES"]
 
-PARAMETERS = {"id": 7, "v": 30, "ids": list(range(0, 60, 3)), "values": [1, 5, 9]}
+PARAMETERS = {
+    "id": 7,
+    "v": 30,
+    "ids": list(range(0, 60, 3)),
+    "values": [1, 5, 9],
+    "many": list(range(1, 200_000, 2)),
+    "rows": [{"id": i, "v": i % 10, "l": [i, i + 1]} for i in range(500)],
+}
 
 _FIXED = """
 MATCH (a)-->(b) RETURN count(*)
@@ -167,6 +174,133 @@ MATCH (a)-->(b) RETURN avg(size(a.t) + size(b.t))
 MATCH (n) WITH n.s AS s, max(n.v) AS m MATCH (n {s: s, v: m}) RETURN count(*)
 """
 
+_VALUES = """
+MATCH (a) WHERE a.d >= date('2024-03-01') AND a.d < date('2024-03-01') + duration('P1M') RETURN count(*), min(a.d)
+MATCH (a)-->(b) WHERE a.d < b.d RETURN count(*), max(b.d)
+MATCH (a)-->(b) WHERE duration.inDays(a.d, b.d).days > 100 RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE a.d = c.d AND a <> c RETURN count(*)
+MATCH (a) RETURN a.d.year AS y, a.d.month AS m, count(*) AS n ORDER BY y, m LIMIT 5
+MATCH (a) RETURN date.truncate('month', a.d) AS m, count(*) AS n, avg(a.f) ORDER BY m LIMIT 3
+MATCH (a) WHERE a.at.hour = 5 RETURN count(*), max(a.at)
+MATCH (a)-->(b) WHERE a.at < b.at AND b.at < a.at + duration({days: 30}) RETURN count(*)
+MATCH (a), (b:C) WHERE b.at <= a.at AND a.at < b.at + duration({hours: 48}) RETURN count(*)
+MATCH (a) RETURN toString(a.d) AS t, count(*) AS n ORDER BY n DESC, t LIMIT 3
+MATCH (a) WHERE point.distance(point({x: a.f, y: a.v}), point({x: 0.5, y: 50})) < 10 RETURN count(*)
+MATCH (a), (b:C) WHERE point.distance(point({x: a.f, y: a.v}), point({x: b.f, y: b.v})) < 1 RETURN count(*)
+MATCH (a) WHERE point.withinBBox(point({x: a.f, y: a.v}), point({x: 0, y: 5}), point({x: 1, y: 9})) RETURN count(*)
+MATCH (a) WITH point({longitude: a.f, latitude: a.v - 50}) AS p RETURN max(p.longitude), count(DISTINCT p)
+MATCH (a) WHERE 3 IN a.l RETURN count(*), max(size(a.l))
+MATCH (a) UNWIND a.l AS x RETURN x, count(*) AS n, max(a.id) ORDER BY n DESC, x LIMIT 5
+MATCH (a)-->(b) WHERE any(x IN a.l WHERE x IN b.l) RETURN count(*)
+MATCH (a)-->(b) WHERE a.l = b.l RETURN count(*)
+MATCH (a), (b:C) WHERE a.id IN b.l RETURN count(*)
+MATCH (a) RETURN a.l AS l, count(*) AS n ORDER BY n DESC, l LIMIT 3
+MATCH (a) WHERE size(a.l) > 1 RETURN sum(a.l[0] + a.l[-1]), count(a.l[2..])
+MATCH (a) RETURN max(reduce(s = 0, x IN a.l | s + x * a.v)), count([x IN a.l WHERE x > a.v | x + 1])
+MATCH (a) WITH {v: a.v, s: a.s, l: a.l} AS m RETURN m.v AS v, count(m.s) AS n, max(m.l[0]) ORDER BY v LIMIT 3
+MATCH (a)-->(b) WITH a {.v, .s, b: b.id} AS m RETURN count(m.s), max(m.b), sum(m.v)
+MATCH (a) WITH a, properties(a) AS p UNWIND keys(p) AS k RETURN k, count(*) AS n ORDER BY k LIMIT 5
+MATCH (a)-->(b) WHERE split(a.t, '1')[0] = split(b.t, '1')[0] RETURN count(*)
+MATCH (a), (b:C) WHERE toUpper(a.s) = toUpper(b.s) RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE left(a.s, 2) = right(c.s, 2) RETURN count(*)
+MATCH (a)-->(b) WHERE a.s + b.s = 's1s2' OR reverse(a.s) = b.s RETURN count(*)
+MATCH (a) WHERE a.s =~ 's[1-3].*' RETURN count(*), max(replace(a.t, 't', 'u'))
+MATCH (a) RETURN substring(a.t, 1, 2) AS x, count(*) AS n ORDER BY n DESC, x LIMIT 3
+MATCH (a) WHERE a.id IN $many RETURN count(*)
+MATCH (a)-->(b) WHERE a.id IN $many AND NOT b.id IN $many RETURN count(*)
+UNWIND $rows AS row MATCH (a {id: row.id})-->(b) RETURN row.v AS v, count(b) AS n ORDER BY v LIMIT 3
+UNWIND $rows AS row MATCH (a) WHERE a.id = row.id AND a.v > row.v RETURN count(*), sum(size(row.l))
+UNWIND $rows AS row MATCH (a) WHERE a.id IN row.l AND a.s = 's' + row.v RETURN count(*)
+UNWIND $many AS i MATCH (a {id: i}) RETURN count(*), sum(a.v)
+"""
+
+_NESTED = """
+MATCH (a)-->(b) WITH a, collect(b) AS l UNWIND l AS x MATCH (x)-->(y) RETURN count(*), count(DISTINCT y)
+MATCH (a)-->(b) WITH b.v AS v, collect(a) AS l UNWIND l AS x MATCH (x)-->(y) WHERE y.v > v RETURN count(*)
+MATCH (a:C)-->(b) WITH collect(DISTINCT b) AS l MATCH (c) WHERE NOT c IN l RETURN count(*)
+MATCH (a:C)-->(b) WITH a, collect(b) AS l MATCH (a)--(c) WHERE NOT c IN l RETURN a.id, count(c)
+MATCH (a) WITH collect(a) AS l UNWIND range(0, size(l) - 1) AS i WITH l[i] AS x, i RETURN sum(i), count(x.v)
+MATCH (a) WHERE EXISTS { (a)-->(b) WHERE NOT EXISTS { (b)-->(c) WHERE c.v > b.v } } RETURN count(*)
+MATCH (a) WHERE EXISTS { (a)-->(b) WHERE COUNT { (b)-->(c) WHERE c.v > a.v } > 1 } RETURN count(*)
+MATCH (a) RETURN sum(COUNT { (a)-->(b) WHERE EXISTS { (b)-->(c) WHERE c.id <> a.id AND c.v > 50 } })
+MATCH (a) WHERE COUNT { (a)--(b) WHERE COUNT { (b)--() } > 2 } > 1 RETURN count(*)
+MATCH (a) WHERE a.id < 50 RETURN a.id, COLLECT { MATCH (a)-->(b) RETURN size(COLLECT { MATCH (b)-->(c) RETURN c.v }) AS n ORDER BY n } AS l
+MATCH (a) WHERE a.id < 50 RETURN a.id, size([(a)-->(b) WHERE b.v > 20 | [(b)-->(c) WHERE c.v > 50 | c.v + b.v]]) AS n
+MATCH (a) WHERE a.id < 50 RETURN a.id, size([(a)-->(b) WHERE size([(b)-->(c) | c]) > 1 | b.id]) AS n
+MATCH (a) RETURN max(size([(a)--(b) WHERE size([(b)--(c) WHERE c.v = a.v | c]) > 0 | b]))
+MATCH (a) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) OPTIONAL MATCH (c)-->(d) RETURN count(*), count(d)
+MATCH (a:C) OPTIONAL MATCH (a)-->(b) WHERE b.v > 20 OPTIONAL MATCH (b)-->(c:A) OPTIONAL MATCH (c)-->(d) WHERE d.v > a.v OPTIONAL MATCH (d)-->(e) OPTIONAL MATCH (e)--(f {v: 5}) RETURN count(*), count(c), count(f)
+MATCH (a) OPTIONAL MATCH (a)-[r]->(b) WITH a, max(r.w) AS w OPTIONAL MATCH (a)-[q]->(c) WHERE q.w = w RETURN count(c)
+MATCH (a) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (a)<--(c) WHERE c.v > b.v RETURN count(b), count(c), count(*)
+MATCH (a) CALL (a) { MATCH (a)-->(b) RETURN b AS x UNION MATCH (a)<--(b) RETURN b AS x } RETURN count(*), sum(x.v)
+MATCH (a) CALL (a) { MATCH (a)-->(b) RETURN b.v AS x UNION ALL MATCH (a)-->()-->(b) RETURN b.v AS x } RETURN x, count(*) AS n ORDER BY n DESC, x LIMIT 3
+MATCH (a) CALL (a) { CALL (a) { MATCH (a)-->(b) RETURN max(b.v) AS m } MATCH (a)-->(c {v: m}) RETURN count(c) AS n } RETURN sum(n)
+MATCH (a) CALL (a) { MATCH (a)-->(b) CALL (b) { MATCH (b)-->(c) RETURN count(c) AS n } RETURN sum(n) AS m } RETURN max(m), sum(m)
+MATCH (a) CALL (a) { OPTIONAL MATCH (a)-->(b) WITH b ORDER BY b.v, b.id LIMIT 2 RETURN collect(b.v) AS l } RETURN max(size(l)), count(*)
+OPTIONAL MATCH (a {id: -5}) OPTIONAL MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) RETURN count(*), count(c)
+MATCH (a)-->(b) WITH a, b.v AS v ORDER BY v DESC, b.id WITH a, collect(v)[0..2] AS top UNWIND top AS x RETURN sum(x), count(*)
+MATCH (a) WITH a.v AS v, collect(a) AS l WHERE size(l) > 1 UNWIND l AS x UNWIND l AS y WITH x, y WHERE x.id < y.id RETURN count(*)
+MATCH (a)-->(b) WITH a, count(*) AS d ORDER BY d DESC, a.id LIMIT 10 MATCH (a)-->(c)<--(e) RETURN a.id, count(e) AS n
+"""  # noqa: E501 (one a line)
+
+_PATTERNS = """
+MATCH (a) ((x)-[:R]->(y)-[:S]->(z)){1,2} (b) RETURN count(*)
+MATCH (a) ((x)-->(y)<--(z) WHERE x.v < z.v){1,2} (b) RETURN count(*)
+MATCH (a {id: 0}) ((x)-->(y)-->(z) WHERE y.v > 20)+ (b) RETURN count(DISTINCT b)
+MATCH (a:C) ((x)-[r]->(y) WHERE EXISTS { (y)-->(:B) })* (b) RETURN count(DISTINCT b)
+MATCH (a {id: 0}) ((x)-->(y)){1,3} (b) WHERE all(n IN y WHERE n.v > 20) RETURN count(*), sum(size(y))
+MATCH (a)((x)-->(y)){2}(b) WHERE x[0].v = y[1].v RETURN count(*)
+MATCH p = ANY SHORTEST (a {id: 0}) ((x)-->(y)-->(z) WHERE y.v > 3)+ (b) RETURN count(*), max(length(p))
+MATCH p = SHORTEST 2 (a {id: 0})--+(b {id: 20}) RETURN length(p), count(*)
+MATCH p = SHORTEST 5 (a {id: 5})-->+(b) WHERE b.id < 50 RETURN count(*), sum(length(p))
+MATCH p = SHORTEST 2 GROUPS (a {id: 3})--{1,5}(b) RETURN count(*)
+MATCH p = ANY SHORTEST (a:C)-[:R|S]-+(b:C) WHERE a <> b RETURN count(*), sum(length(p))
+MATCH p = shortestPath((a)-[*]-(b)) WHERE a.v = 3 AND b.v = 4 RETURN count(*), sum(length(p)), sum(size(nodes(p)))
+MATCH (a), (b) WHERE a.v = 3 AND b.v = 4 MATCH p = shortestPath((a)-[*]-(b)) RETURN count(*), sum(reduce(s = 0, n IN nodes(p) | s + n.v))
+MATCH p = shortestPath((a)-[*]->(b)) WHERE id(a) = 0 AND id(b) = 9 RETURN length(p)
+MATCH p = shortestPath((a)-[*]-(b {t: 't77'})) WHERE a.t = 't3' RETURN length(p)
+MATCH (a)-[r]->(b) WHERE id(r) = 5 RETURN a.id, b.id
+MATCH (a)-[r]->(b) WHERE elementId(r) = '5' RETURN a.id, b.id
+MATCH ()-[r]-() WHERE id(r) IN [1, 2, 3] RETURN count(*), sum(r.k)
+UNWIND [1, 4, 6] AS i MATCH (a)-[r]->(b) WHERE id(r) = i RETURN i, a.id, b.id
+MATCH (a) WHERE id(a) IN $many RETURN count(*)
+MATCH (a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(d), (a)--(e)--(b), (c)--(e)--(d) RETURN count(*)
+MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f)-->(a) RETURN count(*)
+MATCH (a)--(b)--(c)--(d)--(e)--(f)--(a) WHERE a.v < d.v RETURN count(*)
+MATCH (a:!(A|C))-->(b:!B) RETURN count(*)
+MATCH (a:A&!C)-[:!R]->(b:%) WHERE NOT b:C RETURN count(*)
+MATCH (a)-->(b) WHERE (a:A OR b:A) AND NOT (a:C AND b:C) RETURN count(*)
+MATCH (a) WHERE COUNT { (a)-->() } = COUNT { (a)<--() } RETURN count(*)
+MATCH (a)-->(b) WHERE COUNT { (a)-->() } = 1 AND COUNT { (b)<--() } = 1 RETURN count(*), count(DISTINCT a)
+MATCH (a) WHERE COUNT { (a)--() } > 3 AND COUNT { (a)--(:A) } < 3 RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE a.v = c.v OR a.s = c.s RETURN count(*)
+MATCH (a)-->(b)<--(c) WHERE (a.v = c.v OR a.f = c.f) AND a.id < c.id RETURN a.v, count(*)
+MATCH (a)-->(b)<--(c) WITH DISTINCT a, c RETURN count(*)
+MATCH (a)--(b)--(c) WHERE a.v < 5 WITH DISTINCT a, c RETURN count(*), sum(c.v)
+MATCH (a)-->(b), (a)-->(c) WHERE b.v < c.v AND NOT (b)--(c) RETURN count(*)
+MATCH (a)-->(b), (c)-->(b), (a)-->(d), (c)-->(d) WHERE a.id < c.id AND b.id < d.id RETURN count(*)
+MATCH (a)-[r]-(b) WHERE startNode(r) = a AND endNode(r).v > 50 RETURN count(*), sum(r.k)
+MATCH (a)-[*]-(b) WHERE a.id = 0 AND b:C RETURN count(DISTINCT b)
+"""  # noqa: E501 (one a line)
+
+WRITES = tuple(
+    """
+MATCH (a) WHERE a.v < 10 SET a.w = a.v + 1 WITH count(*) AS n MATCH (b) WHERE b.w > 3 RETURN n, count(*), sum(b.w)
+MATCH (a)-->(b) WHERE a.v > 90 CREATE (a)-[:N {k: b.v}]->(b) WITH count(*) AS n MATCH (c)-[:N]->(d) RETURN n, count(*)
+UNWIND $rows AS row MERGE (a:M {id: row.id}) SET a.v = row.v, a.l = row.l RETURN count(*), sum(size(a.l))
+UNWIND $rows AS row MATCH (a {id: row.id}) SET a += {v: row.v, z: row.l[0]} WITH a MATCH (a)-->(b) RETURN count(b)
+MATCH (a:C) WITH collect(a) AS l FOREACH (x IN l | SET x.z = 1 CREATE (x)-[:F]->(:G)) WITH l MATCH (x)-[:F]->(y:G) RETURN count(y)
+MATCH (a)-[r]->(b) WHERE r.k < 2 DELETE r WITH count(*) AS n MATCH (a)-->(b) RETURN n, count(*)
+MATCH (a) WHERE a.v = 3 DETACH DELETE a WITH count(*) AS n MATCH (a)-->(b) RETURN n, count(*), count(DISTINCT a)
+MATCH (a:A) WHERE a.v > 50 SET a:Big REMOVE a:A WITH count(*) AS n MATCH (a:Big)-->(b:!A) RETURN n, count(*)
+MATCH (a)-->(b) WITH b, count(*) AS d SET b.d = d WITH max(d) AS m MATCH (c {d: m}) RETURN m, count(*)
+MATCH (a)-->(b) WHERE a.id < 50 MERGE (b)-[r:N]->(a) ON CREATE SET r.k = 1 ON MATCH SET r.k = 2 RETURN count(DISTINCT r), sum(r.k)
+MATCH (a) WHERE a.v < 20 CALL (a) { CREATE (a)-[:H]->(h:H {v: a.v}) RETURN h } WITH h MATCH (h)<--(b) RETURN count(*)
+MATCH (a) CALL (a) { SET a.z = a.v } IN TRANSACTIONS OF 1000 ROWS
+""".strip().splitlines()  # noqa: E501 (one a line)
+)
+"""Statements that change the graph and read it afterwards."""
+
 READS = {
     kind: tuple(texts.strip().splitlines())
     for kind, texts in {
@@ -175,6 +309,9 @@ READS = {
         "walks": _WALKS,
         "shortest": _SHORTEST,
         "rows": _ROWS,
+        "values": _VALUES,
+        "nested": _NESTED,
+        "patterns": _PATTERNS,
     }.items()
 }
 

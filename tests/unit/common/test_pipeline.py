@@ -249,7 +249,7 @@ class CountingContext(ExecutionContext):
 
 def test_row_wise_evaluation_looks_whether_it_must_stop() -> None:
     numbers = op.Unwind(op.Unit(), Literal(list(range(20_000))), "i")
-    text = Call("point", (MapOf((("x", Variable("i")), ("y", Literal(2.0)))),))
+    text = Call("point", (MapOf((("x", Variable("i")), ("y", Literal(2.0)), ("crs", Literal("cartesian")))),))
     context = CountingContext({})
     assert len(rows(op.Project(numbers, (("x", text),)), "x", context=context)) == 20_000
     assert context.checks >= 20

@@ -43,6 +43,7 @@ from qengine.exec.common.expressions.of_node import of_nodes, values_of_nodes
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.expressions.over_items import Items, all_reduced, listed, quantified, reduced
 from qengine.exec.common.expressions.paths import PATHS, paths
+from qengine.exec.common.expressions.points import POINTS
 from qengine.exec.common.expressions.row_wise import ByRow
 from qengine.exec.common.expressions.strings import STRINGS
 from qengine.exec.common.expressions.type_tests import TYPES
@@ -69,6 +70,7 @@ COLUMNAR: dict[str, Callable[..., Column | None]] = {
     **MATHEMATICS,
     **MOMENTS,
     **PATHS,
+    **POINTS,
     **STRINGS,
     **TYPES,
 }

@@ -26,6 +26,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions import temporal
 from qengine.exec.common.map_column import MapColumn
+from qengine.exec.common.point_column import PointColumn
 from qengine.exec.common.property_texts import PropertyTexts, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
@@ -50,7 +51,7 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         return from_arrow(column.take(subject.ids))
     if isinstance(subject, RelationshipColumn):
         return _relationship_property(store, subject, key)
-    if isinstance(subject, TextRows | MapColumn | DurationColumn):
+    if isinstance(subject, TextRows | MapColumn | DurationColumn | PointColumn):
         return subject.field(key)
     if isinstance(subject, ArrowColumn) and (found := temporal.field_of(subject, key)) is not None:
         return found

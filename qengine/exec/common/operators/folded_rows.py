@@ -55,7 +55,7 @@ def folded_rows(operator: logical.Aggregate, runtime: Runtime) -> FoldedRows | N
                 elements = elements_of(end, runtime) if end.name in names - found.keys() else None
                 if elements is not None:
                     found[end.name] = elements
-            case physical.LookUp(name=name, labels=labels):
+            case physical.LookUp(name=name, labels=labels, relationship=False):
                 elements = elements_of(physical.VertexLevel(name, labels), runtime) if name in names else None
                 if elements is not None:
                     found[name] = elements

@@ -1,4 +1,7 @@
-"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index, or whose identity does."""
+"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index, or whose identity does.
+
+Relationships, too, by their identity.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.access import hash_index, named_by, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts, pieces, repeated_pieces
-from qengine.exec.common.columns import IntArray, NodeColumn
+from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.scalar.compare import group_key
+from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import physical
 from qengine.plan.access import HASH
 from qengine.plan.expr import Comparison, Literal, Property, Variable
@@ -33,6 +37,7 @@ def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
     memory = runtime.memory
     upstream = build(operator.input, first)
     finder = _Finder(operator, build)
+    column = RelationshipColumn if operator.relationship else NodeColumn
 
     def run(outer: Batch) -> Iterator[Batch]:
         found = (part for batch in upstream(outer) for part in by_parts(batch, finder.found, memory))
@@ -41,7 +46,7 @@ def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
                 for begin, count in repeated_pieces(batch, rows[offset : offset + length], runtime.memory):
                     part = slice(offset + begin, offset + begin + count)
                     kept = batch.take(rows[part]) if batch.columns else batch
-                    yield Batch(count, {**kept.columns, operator.name: NodeColumn(ids[part])})
+                    yield Batch(count, {**kept.columns, operator.name: column(ids[part])})
             runtime.context.check()
 
     return run
@@ -65,13 +70,18 @@ class _Finder:
             every = np.concatenate([np.arange(low, high) for low, high in self._ranges.tolist()] or [_NONE])
             return np.repeat(np.arange(batch.length), len(every)), np.tile(every, batch.length)
         rows, ids = self._looked_up(values)
+        if self._operator.relationship:
+            return rows, ids
         places = np.searchsorted(self._ranges.ravel(), ids, side="right")  # odd: within a range
         inside = np.flatnonzero(places & 1)
         return rows[inside], ids[inside]
 
     def _looked_up(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
-        if self._operator.identity:
-            return named_by(self._store, self._operator.key, values)
+        operator = self._operator
+        if operator.many:
+            return self._of_lists(values)
+        if operator.identity:
+            return named_by(self._store, operator.key, values, relationship=operator.relationship)
         few = len(values) <= _FEW_VALUES or len({group_key(value) for value in values}) <= _FEW_VALUES
         index = hash_index(self._store, self._operator.key, self._context, now=not few)
         if index is not None:
@@ -80,6 +90,18 @@ class _Finder:
             except Unanswered:  # a list, or the like
                 pass
         return self._scanned(values)
+
+    def _of_lists(self, lists: Sequence[Any]) -> tuple[IntArray, IntArray]:
+        """Return what is named in the list of each row, once."""
+        operator = self._operator
+        for items in lists:
+            if items is not None and type(items) is not list:
+                raise wrong_argument("IN", "a list on its right", items)
+        rows = np.repeat(np.arange(len(lists)), [len(items or ()) for items in lists])
+        values = [value for items in lists for value in items or ()]
+        found, ids = named_by(self._store, operator.key, values, relationship=operator.relationship)
+        pairs = np.unique(np.stack((rows[found], ids)), axis=1)
+        return pairs[0], pairs[1]
 
     def _scanned(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
         """Return the same by reading the column once for each different value."""

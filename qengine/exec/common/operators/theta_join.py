@@ -43,6 +43,7 @@ def theta_join_stage(operator: physical.ThetaJoin, build: Build, first: int) -> 
 class _Part:
     """Rows of the build side, what the condition reads of them, and what finds them.
 
+    ``overlaps``: what finds those that several ways find.
     ``apart``: what finds rows that aren't joined. ``weights``: how many rows each stands for; None for one.
     """
 
@@ -50,6 +51,7 @@ class _Part:
     read: Batch
     finders: Sequence[Finder]
     apart: Sequence[Finder] = ()
+    overlaps: Sequence[Finder] = ()
     weights: IntArray | None = None
 
 
@@ -63,7 +65,7 @@ class _ThetaJoin:
         equal = tuple(conjunction(tuple(map(_equation, each.left, each.right))) for each in operator.apart)
         same = Logical("OR", equal, type=BOOLEAN) if len(equal) > 1 else conjunction(equal)
         self._equal = PairCondition(same, runtime) if equal else None
-        self._finders = len(operator.ways) + len(operator.apart)
+        self._finders = len(operator.ways) + len(operator.apart) + len(operator.overlaps)
         self._pairs = not (operator.semi or operator.count)
         self._holding = runtime.memory.holding("ThetaJoin")
         self._built: _Part | SpilledRows | None = None
@@ -141,14 +143,15 @@ class _ThetaJoin:
         weights = None
         if not (self._pairs or self._operator.told) and (alike := self._condition.alike(rows)) is not None:
             rows, weights = rows.take(alike.first), np.bincount(alike.codes)
-        finders, apart = (
-            [finder(way, self._runtime) for way in ways] for ways in (self._operator.ways, self._operator.apart)
+        operator = self._operator
+        finders, apart, overlaps = (
+            [finder(way, self._runtime) for way in ways] for ways in (operator.ways, operator.apart, operator.overlaps)
         )
         holding.add(_ROW * self._finders * rows.length)
-        for each in (*finders, *apart):
+        for each in (*finders, *apart, *overlaps):
             each.build(rows)
-        holding.set(rows.nbytes + sum(each.nbytes for each in (*finders, *apart)))
-        return _Part(rows, self._condition.side(rows), finders, apart, weights)
+        holding.set(rows.nbytes + sum(each.nbytes for each in (*finders, *apart, *overlaps)))
+        return _Part(rows, self._condition.side(rows), finders, apart, overlaps, weights)
 
     def _parts(self, built: SpilledRows) -> Iterator[_Part]:
         """Yield the build side's rows, as many at a time as fit."""
@@ -192,9 +195,9 @@ class _ThetaJoin:
         alike = None if self._operator.told else self._condition.alike(batch)
         rows = batch if alike is None else batch.take(alike.first)
         found, told = self._found(rows, part)
-        counts = found[0].count() if told else None
+        counts = self._told(rows, part, found) if told else None
         if counts is not None:
-            counts = counts - self._excepted(rows, part, found[0])
+            counts = counts - self._excepted(rows, part, found)
         else:
             counts = np.zeros(rows.length, np.int64)
             done = np.zeros(rows.length, np.bool_) if self._operator.semi else None
@@ -205,15 +208,28 @@ class _ThetaJoin:
                     done |= counts > 0
         return counts if alike is None else counts[alike.codes]
 
-    def _excepted(self, batch: Batch, part: _Part, found: Found) -> IntArray:
-        """Return how many of the partners that a way finds each row isn't joined with."""
+    def _told(self, batch: Batch, part: _Part, found: Sequence[Found]) -> IntArray | None:
+        """Return how many partners any of the ways finds, where that is told without pairs."""
+        overlaps = [each.find(batch) for each in part.overlaps]
+        if not all(each.exact for each in overlaps):
+            return None
+        total = np.zeros(batch.length, np.int64)
+        for sign, each in zip((*(1 for _ in found), *self._operator.signs), (*found, *overlaps), strict=True):
+            counts = each.count()
+            if counts is None:
+                return None
+            total += sign * counts
+        return total
+
+    def _excepted(self, batch: Batch, part: _Part, found: Sequence[Found]) -> IntArray:
+        """Return how many of the partners that the ways find each row isn't joined with."""
         counts = np.zeros(batch.length, np.int64)
         if self._equal is not None:
             same = [each.find(batch) for each in part.apart]
             own, other = self._equal.side(batch), self._equal.side(part.rows)
             for here, there in self._candidates(same, part.rows.length, None):
                 self._runtime.context.check()
-                kept = found.holds(here, there)
+                kept = np.logical_or.reduce([each.holds(here, there) for each in found])
                 here, there = here[kept], there[kept]
                 counts += np.bincount(here[self._equal.holds(own, here, other, there)], minlength=batch.length)
         return counts
@@ -226,7 +242,7 @@ class _ThetaJoin:
         """Return what each way finds, and whether that is all that is asked."""
         found = [each.find(batch) for each in part.finders]
         wild = any(each.wild.any() or each.built_wild.any() for each in found)
-        return found, self._operator.told and found[0].exact and not wild
+        return found, self._operator.told and all(each.exact for each in found) and not wild
 
     def _true(
         self, batch: Batch, part: _Part, found: Sequence[Found], told: bool, done: BoolArray | None
