@@ -110,5 +110,5 @@ for held, field in ((graph.schema, "nodes"), (result.notices[0], "message"), (re
         continue
     raise SystemExit(f"{held!r} took another {field}")
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
