@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -155,10 +155,18 @@ def with_options(options: type) -> Callable[[_Function], _Function]:
                     guess = "" if meant is None else f". Did you mean {meant!r}?"
                     if meant is None and "params" in known:
                         guess = f". The value of a parameter ${name} is passed as params={{{name!r}: …}}."
-                    raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{guess}")
+                    raise TypeError(f"{_called(function, args)}() got an unexpected keyword argument {name!r}{guess}")
             return function(*args, **given)
 
         checked.__signature__ = own.replace(parameters=[*others, *keywords])  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+def _called(function: Callable[..., Any], args: Sequence[Any]) -> str:
+    """Return a function's name as its caller knows it: a method's by the class that has it, perhaps by inheritance."""
+    of, _, name = function.__qualname__.rpartition(".")
+    if of and args:
+        of = (args[0] if isinstance(args[0], type) else type(args[0])).__name__
+    return f"{of}.{name}" if of else name

@@ -28,6 +28,7 @@ from qengine.exec.scalar.temporal.truncate import TRUNCATIONS
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.plan import expr as x
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
+from qengine.spatial import Point
 from qengine.storage import from_records
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime
 from qengine.temporal.arrow import to_array
@@ -66,6 +67,12 @@ BOOLEANS = st.booleans()
 NODES = st.integers(0, 4).map(NodeHandle)
 RELATIONSHIPS = st.integers(0, 3).map(RelationshipHandle)
 LISTS = st.lists(st.one_of(SMALL, st.none()), max_size=3)
+PLACES = st.integers(-180, 180) | st.sampled_from([0.5, -0.0, 1e300])
+POINTS = st.one_of(
+    st.builds(lambda x, y: Point(x, y, crs="cartesian"), PLACES, PLACES),
+    st.builds(lambda x, y, z: Point(x, y, z, crs="cartesian-3d"), PLACES, PLACES, PLACES),
+    st.builds(lambda x, y: Point(x, y / 2, crs="wgs-84"), st.integers(-180, 180), st.integers(-180, 180)),
+)
 MIXED = st.one_of(
     SMALL, FLOATS, TEXTS, BOOLEANS, LISTS, NODES, st.dictionaries(st.sampled_from("ab"), SMALL, max_size=2)
 )
@@ -99,6 +106,7 @@ KINDS = {
     "node": NODES,
     "relationship": RELATIONSHIPS,
     "list": LISTS,
+    "point": POINTS,
     "mixed": MIXED,
     "small": SMALL,
     "mixed list": st.lists(MIXED, max_size=4),
@@ -144,6 +152,8 @@ SIGNATURES: dict[str, list[list[str]]] = {
     "=~": [["string"], ["pattern"]],
     "IS ::": [["integer", "string", "mixed", "list", "mixed list", "nodes", "node", "date", "null"], ["types"]],
     "valuetype": [["integer", "string", "mixed", "list", "mixed list", "nodes", "relationship", "date", "null"]],
+    "point.distance": [["point"]] * 2,
+    "point.withinbbox": [["point"]] * 3,
     "IN": [["integer", "float", "string", "boolean", "node"], ["mixed list", "list", "nodes"]],
     "reverse": [["string", "list", "nodes"]],
     "NOT": [["boolean"]],

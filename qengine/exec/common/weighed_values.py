@@ -182,7 +182,7 @@ def _partitioned(items: Column, lengths: Numbers, first: Numbers, second: Number
 
 
 def _deviations(numbers: Numbers, often: Numbers | None, lengths: Numbers, lost: int) -> Column:
-    """Return deviations: squares of what differs from a mean are added up, less what that mean is off by."""
+    """Return deviations by two passes; between them the mean is put right by what it is off."""
     count = len(lengths)
     codes = np.repeat(np.arange(count), lengths)
     weights = np.ones(len(numbers)) if often is None else often.astype(np.float64)
@@ -194,6 +194,8 @@ def _deviations(numbers: Numbers, often: Numbers | None, lengths: Numbers, lost:
     with np.errstate(invalid="ignore", over="ignore"):
         some = np.maximum(totals, 1)
         differences = numbers - (added(numbers) / some)[codes]
-        squares = added(differences * differences) - added(differences) ** 2 / some
-        found = np.sqrt(np.maximum(squares, 0) / np.maximum(totals - lost, 1))
+        off = added(differences) / some
+        differences -= np.where(np.isfinite(off), off, 0)[codes]
+        squares = added(differences * differences)
+        found = np.sqrt(squares / np.maximum(totals - lost, 1))
     return ArrowColumn(pa.array(np.where(totals > lost, found, 0.0)))

@@ -191,7 +191,7 @@ class _Collect:
 
 
 class _Deviation:
-    """Standard deviation in two passes: of a sample (divided by n - 1) or of the population (by n)."""
+    """Standard deviation in three passes: of a sample (divided by n - 1) or of the population (by n)."""
 
     def __init__(self, *, name: str, lost: int) -> None:
         self._name = name
@@ -211,6 +211,9 @@ class _Deviation:
             return 0.0
         mean = float_sum(self._numbers) / count
         apart = [number - mean for number in self._numbers]
+        off = float_sum(apart) / count  # of the mean, which is rounded
+        if math.isfinite(off):
+            apart = [each - off for each in apart]
         return math.sqrt(float_sum([each * each for each in apart]) / (count - self._lost))
 
 

@@ -28,7 +28,7 @@ def resolved(graph: Graph, text: str, parameters: dict[str, Any] | None = None) 
     plan = graph.prepare(text)._planned.physical
     assert plan is not None
     search = next(each for each in operators(plan.root) if isinstance(each, Search))
-    return resolving._resolved.get(graph._store, search, lambda: (None, False))
+    return resolving._resolved[False, False].get(graph._store, search, lambda: (None, False))
 
 
 def test_plans_share_a_property_on_the_device(graph: Graph) -> None:

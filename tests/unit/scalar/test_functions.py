@@ -427,7 +427,7 @@ def test_call(name, args, expected):
 )
 def test_strings_and_lists_have_a_greatest_length(monkeypatch, name, args, expected):
     monkeypatch.setattr(values, "_LONGEST_STRING", 8)
-    monkeypatch.setattr(values, "_LONGEST_LIST", 4)
+    monkeypatch.setattr(values, "LONGEST_LIST", 4)
     if expected is not None:
         assert called(name, *args) == expected
         return
