@@ -21,7 +21,7 @@ from tests.differential.test_updates import loaded
 
 SEEDS = 8
 REFUSED = ("ConstraintValidationFailed", "DeleteConnectedNode")
-MORE = 400
+MORE = 40
 WORDS = ("ship", "alien", "crew", "team", "solaris")
 DECLARED = (
     "CREATE INDEX k FOR (n:A) ON (n.k)",
