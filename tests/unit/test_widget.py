@@ -122,7 +122,7 @@ def test_two_thousand_elements_are_drawn(browser: Browser, tmp_path: Path) -> No
     assert (found["nodes"], found["edges"]) == (800, 1200) and found["faded"] > 1900
     named = "window.cy.nodes('.named').length"
     assert browser.evaluate(named) == 0, "no name could be read"
-    browser.evaluate("void window.cy.zoom({ level: 1.5, position: window.cy.nodes()[0].position() })")
+    browser.evaluate("void window.cy.zoom({ level: 3, position: window.cy.nodes()[0].position() })")
     browser.wait(f"{named} > 0")
     assert browser.evaluate(named) < 400, "only what is seen"
 
