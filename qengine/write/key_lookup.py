@@ -11,6 +11,7 @@ import numpy as np
 
 from qengine._frozen import frozen
 from qengine.exec.common.access import hash_index
+from qengine.exec.common.columns import numbers_from
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.compare import equals
@@ -313,8 +314,7 @@ def _base_relationships(overlay: Overlay, type: str, starts: Array, ends: Array)
     high = _bound(out.neighbours, begins, stops, wanted + 1)
     counts = high - low
     rows = np.repeat(known, counts)
-    at = np.repeat(low - np.cumsum(counts) + counts, counts) + np.arange(len(rows))
-    return rows, store.relationship_numbers.of(at + kind.base)
+    return rows, store.relationship_numbers.of(numbers_from(low, counts) + kind.base)
 
 
 def _bound(array: Array, low: Array, high: Array, wanted: Array) -> Array:

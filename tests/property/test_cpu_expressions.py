@@ -137,12 +137,6 @@ KINDS = {
 }  # fmt: skip
 
 # The kinds of arguments that are worth most tries, for each function; any others come, too.
-LIKELY = {
-    "number": ["integer", "float", "small"],
-    "string": ["string"],
-    "truth": ["boolean"],
-    "entity": ["node", "relationship"],
-}
 CONVERTED = [f"to{kind}{either}" for kind in ("integer", "float", "string") for either in ("", "ornull")]
 SIGNATURES: dict[str, list[list[str]]] = {
     **dict.fromkeys("+-*/%^", [["integer", "float", "small"]] * 2),

@@ -37,7 +37,8 @@ from qengine.temporal.arrow import is_text, to_values
 
 __all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
            "ObjectColumn", "PathColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow",
-           "from_many", "from_values", "integer_column", "null_column", "text_offsets", "vertex_ids"]  # fmt: skip
+           "from_many", "from_values", "integer_column", "null_column", "numbers_from", "text_offsets",
+           "vertex_ids"]  # fmt: skip
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -285,9 +286,7 @@ class ListColumn(Column):
         lengths = self.lengths()
         if isinstance(self.items, ConstantColumn):
             return ConstantColumn(self.items.value, int(lengths.sum()))
-        places = np.arange(lengths.sum(), dtype=np.int64)
-        places += np.repeat(self.starts - (np.cumsum(lengths) - lengths), lengths)
-        return self.items.take(places)
+        return self.items.take(numbers_from(self.starts, lengths))
 
     def take(self, indices: IntArray) -> Column:
         valid = None if self.valid is None else self.valid[indices]
@@ -595,6 +594,13 @@ def _concatenate_lists(columns: Sequence[Column]) -> Column:
     valid = np.concatenate([~column.is_null() for column in columns])
     joined = ListColumn(_NO_LISTS, concatenate(items))
     return joined.over(np.concatenate(starts), np.concatenate(ends), None if valid.all() else valid)
+
+
+def numbers_from(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the numbers from each start on, as many as its length says, one range after the other (int64)."""
+    numbers = np.arange(int(lengths.sum()), dtype=np.int64)
+    numbers += np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return numbers
 
 
 def vertex_ids(column: Column) -> IntArray:

@@ -140,11 +140,6 @@ def column_kind(arrow: Any) -> tuple[ColumnKind, int] | None:
     return (ColumnKind.INT64, 8) if pa.types.is_int64(arrow) or temporal.kind_of(arrow) is not None else None
 
 
-def _most_tested(store: ExecView, search: Search) -> int:
-    """Return how many elements there are for the level of a search that has most, of those it may test."""
-    return max((_size(store, level) for level in search.levels if _is_tested(level)), default=0)
-
-
 def _is_tested(level: Level) -> bool:
     """Tell whether a level's conditions are tested for what lists lead to, and one may be tested by the search."""
     reached = isinstance(level, EdgeLevel) or bool(level.sources)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import numbers_from
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.reach_kernel import HOST, Lanes, ReachKernels, ReachRules
 from qengine.exec.host.walk import end_filter, joined_walks, merging, walk_rows, walk_space
@@ -132,10 +133,9 @@ def _between(
         found = chunk.lane * space.vertex_count + chunk.end
         first, behind = (np.searchsorted(keys, found, side=side) for side in ("left", "right"))
         each = np.repeat(np.arange(len(found)), behind - first)
-        place = np.arange(len(each)) - np.repeat(np.cumsum(behind - first) - (behind - first), behind - first)
         assert chunk.hops is not None
         if len(each):
-            yield WalkChunk(known[first[each] + place], chunk.end[each], hops=chunk.hops[each])
+            yield WalkChunk(known[numbers_from(first, behind - first)], chunk.end[each], hops=chunk.hops[each])
 
 
 def _paths(
@@ -186,6 +186,5 @@ def _reached(
     for chunk in kernels.chunks(space, ends, lanes, context, rules, hops=True):
         number = (first[1:] - first[:-1])[chunk.lane]
         each = np.repeat(np.arange(len(number)), number)
-        place = np.arange(len(each)) - np.repeat(np.cumsum(number) - number, number)
         assert chunk.hops is not None
-        yield WalkChunk(by_lane[first[chunk.lane[each]] + place], chunk.end[each], hops=chunk.hops[each])
+        yield WalkChunk(by_lane[numbers_from(first[chunk.lane], number)], chunk.end[each], hops=chunk.hops[each])

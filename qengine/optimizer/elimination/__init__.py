@@ -40,9 +40,6 @@ _A_QUOTIENT = 1e5
 _LEAST_SEARCHED = 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead: to plan these takes longer."""
 
-_MOST_SEARCHES = 8
-"""Terms that are searched: a search is planned for each."""
-
 Key = tuple[tuple[int, ...], int | None]
 """What a term reads: the sums, and the counts by vertices."""
 

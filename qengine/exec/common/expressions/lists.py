@@ -11,7 +11,6 @@ from qengine.exec.common.columns import (
     ArrowColumn,
     Column,
     ConstantColumn,
-    IntArray,
     ListColumn,
     NodeColumn,
     PathColumn,
@@ -19,6 +18,7 @@ from qengine.exec.common.columns import (
     boolean_column,
     concatenate,
     null_column,
+    numbers_from,
 )
 from qengine.exec.common.expressions.functions import FUNCTIONS
 from qengine.exec.common.expressions.operand import farthest, numpy_values, operand
@@ -44,7 +44,7 @@ def added(left: Column, right: Column) -> Column | None:
         starts.append(part.starts + begin)
         lengths.append(np.where(null, 0, part.lengths()))
         begin += len(part.items)
-    places = _ranges(np.column_stack(starts).ravel(), np.column_stack(lengths).ravel())
+    places = numbers_from(np.column_stack(starts).ravel(), np.column_stack(lengths).ravel())
     offsets = np.concatenate(([0], np.cumsum(lengths[0] + lengths[1])))
     items = concatenate([part.items for part in parts if part is not None]).take(places)
     return ListColumn(offsets, items, ~null if null.any() else None)
@@ -60,13 +60,6 @@ def _as_lists(column: Column) -> ListColumn | None:
         rows = np.arange(len(column) + 1)
         return ListColumn(rows, column) if column.value is not None else ListColumn(np.zeros_like(rows), null_column(0))
     return ListColumn(np.arange(len(column) + 1), column) if isinstance(column, _SINGLE) else None
-
-
-def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Return the numbers from each start on, as many as its length says, one range after the other."""
-    places = np.arange(int(lengths.sum()), dtype=np.int64)
-    places += np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return places
 
 
 def _tail(_: Runtime, column: Column) -> Column | None:

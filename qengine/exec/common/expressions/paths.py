@@ -17,6 +17,7 @@ from qengine.exec.common.columns import (
     PathColumn,
     RelationshipColumn,
     integer_column,
+    numbers_from,
 )
 from qengine.exec.common.expressions.operand import list_places, null_rows
 from qengine.exec.common.runtime import Runtime
@@ -46,7 +47,7 @@ def paths(elements: Sequence[Column], runtime: Runtime) -> Column | None:
     met[(begin + before)[valid]] = nodes[0].ids[valid]  # type: ignore[attr-defined]
     done = begin
     for own, relationships, behind in taken:
-        places = np.arange(len(relationships)) + np.repeat(done - (np.cumsum(own) - own), own)
+        places = numbers_from(done, own)
         edges[places] = relationships
         met[places + np.repeat(before, own) + 1] = behind
         done = done + own

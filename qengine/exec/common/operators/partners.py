@@ -23,6 +23,7 @@ from qengine.exec.common.columns import (
     concatenate,
     from_values,
     null_column,
+    numbers_from,
 )
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.common.order_words import NUMBER, Ordered, OrderWords, order_words, with_offset
@@ -237,8 +238,7 @@ class _FoundByKeys:
         given = self._given
         lengths = given.offsets[rows + 1] - given.offsets[rows]
         pair = np.repeat(np.arange(len(rows)), lengths)
-        places = np.arange(len(pair)) + np.repeat(given.offsets[rows] - (np.cumsum(lengths) - lengths), lengths)
-        keys = given.keys[places]
+        keys = given.keys[numbers_from(given.offsets[rows], lengths)]
         if below is not None:
             less = keys < below[pair]
             pair, keys = pair[less], keys[less]
