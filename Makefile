@@ -7,6 +7,8 @@ KERNELS = $(wildcard kernels/host/*/*.cpp kernels/host/*/*.h kernels/include/qe/
 
 .PHONY: run test test-nets test-all check docs bench benchmark clean
 .DELETE_ON_ERROR:
+# Tests start hundreds of processes, each of which would compile qengine's sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 ## run: set up, then ask questions of the example graph (a tour of it when there is no terminal)
 run: set-up-run
