@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PYTHON = [sys.executable, *(["-S"] if sys.flags.no_site else [])]  # as this process runs
 
 WRITER = """
-import functools, logging, os, sys, threading
+import functools, logging, os, sys, tempfile, threading
 import pyarrow as pa
 import qengine
 from qengine.write import append, open_folder, versions
@@ -67,14 +67,22 @@ def commits(thread, times):
         os.write(1, f"{thread} {serial}\\n".encode())
 
 
-def tables():
+def tables(times):
     first = graph.query("MATCH (n:Row) RETURN coalesce(max(n.table) + 1, 0)").value()
-    for number in range(first, first + 1_000_000):
+    for number in range(first, first + times):
         count = (20, 300)[number % 2]
         graph.query("MATCH (n:Row) WHERE n.table < $n - 1 DELETE n", {"n": number})
         rows = range(1_000 * number, 1_000 * number + count)
         graph.append_arrow({"Row": pa.table({"id": rows, "table": [number] * count, "of": [count] * count})})
         os.write(1, f"4 {number}\\n".encode())
+
+
+def import_all():
+    global graph
+    with tempfile.TemporaryDirectory() as folder, qengine.open(folder, create=True) as graph:
+        graph.query("CREATE (:Counter {units: 0})")
+        commits(0, 1)
+        tables(2)
 
 
 def write():
@@ -83,10 +91,11 @@ def write():
     commits(0, 1)
     for thread in range(1, 4):
         threading.Thread(target=commits, args=(thread, 1_000_000), daemon=True).start()
-    threading.Thread(target=tables, daemon=True).start()
+    threading.Thread(target=tables, args=(1_000_000,), daemon=True).start()
     threading.Event().wait()
 
 
+import_all()
 for _ in sys.stdin:
     child = os.fork()
     if child == 0:
@@ -133,6 +142,8 @@ class Writers:
             match line.split():
                 case ["of", number]:
                     child = int(number)
+                case _ if child is None:  # the parent's own
+                    pass
                 case ["+", what]:
                     about[what] += 1
                 case ["-", what]:
