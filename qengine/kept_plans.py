@@ -31,7 +31,11 @@ class KeptPlans:
 
     def let_go(self) -> None:
         """Begin another version: make what plans have not made yet, which would hold the version that it is made of."""
-        for planned in [self._fresh.popleft() for _ in range(len(self._fresh))]:
+        while self._fresh:
+            try:
+                planned = self._fresh.popleft()
+            except IndexError:  # another thread took the last
+                return
             assert planned.physical is not None
             for each in operators(planned.physical.root):
                 if isinstance(each, AggregateByNode):

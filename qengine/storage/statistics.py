@@ -132,11 +132,20 @@ class Statistics:
             if same:
                 self._values[entity, name, owner] = summary
 
-    def follow(self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]]) -> None:
-        """Take what is known of types in the version before, and what small changes of their lists make of it."""
+    def follow(
+        self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]], *, moves: bool
+    ) -> None:
+        """Take what is known of types in the version before, and what small changes of their lists make of it.
+
+        ``moves``: whether vertices have other ids than before. Then those that keep their labels keep the place of
+        their group; else a group may have been split where some of its vertices have other labels now.
+        """
         store, old = self._store, before._store
-        names = [group.labels for group in old.groups]
-        same_places = names == [group.labels for group in store.groups[: len(names)]]
+        if moves:
+            names = [group.labels for group in old.groups]
+            same_places = names == [group.labels for group in store.groups[: len(names)]]
+        else:
+            same_places = _keep_labels(old.groups, store.groups)
         ends = tuple(np.array([group.end for group in each.groups], np.uint32) for each in (old, store))
         for name, by_way in changes.items():
             index, was = store.type_index(name), old.type_index(name)

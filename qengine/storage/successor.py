@@ -107,7 +107,7 @@ class Successors:
                 statistics.take_over(base.statistics, same)
             changes = {name: change for name, changed in found.items() if (change := changed()) is not None}
             if changes:
-                statistics.follow(base.statistics, changes)
+                statistics.follow(base.statistics, changes, moves=layout.moves is not None)
 
         store.statistics_before = follow
         self._last = replace(own, store=store)

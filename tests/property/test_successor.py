@@ -334,6 +334,10 @@ def counted(store):
         found[kind] = statistics.acyclic(kind), statistics.antiparallel(kind), statistics.mutual_pairs(kind)
         found |= {(kind, a, b): statistics.edges(a, kind, b) for a in labels for b in labels}
         found[kind, "closed"] = statistics.closed_wedges(kind), statistics.closing_odds(kind, ("A", "B", "C"))
+        between = statistics.pairs(store.type_index(kind))
+        found[kind, "groups"] = {
+            ends: (each.edges, each.sources, each.targets, each.max_out, each.max_in) for ends, each in between.items()
+        }
     for entity, key, owner in statistics.properties():
         found[entity, key, owner] = repr(statistics.values(entity, key, owner))
     return found

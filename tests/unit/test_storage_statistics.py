@@ -11,7 +11,7 @@ import pytest
 
 from qengine import Graph
 from qengine.plan.pattern import Direction
-from qengine.storage import from_records, statistics
+from qengine.storage import from_records, spliced_type, statistics
 from qengine.storage.adjacency import Form
 from qengine.storage.kernels import antiparallel, mutual_pairs, pair_statistics, wedge_sample
 from qengine.storage.pcsr_build import build_type
@@ -297,3 +297,17 @@ def test_the_schema_says_which_labels_have_which_properties(seed):
         count, keys = wanted.get(frozenset(labels), (0, set()))
         wanted[frozenset(labels)] = count + 1, keys | set(properties)
     assert {frozenset(each.labels): (each.count, set(each.properties)) for each in graph.schema.nodes} == wanted
+
+
+def test_what_is_counted_between_groups_follows_a_label_in_the_middle_of_one(monkeypatch):
+    """Such a label splits the group: the vertices behind it are in another one, though none of them was touched."""
+    monkeypatch.setattr(spliced_type, "_FEW", 0)  # else the lists of so few are made anew
+    nodes = [{"id": n, "labels": ["A"]} for n in range(8)]
+    ends = [(n, (n + 1) % 8) for n in range(8)] + [(7, 5), (7, 6), (1, 7), (0, 7)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": start, "end": end} for start, end in ends])
+    assert set(graph._store.statistics.pairs(0)) == {(0, 0)}
+    graph.query("MATCH (n) WHERE id(n) = 3 SET n:B CREATE (n)-[:R]->(n)")
+    followed = graph._store.statistics.pairs(0)
+    del graph._store.statistics
+    assert followed == graph._store.statistics.pairs(0)
+    assert {group for group, _ in followed} == {0, 1, 2}
