@@ -13,8 +13,6 @@ from pathlib import Path
 from qengine import _assets
 from qengine.errors import QengineError
 
-__all__ = ["ABI_VERSION", "load"]
-
 ABI_VERSION = 1
 _BUILD = "cmake -S kernels -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build"
 

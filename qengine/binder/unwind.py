@@ -13,8 +13,6 @@ from qengine.plan.logical import Operator, Project, Unwind
 from qengine.syntax import ast
 from qengine.types import INTEGER, Kind, list_of
 
-__all__ = ["bind_unwind"]
-
 
 def bind_unwind(
     binding: Binding, clause: ast.UnwindClause, root: Operator, scope: Scope, carried: tuple[Symbol, ...]

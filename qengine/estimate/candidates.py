@@ -17,8 +17,6 @@ from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.sample_job import GUIDE
 
-__all__ = ["CandidateGraph", "Candidates", "build", "sketch"]
-
 _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 """Places in ``ResolvedSearch.tables``."""
 

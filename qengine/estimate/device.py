@@ -28,19 +28,6 @@ from qengine.plan.physical import MAX_DEVICE_LEVELS, VertexLevel, check_device_l
 if TYPE_CHECKING:
     from qengine.exec.gpu.candidate_graph import DeviceCandidates
 
-__all__ = [
-    "WORTH_SPREADING",
-    "DeviceBuilder",
-    "DeviceEstimator",
-    "DeviceSampler",
-    "DeviceTrawlingSampler",
-    "SpaceOnDevice",
-    "choose_device",
-    "device_sampler",
-    "device_trawling",
-    "on_device",
-]
-
 _MANY_SAMPLES = 1 << 20
 """Samples from which "auto" takes the GPU: about 0.1 s of the CPU's."""
 

@@ -30,8 +30,6 @@ from qengine.plan.logical import Project
 from qengine.plan.physical import PhysicalPlan, VertexLevel
 from qengine.plan.traverse import free_variables
 
-__all__ = ["estimate_groups"]
-
 _CHEAP = 20_000.0
 """Rows that are grouped, not sampled."""
 

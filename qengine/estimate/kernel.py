@@ -16,8 +16,6 @@ from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HAUL_WALKS", "METHODS", "Draw", "SampleRange", "count_slices", "draw", "level_work", "philox", "trawl"]
-
 METHODS = {"wanderjoin": 0, "alley": 1}
 
 _READS = 64  # numbers that a step of a sample is taken to read, where lists are not long

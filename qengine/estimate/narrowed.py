@@ -22,8 +22,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.storage.adjacency import Adjacency, Form
 
-__all__ = ["Few", "begun_at", "few_relationships", "narrowed"]
-
 _FEW = 4
 """Relationships are few where conditions admit at most 1 in so many."""
 

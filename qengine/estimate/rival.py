@@ -17,8 +17,6 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.physical import Search, VertexLevel
 
-__all__ = ["other_orders"]
-
 LEAST_VERTICES = 8
 """Smaller patterns have exact orders, and estimates that are not far off."""
 

@@ -48,8 +48,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.differing import differs
 from qengine.plan.physical import EdgeLevel, PhysicalPlan
 
-__all__ = ["estimate"]
-
 _CHEAP = 20_000.0
 """Where there can't be more embeddings than this they are counted."""
 

@@ -29,9 +29,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["LEAST_DEPTH", "MOST_WORK", "PatternSampler", "Sampler", "TrawlingSampler"]
-
-
 LEAST_DEPTH = 3
 """A shorter prefix is never trawled from (gSWORD §5)."""
 

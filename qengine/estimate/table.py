@@ -27,8 +27,6 @@ from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EstimateTable", "estimate_all"]
-
 _MOST_VERTICES = 10
 _FIRST_ROUND = 64  # samples of each order, where the time is limited
 _LARGEST_ROUND = 1 << 24

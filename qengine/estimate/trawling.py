@@ -15,8 +15,6 @@ from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 
-__all__ = ["other_spaces", "trawler"]
-
 _PILOT = 8
 """Hauls of each way: they choose and don't count."""
 

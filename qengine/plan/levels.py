@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from qengine._frozen import replace
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, Source, VertexLevel
 
-__all__ = ["links", "reordered", "without_order"]
-
 
 def without_order(search: Search) -> Search:
     """Return the search for all embeddings, where it looks for one of each orbit; it has no seeds.

@@ -25,17 +25,6 @@ from qengine.errors import InternalError, OutOfMemory, StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import threads
 
-__all__ = [
-    "BLOCK",
-    "DAMAGED",
-    "BlockFile",
-    "BlocksStruct",
-    "block_checksums",
-    "limited",
-    "open_regular",
-    "reason",
-]
-
 BLOCK = 1 << 18
 """Bytes of a block, ``qe::kSavedBlock``."""
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from qengine.storage.blocks import BlockFile
 
-__all__ = ["check_layout"]
-
 _MAGIC = b"ARROW1"
 _TAIL = 10  # bytes: the footer's length and the magic
 _BLOCK = np.dtype([("offset", "<i8"), ("head", "<i4"), ("unused", "<i4"), ("body", "<i8")])

@@ -20,8 +20,6 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited
 
-__all__ = ["Digests", "ListFacts", "SavedAdjacency", "digests_of", "well_sized"]
-
 _ARRAYS = ("neighbours", "edge_ids", "offsets", "keys", "groups")
 _WAIT = 0.05  # seconds between looks at a query's limits while another thread checks
 _WRONG_BLOCK = 1

@@ -15,8 +15,6 @@ from qengine.storage.edits import Edit
 from qengine.storage.kernels import address, check_status, threads
 from qengine.storage.structs import Moves, Relisting, RowIndex, Runs, SplicedRows
 
-__all__ = ["entry_places", "relist", "repeats", "spliced_entries", "spliced_offsets"]
-
 _POINTER, _I32, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "qe_splice_entries": (*(_POINTER,) * 5, _I32),

@@ -4,24 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = [
-    "STRUCTS",
-    "EdgeColumns",
-    "EdgeLines",
-    "GroupedLists",
-    "KeyTable",
-    "KeyedLists",
-    "ListEntries",
-    "MergedLists",
-    "Moves",
-    "PairTable",
-    "Relisting",
-    "RowIndex",
-    "Runs",
-    "SplicedRows",
-    "WedgeLists",
-]
-
 _POINTER, _I32, _U32, _I64, _U64 = (
     ctypes.c_void_p,
     ctypes.c_int32,

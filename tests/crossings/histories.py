@@ -22,8 +22,6 @@ from qengine.types import Node
 from qengine.types import Path as Walk
 from tests.crossings.outcomes import Case, Outcome, case_of, outcome
 
-__all__ = ["History"]
-
 _CHANGES = (
     "MATCH (n) SET n.i = toString(n.i)",
     "MATCH (n) WHERE n.k % 2 = 0 SET n.k = n.k + 0.5",

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["assign", "computed", "deal", "packed", "part_size", "places_of", "taken"]
-
 _LEAST, _MOST = 1 << 16, 1 << 19
 """Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
 _MANY, _LONG = 1 << 26, 1 << 21

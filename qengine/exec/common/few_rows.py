@@ -31,8 +31,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Search, Source, VertexLevel
 from qengine.plan.traverse import is_repeatable, preorder
 
-__all__ = ["few_rows"]
-
 _ROOTS = 16  # nodes that an index may find
 _PLAIN = frozenset((type(None), bool, float, str, int))
 _TYPED = _PLAIN - {type(None)}  # values that tell their array's type

@@ -31,8 +31,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import group_key
 
-__all__ = ["Groups", "ascends", "by_code", "group_rows", "known_apart", "rows_alone"]
-
 _CODE_LIMIT = 2**62
 _ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
 _ROWS.flags.writeable = False

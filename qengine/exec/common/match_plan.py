@@ -14,19 +14,6 @@ import numpy.typing as npt
 from qengine._frozen import record
 from qengine.storage.arrays import address_of
 
-__all__ = [
-    "COMPARISONS",
-    "STRUCTS",
-    "ColumnKind",
-    "CompareOp",
-    "EdgeWay",
-    "LevelKind",
-    "PlanTables",
-    "SearchMode",
-    "SourceFlag",
-    "records",
-]
-
 SPAN = np.dtype([("first", "<i4"), ("count", "<i4")])
 PCSR = np.dtype(
     [("form", "<i4"), ("lo", "<u4"), ("hi", "<u4"), ("n_keys", "<u4"), ("offsets", "<u8"), ("keys", "<u8"),

@@ -46,8 +46,6 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["batches", "continuing", "run", "runtime_of"]
-
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
     logical.Argument: argument_stage,

@@ -29,8 +29,6 @@ from qengine.plan.elimination import Matrix, Relation, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 
-__all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers", "stored"]
-
 NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
 """As ``qe::eliminate::Numbers``."""
 

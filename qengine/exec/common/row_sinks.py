@@ -9,8 +9,6 @@ from typing import Protocol
 from qengine._frozen import frozen
 from qengine.exec.common.columns import IntArray
 
-__all__ = ["RowSink", "SinkRequest", "SinkSource"]
-
 
 @frozen
 class SinkSource:

@@ -30,11 +30,6 @@ from qengine.storage.variant import concatenate, is_variant
 from qengine.temporal import Date, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, to_values
 
-__all__ = [
-    "AnyHashIndex", "AnySortedIndex", "ChangedIndex", "ChangedOrder", "HashIndex", "SortedIndex", "Unanswered",
-    "hash_bytes", "sorted_bytes",
-]  # fmt: skip
-
 _MOST_BITS = 31
 _FEW_CHANGED = 64  # bytes that an index must have for each value that differs from its column's
 _FEW = 7  # rows that are found quickly

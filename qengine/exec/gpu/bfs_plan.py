@@ -19,8 +19,6 @@ from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 from qengine.exec.gpu.extend import level_table
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["JOB", "STATE", "STEP", "TABLE", "BfsPlan", "Outcome", "bfs_plan"]
-
 _MAX_STEPS = 4 * MAX_DEVICE_LEVELS
 _MAX_TABLES = 2 * MAX_DEVICE_LEVELS + 1
 TABLE = np.dtype(

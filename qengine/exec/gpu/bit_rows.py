@@ -12,8 +12,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
 
-__all__ = ["BIT_ROWS", "SIDE", "side_of"]
-
 BIT_ROWS = np.dtype([("bits", "<u8"), ("of", "<u8"), ("words", "<u8")])
 """As ``BitRows`` of ``masked_product.cu``."""
 

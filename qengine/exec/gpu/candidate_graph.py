@@ -26,8 +26,6 @@ from qengine.exec.gpu.signatures import resident_signatures
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 
-__all__ = ["DeviceCandidates", "build_on_device"]
-
 _THREADS = 1024
 _SHARED_BYTES = 8 * ROOT_LANES
 _MOST_SLOTS = 1 << 31

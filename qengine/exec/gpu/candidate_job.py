@@ -6,8 +6,6 @@ import numpy as np
 
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["FILTER_ROUNDS", "JOB", "LEVEL", "ROOT_LANES", "RUNNING", "SIGNATURES", "SOURCE", "STATE", "STEP"]
-
 FILTER_ROUNDS = 3
 ROOT_LANES = 1024
 

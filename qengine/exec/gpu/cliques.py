@@ -16,8 +16,6 @@ from qengine.exec.host.cliques import MOST_ROLES, Planes, chain_records, planes_
 from qengine.exec.host.ranked_matrices import RankedMatrices
 from qengine.plan.elimination import Clique, Matrix, NodeIndicator, is_symmetric
 
-__all__ = ["CLIQUE_CHAIN", "CLIQUE_INDEX", "CLIQUE_TASK", "start_cliques"]
-
 _MOST_SLOTS = 16
 
 CLIQUE_INDEX = np.dtype([(name, "<u8") for name in ("offsets", "ids", "planes", "order", "roots")])

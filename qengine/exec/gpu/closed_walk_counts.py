@@ -16,8 +16,6 @@ import numpy.typing as npt
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["WalkCounter"]
-
 REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "firsts", "weights", "n", "n_entries")])
 """As the kernels' ``Remains``."""
 

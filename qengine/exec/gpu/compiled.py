@@ -15,8 +15,6 @@ from pathlib import Path
 from qengine import _assets, _cache
 from qengine.exec.gpu import nvrtc
 
-__all__ = ["compile_family", "compiled", "is_compiled", "source_path"]
-
 _OPTIONS = ("--std=c++17", "-lineinfo", "--device-as-default-execution-space", "-diag-suppress=177")
 """177: a function that one family doesn't use."""
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from qengine.exec.gpu.compiled import compiled, is_compiled
 
-__all__ = ["compiled_meanwhile"]
-
 _THREADS = 4
 _CHECK_SECONDS = 0.005
 

@@ -26,8 +26,6 @@ from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeSh
 from qengine.plan.physical import Search
 from qengine.plan.shares import ALL_ROOTS, Share
 
-__all__ = ["CountedPlan", "components", "share_sums", "try_count", "use_of"]
-
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
 """Of one list: the kernels' slices have 32-bit ends."""

@@ -17,8 +17,6 @@ from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 
-__all__ = ["room_for", "run_steps", "try_total"]
-
 _ROOT = np.dtype(("<u8", 2))
 _IMAGE = np.dtype([("state", STATE), ("root", _ROOT), ("job", JOB)], align=True)
 _LANES = 32

@@ -27,20 +27,6 @@ from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 from qengine.plan.shares import ALL_ROOTS, Share
 
-__all__ = [
-    "SLICE_BYTES",
-    "VIEW",
-    "DeviceView",
-    "Roots",
-    "ShapeCounter",
-    "SharedBlocks",
-    "ViewSpec",
-    "edge_task",
-    "pack_view",
-    "room_for_copies",
-    "total_of",
-]
-
 SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
 

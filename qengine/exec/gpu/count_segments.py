@@ -32,8 +32,6 @@ from qengine.exec.gpu.memory import host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
 from qengine.plan.shares import Share
 
-__all__ = ["SegmentCounter", "Segmented", "is_segmented", "moved"]
-
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
 

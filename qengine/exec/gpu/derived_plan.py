@@ -15,8 +15,6 @@ from qengine import _native
 from qengine.errors import InternalError
 from qengine.exec.common.match_plan import SPAN
 
-__all__ = ["STRUCTS", "Derived", "From", "NodeKind", "Wedge", "derive"]
-
 VIEW = np.dtype(
     [("level", "<i4"), ("kind", "<i4"), ("lists", SPAN), ("lo", "<u4"), ("hi", "<u4"), ("unique", "<i4"),
      ("below", "<i4"), ("above", "<i4"), ("within", "<i4")]

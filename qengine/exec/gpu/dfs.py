@@ -34,8 +34,6 @@ from qengine.exec.host.search import Ids, SearchChunk, one_total, scaled
 from qengine.exec.view import ExecView
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Search
 
-__all__ = ["LEVEL_VARIANTS", "dfs_chunks", "dfs_total"]
-
 LEVEL_VARIANTS = (8, MAX_DEVICE_LEVELS)
 """The most levels of each variant of the kernel that takes any plan; stacks of the last are in device memory."""
 

@@ -17,11 +17,6 @@ from qengine.exec.common.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchM
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 
-__all__ = [
-    "BRANCH", "CHECK", "JOB", "LANES", "MEMO", "NODE", "PLAN", "SLICE", "STACK", "STATE", "VIEW", "WIDE_BRANCH", "Tree",
-    "cuts", "trees",
-]  # fmt: skip
-
 LANES = 32
 
 SLICE = np.dtype([("begin", "<u8"), ("n", "<u4"), ("unused", "<u4")])

@@ -14,8 +14,6 @@ from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Matrix
 
-__all__ = ["ALL", "MATRIX", "WORK_QUEUE", "DeviceMatrix", "uploaded", "work_queue"]
-
 MATRIX = np.dtype(
     [
         ("offsets", "<u8"),

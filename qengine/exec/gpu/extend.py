@@ -25,17 +25,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = [
-    "MOST_SLOTS",
-    "DeviceRows",
-    "Extension",
-    "LevelTable",
-    "block_warps",
-    "has_room",
-    "level_table",
-    "window_bytes",
-]
-
 _LANES = 32
 _STEP_BYTES = 32
 _SHARED_BYTES = 48 * 1024

@@ -16,8 +16,6 @@ from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.host.search import Ids, SearchChunk, scaled
 from qengine.plan.physical import Search
 
-__all__ = ["as_emitted", "extended"]
-
 _MAX_COUNT = 2**63 - 1
 _LEAST_BUFFER = 1 << 12
 _MOST_BUFFER = 32 << 20

@@ -25,8 +25,6 @@ from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["SORT_KEY", "first_of_search"]
-
 SORT_KEY = np.dtype([("column", COLUMN), ("descending", "<i4"), ("unused", "<i4")])
 """Mirror of ``SortKey`` of ``kernels/cuda/fold/first_rows.cu``."""
 

@@ -20,8 +20,6 @@ from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["columns_of", "fold_search", "lent_folds"]
-
 
 @contextmanager
 def lent_folds(store: ExecView, context: ExecutionContext) -> Iterator[DeviceFolds]:

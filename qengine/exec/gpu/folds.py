@@ -39,8 +39,6 @@ from qengine.exec.gpu.predicates import device_masks
 from qengine.exec.gpu.upload import resident_array
 from qengine.exec.view import ExecView, MaskProvider
 
-__all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds", "rows_record"]
-
 TABLE = np.dtype(
     [("plan", PLAN), ("slots", "<u8"), ("codes", "<u8"), ("empty", "<u8"), ("groups", "<u8"), ("places", "<u8"),
      ("copies", "<u4"), ("unused", "<u4")]

@@ -20,8 +20,6 @@ import numpy.typing as npt
 from qengine import _native
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HEAD_BYTES", "LIST_PIECE", "ROOT_BYTES", "Images", "Piece", "RootPieces", "RootSlices", "segments"]
-
 _Array = npt.NDArray[np.uint32]
 
 LIST_PIECE = np.dtype(

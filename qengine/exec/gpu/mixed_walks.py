@@ -12,8 +12,6 @@ from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products
 from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.mixed_walks import mixed_walks, passes_of
 
-__all__ = ["start_mixed_walks", "total_of"]
-
 
 def start_mixed_walks(steps: DeviceSteps, place: int) -> Any:
     """Start the kernels that count a step's walks; return a block that gets their number, of ``TOTAL`` bytes.

@@ -21,8 +21,6 @@ from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, column_dom
 from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["Piece", "run_among"]
-
 NEIGHBOURS = np.dtype(
     [("first", MATRIX), ("second", MATRIX), ("by", MATRIX)]
     + [(name, "<u8") for name in ("offsets", "ids", "values", "from", "other")]

@@ -17,8 +17,6 @@ from typing import Any
 
 from qengine.exec.gpu.device import cupy
 
-__all__ = ["DEVICE", "HOST", "OUT_OF_MEMORY", "Location", "NoPages", "PagedBlock", "Pages", "parts_at"]
-
 DEVICE, HOST = 1, 3
 """``CU_MEM_LOCATION_TYPE_DEVICE`` and ``…_HOST_NUMA``."""
 

@@ -16,8 +16,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.storage.adjacency import GROUP, Adjacency, Form
 from qengine.storage.forms import home_groups
 
-__all__ = ["DeviceLists", "lists_from_pairs", "symmetric_lists"]
-
 _THREADS = 256
 _BLOCKS_EACH = 8
 _KINDS: dict[str, np.dtype[Any]] = {

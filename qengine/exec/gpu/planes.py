@@ -10,8 +10,6 @@ from qengine.exec.gpu.elimination_steps import DeviceSteps
 from qengine.plan.elimination import Matrix
 from qengine.plan.kernels.mixed_walks import Way
 
-__all__ = ["matrix_along"]
-
 
 def matrix_along(steps: DeviceSteps, given: Mapping[Way, DeviceMatrix], way: Way) -> DeviceMatrix:
     """Return a matrix by its place, maybe seen from the other end; ``given``: those that steps have.

@@ -36,8 +36,6 @@ from qengine.plan.physical import VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
 from qengine.types import BOOLEAN
 
-__all__ = ["STEP", "device_masks"]
-
 STEP = np.dtype(
     [("column", COLUMN), ("table", "<u8"), ("low", "<i8"), ("integer", "<i8"), ("real", "<f8")]
     + [(name, "<i4") for name in ("kind", "op", "codes", "whole")]

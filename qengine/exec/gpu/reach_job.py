@@ -6,8 +6,6 @@ import numpy as np
 
 from qengine.exec.common.match_plan import PCSR
 
-__all__ = ["ENDS", "FOUND", "JOB", "LAYER", "STATE"]
-
 LAYER = np.dtype([("lists", PCSR), ("out", PCSR), ("allowed", "<u8"), ("is_out", "<i4"), ("unused", "<i4")])
 FOUND = np.dtype([("size", "<u4"), ("unused", "<u4"), ("push_cost", "<u8"), ("completed", "<u8")])
 STATE = np.dtype(

@@ -10,8 +10,6 @@ from qengine.exec.gpu.eliminate_matrix import ALL, MATRIX, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.kernels.gpu import MOST_KINDS
 
-__all__ = ["ROW_PRODUCTS", "SHARED_BYTES", "WAYS", "run_row_products"]
-
 WAYS = np.dtype([("start", MATRIX), ("link", MATRIX), ("through", "<u8"), ("exponent", "<u4"), ("unused", "<u4")])
 """As the kernels' ``Ways``."""
 

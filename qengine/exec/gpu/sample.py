@@ -13,17 +13,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
 
-__all__ = [
-    "LEVEL_VARIANTS",
-    "TOTALS_BYTES",
-    "DeviceDraw",
-    "DeviceSamples",
-    "SampledSpace",
-    "Totals",
-    "plan_space",
-    "with_estimator",
-]
-
 LEVEL_VARIANTS = (16, 64)
 """The most levels of each variant of the kernels for any plan."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["GUIDE", "JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
-
 MOST_WARPS = 32
 PACKED_LEVELS = 16
 PACKED_SOURCES = 64

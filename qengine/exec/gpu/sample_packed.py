@@ -17,8 +17,6 @@ from qengine.exec.gpu.properties import DeviceProperties
 from qengine.exec.gpu.sample import TOTALS_BYTES, SampledSpace
 from qengine.exec.gpu.sample_job import PACKED_GRAPH, PACKED_LEVELS, PACKED_SOURCES
 
-__all__ = ["PackedPlan", "packed_plan"]
-
 _WORD = 16
 _SHORT = 1 << 16
 _THREADS_EACH = 1024

@@ -13,8 +13,6 @@ from qengine.exec.gpu.upload import resident_array, resident_lists
 from qengine.exec.view import ExecView
 from qengine.storage.signatures import Signatures
 
-__all__ = ["built_signatures", "resident_signatures"]
-
 _THREADS = 128
 _WHAT = "the signatures of nodes"
 

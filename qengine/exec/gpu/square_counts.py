@@ -20,8 +20,6 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import WedgeShape
 
-__all__ = ["closed_walks_of_four"]
-
 
 @dataclass(eq=False)
 class _Squares:

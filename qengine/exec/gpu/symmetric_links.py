@@ -13,8 +13,6 @@ from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
 
-__all__ = ["LinkedPairs", "link_squares", "linked_pairs"]
-
 SYMMETRIC_LINKS = np.dtype(
     [("matrix", MATRIX)]
     + [(name, "<u8") for name in ("owners", "counts", "offsets", "ids", "from", "to")]

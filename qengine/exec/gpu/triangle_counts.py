@@ -15,13 +15,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.view import ExecView
 
-__all__ = [
-    "LINKS_OF_TRIANGLES",
-    "MOST_WEIGHT",
-    "TRIANGLES_OF_VERTICES",
-    "TriangleCounter",
-]
-
 TRIANGLES = np.dtype(
     [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
                                 "vertices", "pairs")]

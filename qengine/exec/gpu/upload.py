@@ -23,8 +23,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
 
-__all__ = ["DevicePlan", "device_plan", "resident_array", "resident_lists"]
-
 _ALIGNMENT = 256
 _POINTERS = (
     ("bitset", "candidates"), (), (), (), (), ("values", "validity"), ("bitset",), (), (),

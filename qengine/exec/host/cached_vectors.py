@@ -22,8 +22,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Step, Term
 
-__all__ = ["CachedSums", "VectorKey", "cached_sums", "cached_vector", "not_negative", "product_sums", "vector_key"]
-
 _MAX_COUNT = 2**63 - 1
 
 Array = npt.NDArray[Any]

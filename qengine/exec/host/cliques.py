@@ -16,8 +16,6 @@ from qengine.exec.host.elimination_steps import Array
 from qengine.plan.elimination import Clique, Matrix, Step, is_symmetric
 from qengine.plan.kernels.cliques import numbered_matrices
 
-__all__ = ["CHAIN", "MOST_ROLES", "TASK", "Planes", "chain_records", "planes_of"]
-
 MOST_ROLES = 8
 
 CHAIN = np.dtype(

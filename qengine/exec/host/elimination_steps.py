@@ -28,11 +28,6 @@ from qengine.plan.elimination import (
     domain_of,
 )
 
-__all__ = [
-    "Array", "Found", "NumberOverflow", "Plan", "Steps", "Unfit", "address", "indicator_vector", "records_of",
-    "told_apart",
-]  # fmt: skip
-
 _FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
 _FOREST_PLAN = np.dtype(
     [("n_nodes", "<i4"), ("n_tops", "<i4"), ("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),

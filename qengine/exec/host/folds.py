@@ -35,8 +35,6 @@ from qengine.exec.view import MaskProvider
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
-__all__ = ["Fold", "FoldedEnds", "HostFolds", "column_on_host", "float_range"]
-
 PAIRS = np.dtype(
     [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
     + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]

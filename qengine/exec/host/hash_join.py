@@ -14,8 +14,6 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.columns import IntArray
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["JoinTable", "Operand", "Test"]
-
 _DENSE = 8  # an array with up to so many places for each row beats hashing
 _MOST_ROWS = 2**32 - 2
 

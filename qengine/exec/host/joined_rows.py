@@ -14,8 +14,6 @@ from qengine.exec.host.hash_join import JoinTable
 from qengine.exec.host.row_sinks import NativeSink
 from qengine.plan.physical import HashJoin
 
-__all__ = ["JoinedRowsSink"]
-
 COLUMN = np.dtype([("built", "<u8"), ("column", "<i4"), ("unused", "<i4")])
 TEST = np.dtype([("count", "<i8"), ("operands", COLUMN, (4,))])
 JOINED_ROWS = np.dtype(

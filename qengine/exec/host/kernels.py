@@ -39,8 +39,6 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["NUMBERS_OF_STEPS", "TOTALS_OF_STEPS", "run_call", "run_total"]
-
 ROW_SQUARES = np.dtype([("start", "<u8"), ("link", "<u8"), ("out", "<u8"), ("n_roots", "<u4"), ("n_columns", "<u4")])
 """As ``qe::eliminate::RowSquares``."""
 

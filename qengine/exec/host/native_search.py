@@ -15,8 +15,6 @@ from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
 from qengine.storage.arrays import address_of
 
-__all__ = ["SearchHandle"]
-
 WAIT_MS = 20
 """The native search is asked again after this long, so that Python can handle Ctrl-C."""
 

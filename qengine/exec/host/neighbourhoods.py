@@ -20,8 +20,6 @@ from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
 from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, Step
 from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["NEIGHBOURS", "Piece", "run_among"]
-
 NEIGHBOURS = np.dtype(
     [("first", "<u8"), ("second", "<u8"), ("by", "<u8"), ("begin", "<u4"), ("end", "<u4"), ("n", "<u4"),
      ("repeats", "<i4")]

@@ -15,8 +15,6 @@ from qengine.exec.host.folds import Fold, FoldedEnds
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
-__all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pair_rows", "fold_pairs"]
-
 NO_CLASS = 2**32 - 1
 """The class of vertices that don't count."""
 

@@ -15,8 +15,6 @@ from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.mixed_walks import Path, mixed_walks, passes_of
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["cliques", "cliques_by_vertex", "walks"]
-
 _WALK_PASS = np.dtype([("planes", "<i4", 4), ("factor", "<u4"), ("back", "<u4")])
 """As ``qe::eliminate::WalkPass``."""
 

@@ -14,8 +14,6 @@ from qengine import _native
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["RankedMatrices"]
-
 Array = npt.NDArray[Any]
 
 

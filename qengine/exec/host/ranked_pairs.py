@@ -12,8 +12,6 @@ from qengine import _native
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["RankedPairs"]
-
 
 class RankedPairs:
     """The native index of a matrix: which vertex comes when, and the rows so; any number of threads may count by it.

@@ -19,18 +19,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
 from qengine.plan.pattern import PathMode
 
-__all__ = [
-    "HOST",
-    "LANES",
-    "Lanes",
-    "ReachChunk",
-    "ReachKernels",
-    "ReachRules",
-    "ReturnRule",
-    "reach_chunks",
-    "reach_counts",
-]
-
 IntArray = NDArray[np.int64]
 
 LANES = 64

@@ -15,8 +15,6 @@ from qengine.exec.common.row_sinks import SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.folds import Fold, column_on_host
 
-__all__ = ["FirstRowsSink", "FoldSink", "NativeSink"]
-
 SOURCE = np.dtype(
     [("columns", "<u8"), ("conditions", "<u8"), ("orbits", "<i8")]
     + [(name, "<i4") for name in ("n_images", "n_variables", "n_conditions", "weighted")]

@@ -26,9 +26,6 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import ANY_SHORTEST, PathMode
 from qengine.plan.physical import Shortest
 
-__all__ = ["run_shortest"]
-
-
 _SHARED = 8
 """Rows that begin at one node, in the mean, from which starts are followed together to given ends."""
 

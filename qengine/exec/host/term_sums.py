@@ -14,8 +14,6 @@ from qengine import _native
 from qengine.errors import ResourceError
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["rounded_terms", "summed_terms"]
-
 SUM_TERM = np.dtype([("numbers", "<u8"), ("factor", "<i8"), ("wide", "<i4"), ("unused", "<i4")])
 """As ``qe::eliminate::SumTerm``."""
 

@@ -13,8 +13,6 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["WholeNumbers", "counts_found", "float_parts"]
-
 _MANTISSA = 53
 _NARROW = 62
 """Bits of values that are summed in 64 bits first."""

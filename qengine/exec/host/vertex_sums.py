@@ -20,8 +20,6 @@ from qengine.exec.host.vertex_numbers import WholeNumbers, float_parts
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
-__all__ = ["is_summable", "vertex_sums"]
-
 _WIDTHS = (90, 60)
 """Bits of a part of floats: summed in 128, the fewer there are the more embeddings can be added up."""
 

@@ -38,9 +38,6 @@ from qengine.plan.access import FEW
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
-__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "merging", "run_walk", "walk_rows",
-           "walk_space", "walked_types"]  # fmt: skip
-
 
 def run_walk(
     store: ExecView, op: Walk, batch: Batch, context: ExecutionContext, masks: MaskProvider

@@ -19,19 +19,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import Adjacency, PcsrStruct
 
-__all__ = [
-    "ChunkSize",
-    "EndFilter",
-    "WalkChunk",
-    "WalkLists",
-    "WalkMode",
-    "WalkRows",
-    "WalkRules",
-    "WalkSpace",
-    "pack_bits",
-    "walk_chunks",
-]
-
 IntArray = NDArray[np.int64]
 BitArray = NDArray[np.uint64]
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from qengine.exec.scalar.environment import Row
 
-__all__ = ["compile_and", "compile_coalesce", "compile_or", "compile_xor"]
-
 _Truth = Callable[[Row], bool | None]
 
 

@@ -22,9 +22,6 @@ from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.types import Node, Relationship
 
-__all__ = ["INSTANTS", "LONGEST_LIST", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
-           "failing_at", "kind_of", "no_longer", "number_of_rows", "readable", "wrong_argument"]  # fmt: skip
-
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
 _LONGEST_STRING = 1 << 27  # characters

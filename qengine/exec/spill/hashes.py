@@ -28,8 +28,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 
-__all__ = ["row_hashes"]
-
 Hashes = NDArray[np.uint64]
 
 _NULL, _TRUE, _FALSE, _LIST = (np.uint64(n) for n in (0x9E37, 0x79B9, 0x7F4A, 0x7C15))

@@ -14,8 +14,6 @@ from qengine.storage.external.scratch import Scratch
 from qengine.storage.forms import choose_of, grouped
 from qengine.storage.kernels import sort_lists
 
-__all__ = ["Buckets", "Layout", "Piece", "sorted_pieces"]
-
 _LEAST_SPAN = 1 << 12
 
 

@@ -17,8 +17,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import OfNode
 
-__all__ = ["of_nodes", "values_of_nodes"]
-
 Values = NDArray[Any]
 """bool or int64, by vertex."""
 

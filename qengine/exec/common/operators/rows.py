@@ -28,16 +28,6 @@ from qengine.exec.sizes import size_of
 from qengine.plan import logical
 from qengine.plan.expr import Call, Variable
 
-__all__ = [
-    "argument_stage",
-    "filter_stage",
-    "filtered_stage",
-    "project_stage",
-    "projected_stage",
-    "unit_stage",
-    "unwind_stage",
-]
-
 _FILTER_SHARE = 8  # rows that a filter asks for, for each one that is wanted of it
 
 

@@ -16,8 +16,6 @@ from qengine.exec.scalar.lists import count_of, range_of
 from qengine.plan import logical
 from qengine.plan.expr import Call
 
-__all__ = ["unwind_range_stage"]
-
 _MOST_ROWS = 2**63 - 1
 
 
