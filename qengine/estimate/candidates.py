@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,12 +149,7 @@ class CandidateGraph:
 class _Signatures(ctypes.Structure):
     """Mirror of ``qe::LevelSignatures``."""
 
-    _fields_ = (
-        ("table", ctypes.c_void_p),
-        ("wanted", ctypes.c_void_p),
-        ("n_vertices", ctypes.c_uint32),
-        ("unused", ctypes.c_uint32),
-    )
+    _fields_ = _native.fields("p table wanted; u4 n_vertices unused")
 
 
 def build(
@@ -200,15 +194,7 @@ def _end(spans: npt.NDArray[Any]) -> int:
     return int((spans["first"] + spans["count"]).max(initial=0))
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library: Any = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_candidates_build.argtypes = (pointer, pointer, pointer, ctypes.c_int64, pointer)
-    library.qe_candidates_sketch.argtypes = (pointer, pointer, ctypes.c_int64, pointer)
-    library.qe_candidates_plan.argtypes = (pointer,) * 4
-    library.qe_candidates_plan.restype = pointer
-    library.qe_candidates_guide.argtypes = (pointer,) * 2
-    library.qe_candidates_close.argtypes = (pointer,)
-    library.qe_candidates_close.restype = None
-    return library  # type: ignore[no-any-return]
+_library = _native.declared(
+    "qe_candidates_build p p p i8 p; qe_candidates_sketch p p i8 p; qe_candidates_plan p p p p -> p; "
+    "qe_candidates_guide p p; qe_candidates_close p -> none"
+)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,61 +21,31 @@ _READS = 64  # numbers that a step of a sample is taken to read, where lists are
 HAUL_WALKS = 256
 """Prefixes that are trawled together (``kernels/include/qe/sample.h``)."""
 
-_SUMS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<i8"), ("work", "<i8")])
+_SUMS = _native.record("f8 weight square; i8 reached work")
 
 
 class _Task(ctypes.Structure):
     """Mirror of ``qe::SampleTask``."""
 
-    _fields_ = (
-        ("method", ctypes.c_int32),
-        ("depth", ctypes.c_int32),
-        ("seed", ctypes.c_uint64),
-        ("first", ctypes.c_uint64),
-        ("samples", ctypes.c_int64),
-        ("guide", ctypes.c_void_p),
-    )
+    _fields_ = _native.fields("i4 method depth; u8 seed first; i8 samples; p guide")
 
 
 class _TrawlTask(ctypes.Structure):
     """Mirror of ``qe::TrawlTask``."""
 
-    _fields_ = (
-        ("method", ctypes.c_int32),
-        ("least", ctypes.c_int32),
-        ("seed", ctypes.c_uint64),
-        ("first", ctypes.c_uint64),
-        ("hauls", ctypes.c_int64),
-        ("most_work", ctypes.c_int64),
-        ("guide", ctypes.c_void_p),
-        ("prefixes", ctypes.c_void_p),
-        ("weights", ctypes.c_void_p),
-        ("stride", ctypes.c_int64),
-    )
+    _fields_ = _native.fields("i4 method least; u8 seed first; i8 hauls most_work; p guide prefixes weights; i8 stride")
 
 
 class _SliceTask(ctypes.Structure):
     """Mirror of ``qe::SliceTask``."""
 
-    _fields_ = (
-        ("seed", ctypes.c_uint64),
-        ("slices", ctypes.c_int64),
-        ("first", ctypes.c_int64),
-        ("last", ctypes.c_int64),
-        ("work", ctypes.c_int64),
-    )
+    _fields_ = _native.fields("u8 seed; i8 slices first last work")
 
 
 class _SliceSums(ctypes.Structure):
     """Mirror of ``qe::SliceSums``."""
 
-    _fields_ = (
-        ("weight", ctypes.c_double),
-        ("square", ctypes.c_double),
-        ("done", ctypes.c_int64),
-        ("hits", ctypes.c_int64),
-        ("work", ctypes.c_int64),
-    )
+    _fields_ = _native.fields("f8 weight square; i8 done hits work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +226,7 @@ def philox(low: int, high: int, key: int) -> tuple[int, int, int, int]:
     return a, b, c, d
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library: Any = _native.load()
-    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
-    library.qe_sample_run.argtypes = (pointer,) * 7
-    library.qe_trawl_run.argtypes = (pointer,) * 4
-    library.qe_count_slices.argtypes = (pointer,) * 4
-    library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer, pointer)
-    library.qe_philox.argtypes = (u64, u64, u64, pointer)
-    library.qe_philox.restype = None
-    return library  # type: ignore[no-any-return]
+_library = _native.declared(
+    "qe_sample_run p p p p p p p; qe_trawl_run p p p p; qe_count_slices p p p p; qe_sample_work p i4 i4 p p; "
+    "qe_philox u8 u8 u8 p -> none"
+)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qengine import _native
 from qengine.storage.arrays import Array, address_of
 from qengine.storage.kernels import NO_VERTEX, Rows, locate
 
@@ -28,18 +29,7 @@ class Form(IntEnum):
 class PcsrStruct(ctypes.Structure):
     """Mirror of ``qe::Pcsr``."""
 
-    _fields_ = (
-        ("form", ctypes.c_int32),
-        ("lo", ctypes.c_uint32),
-        ("hi", ctypes.c_uint32),
-        ("n_keys", ctypes.c_uint32),
-        ("offsets", ctypes.c_void_p),
-        ("keys", ctypes.c_void_p),
-        ("groups", ctypes.c_void_p),
-        ("neighbours", ctypes.c_void_p),
-        ("edge_ids", ctypes.c_void_p),
-        ("n_entries", ctypes.c_uint64),
-    )
+    _fields_ = _native.fields("i4 form; u4 lo hi n_keys; p offsets keys groups neighbours edge_ids; u8 n_entries")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import functools
 import mmap
 import os
 import stat
@@ -36,12 +35,7 @@ _NONE = 2**64 - 1
 class BlocksStruct(ctypes.Structure):
     """Mirror of ``qe::SavedBlocks``."""
 
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("bytes", ctypes.c_uint64),
-        ("checksums", ctypes.c_void_p),
-        ("done", ctypes.c_void_p),
-    )
+    _fields_ = _native.fields("p data; u8 bytes; p checksums done")
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -187,10 +181,4 @@ def limited(function: Callable[[Control], int], size: int) -> None:
     raise InternalError(f"A check of a saved graph failed with status {status}.")
 
 
-@functools.cache
-def _library() -> Any:
-    library = _native.load()
-    pointer, number = ctypes.c_void_p, ctypes.c_uint64
-    library.qe_check_blocks.argtypes = (pointer, number, number, pointer, pointer)
-    library.qe_block_checksums.argtypes = (pointer, number, pointer)
-    return library
+_library = _native.declared("qe_check_blocks p u8 u8 p p; qe_block_checksums p u8 p")

@@ -7,7 +7,6 @@ Whatever reads one of them first has all checked, once: checksums, and that they
 from __future__ import annotations
 
 import ctypes
-import functools
 import threading
 from typing import Any
 
@@ -40,23 +39,11 @@ Digests = tuple[int, int]
 class _ListsStruct(ctypes.Structure):
     """Mirror of ``qe::SavedLists``."""
 
-    _fields_ = (
-        ("file", BlocksStruct),
-        ("lists", PcsrStruct),
-        ("n_groups", ctypes.c_uint64),
-        ("n_ids", ctypes.c_uint64),
-        ("low", ctypes.c_uint32),
-        ("high", ctypes.c_uint32),
-        ("parallel", ctypes.c_int32),
-        ("loops", ctypes.c_int32),
-        ("turned", ctypes.c_int32),
-        ("ids", ctypes.c_int32),
-        ("both_ways", ctypes.c_int32),
-        ("fault", ctypes.c_int32),
-        ("place", ctypes.c_uint64),
-        ("digests", ctypes.c_uint64 * 2),
-        ("parts_done", ctypes.c_void_p),
-        ("parts_digests", ctypes.c_void_p),
+    _fields_ = _native.fields(
+        "BlocksStruct file; PcsrStruct lists; u8 n_groups n_ids; u4 low high; "
+        "i4 parallel loops turned ids both_ways fault; u8 place; u8[2] digests; p parts_done parts_digests",
+        BlocksStruct=BlocksStruct,
+        PcsrStruct=PcsrStruct,
     )
 
 
@@ -255,8 +242,4 @@ def well_sized(lists: Adjacency) -> bool:
     return keys is not None and len(offsets) == len(keys) + 1
 
 
-@functools.cache
-def _library() -> Any:
-    library = _native.load()
-    library.qe_check_lists.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    return library
+_library = _native.declared("qe_check_lists p p")

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qengine import _native
 from qengine._frozen import frozen
 from qengine.plan.pattern import Direction
 from qengine.storage import kernels
@@ -23,16 +24,8 @@ _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.BOTH: 2}
 class SignatureInput(ctypes.Structure):
     """Mirror of ``qe::SignatureInput``."""
 
-    _fields_ = (
-        ("n_vertices", ctypes.c_uint32),
-        ("n_groups", ctypes.c_uint32),
-        ("group_ends", ctypes.c_void_p),
-        ("label_begins", ctypes.c_void_p),
-        ("labels", ctypes.c_void_p),
-        ("lists", ctypes.c_void_p),
-        ("list_numbers", ctypes.c_void_p),
-        ("n_lists", ctypes.c_uint32),
-        ("unused", ctypes.c_uint32),
+    _fields_ = _native.fields(
+        "u4 n_vertices n_groups; p group_ends label_begins labels lists list_numbers; u4 n_lists unused"
     )
 
 

@@ -46,26 +46,13 @@ _TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is
 class _Column(ctypes.Structure):
     """Mirror of ``qe::ValueColumn``."""
 
-    _fields_ = (
-        ("values", ctypes.c_void_p),
-        ("offsets", ctypes.c_void_p),
-        ("valid", ctypes.c_void_p),
-        ("first", ctypes.c_uint64),
-        ("n", ctypes.c_uint64),
-        ("kind", ctypes.c_int32),
-    )
+    _fields_ = _native.fields("p values offsets valid; u8 first n; i4 kind")
 
 
 class _Table(ctypes.Structure):
     """Mirror of ``qe::ValueIndex``."""
 
-    _fields_ = (
-        ("column", _Column),
-        ("starts", ctypes.c_void_p),
-        ("rows", ctypes.c_void_p),
-        ("alike", ctypes.c_void_p),
-        ("bits", ctypes.c_uint32),
-    )
+    _fields_ = _native.fields("_Column column; p starts rows alike; u4 bits", _Column=_Column)
 
 
 class Unanswered(Exception):

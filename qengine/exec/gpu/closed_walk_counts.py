@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 
@@ -22,16 +23,10 @@ REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "first
 STRIP = np.dtype([(name, "<u8") for name in ("begins", "names", "sums", "sizes", "arrived", "stopped", "stop")])
 """As the kernels' ``Strip``."""
 
-GROUP = np.dtype(
-    [(name, "<u8") for name in ("marks", "reached", "any", "greater", "sums", "stop")]
-    + [(name, "<u4") for name in ("first", "n_groups", "n_roots", "fives")]
-)
+GROUP = _native.record("u8 marks reached any greater sums stop; u4 first n_groups n_roots fives")
 """As the kernels' ``Group``."""
 
-REST = np.dtype(
-    [(name, "<u8") for name in ("reached", "touched", "sums", "left", "n_left")]
-    + [(name, "<u4") for name in ("slots", "fives")]
-)  # fmt: skip
+REST = _native.record("u8 reached touched sums left n_left; u4 slots fives")
 """As the kernels' ``Rest``."""
 
 WINDOW = 512

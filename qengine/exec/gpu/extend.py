@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LevelKind, SearchMode
 from qengine.exec.common.resolve import ResolvedSearch
@@ -41,13 +42,7 @@ _GROWTH = 4
 _LEAST_SLOTS = 1 << 10
 _NULL = np.uint64(0)
 
-SLOT_TILES = np.dtype(
-    [
-        *((name, "<u8") for name in ("offsets", "ticket", "n", "begin", "end", "tile")),
-        ("level", "<i4"),
-        ("unused", "<i4"),
-    ]
-)
+SLOT_TILES = _native.record("u8 offsets ticket n begin end tile; i4 level unused")
 """Mirror of ``SlotTiles`` of ``kernels/cuda/search/extend.cu``."""
 
 SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tiles", "tile")])

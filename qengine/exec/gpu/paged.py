@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from qengine import _native
 from qengine.exec.gpu.device import cupy
 
 DEVICE, HOST = 1, 3
@@ -52,25 +53,19 @@ class Location:
 
 
 class _Location(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_int), ("number", ctypes.c_int))
+    _fields_ = _native.fields("i4 kind number")
 
 
 class _Properties(ctypes.Structure):
     """``CUmemAllocationProp``."""
 
-    _fields_ = (
-        ("type", ctypes.c_int),
-        ("handle_types", ctypes.c_int),
-        ("location", _Location),
-        ("win32", ctypes.c_void_p),
-        ("flags", ctypes.c_uint8 * 8),
-    )
+    _fields_ = _native.fields("i4 type handle_types; _Location location; p win32; u1[8] flags", _Location=_Location)
 
 
 class _Access(ctypes.Structure):
     """``CUmemAccessDesc``."""
 
-    _fields_ = (("location", _Location), ("flags", ctypes.c_int))
+    _fields_ = _native.fields("_Location location; i4 flags", _Location=_Location)
 
 
 class _Range:

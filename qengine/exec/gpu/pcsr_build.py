@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun
@@ -23,9 +24,7 @@ _KINDS: dict[str, np.dtype[Any]] = {
 }  # fmt: skip
 _WHAT = "relationships that are sorted"
 
-LIST_ORDER = np.dtype(
-    [*((name, "<u8") for name in ("order", "ends", "opened", "n_lists")), ("homes", "<u4"), ("unused", "<u4")]
-)
+LIST_ORDER = _native.record("u8 order ends opened n_lists; u4 homes unused")
 """Mirror of ``ListOrder`` of ``kernels/cuda/load/pcsr_build.cu``."""
 
 

@@ -9,21 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
 
-SYMMETRIC_LINKS = np.dtype(
-    [("matrix", MATRIX)]
-    + [(name, "<u8") for name in ("owners", "counts", "offsets", "ids", "from", "to")]
-    + [("few", "<u4"), ("exact", "<u4")]
-)  # fmt: skip
+SYMMETRIC_LINKS = _native.record("MATRIX matrix; u8 owners counts offsets ids from to; u4 few exact", MATRIX=MATRIX)
 """As the kernels' ``SymmetricLinks``."""
 
-LINK_SQUARES = np.dtype(
-    [("links", SYMMETRIC_LINKS), ("ends", "<u8"), ("out", "<u8")]
-    + [(name, "<u4") for name in ("begin", "end", "counters", "lesser")]
-)  # fmt: skip
+LINK_SQUARES = _native.record(
+    "SYMMETRIC_LINKS links; u8 ends out; u4 begin end counters lesser",
+    SYMMETRIC_LINKS=SYMMETRIC_LINKS,
+)
 """As the kernels' ``LinkSquares``."""
 
 _FEW = 128

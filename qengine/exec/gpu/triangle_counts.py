@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.view import ExecView
 
-TRIANGLES = np.dtype(
-    [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
-                                "vertices", "pairs")]
-    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "hub_counters", "share", "shares")]
-    + [("links", "<u8"), ("begins", "<u8")]
-)  # fmt: skip
+TRIANGLES = _native.record(
+    "u8 offsets ids middles rows ranks roots n_roots taken stop vertices pairs; "
+    "u4 lo n hubs words few hub_counters share shares; u8 links begins"
+)
 """As the kernels' ``Triangles``."""
 
 TRIANGLES_OF_VERTICES = "triangles of vertices"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -33,52 +32,26 @@ Test = Sequence[tuple[Operand, Operand]]
 class _Table(ctypes.Structure):
     """Mirror of ``JoinTable`` in ``kernels/host/join/hash_join.cpp``."""
 
-    _fields_ = (
-        ("n_keys", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("n", ctypes.c_int64),
-        ("keys", ctypes.c_void_p),
-        ("low", ctypes.c_int64),
-        ("places", ctypes.c_int64),
-        ("slots", ctypes.c_int64),
-        ("table", ctypes.c_void_p),
-        ("begins", ctypes.c_void_p),
-        ("rows", ctypes.c_void_p),
-    )
+    _fields_ = _native.fields("i4 n_keys reserved; i8 n; p keys; i8 low places slots; p table begins rows")
 
 
 class _Equation(ctypes.Structure):
     """Mirror of ``Equation``."""
 
-    _fields_ = (
-        ("left", ctypes.c_void_p),
-        ("right", ctypes.c_void_p),
-        ("left_built", ctypes.c_int32),
-        ("right_built", ctypes.c_int32),
-    )
+    _fields_ = _native.fields("p left right; i4 left_built right_built")
 
 
 class _Test(ctypes.Structure):
     """Mirror of ``JoinTest``."""
 
-    _fields_ = (("count", ctypes.c_int64), ("equations", _Equation * 2))
+    _fields_ = _native.fields("i8 count; _Equation[2] equations", _Equation=_Equation)
 
 
 class _Probe(ctypes.Structure):
     """Mirror of ``JoinProbe``."""
 
-    _fields_ = (
-        ("keys", ctypes.c_void_p),
-        ("n", ctypes.c_int64),
-        ("tests", ctypes.c_void_p),
-        ("n_tests", ctypes.c_int64),
-        ("once", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("row", ctypes.c_int64),
-        ("place", ctypes.c_int64),
-        ("room", ctypes.c_int64),
-        ("out_probe", ctypes.c_void_p),
-        ("out_built", ctypes.c_void_p),
+    _fields_ = _native.fields(
+        "p keys; i8 n; p tests; i8 n_tests; i4 once reserved; i8 row place room; p out_probe out_built"
     )
 
 
@@ -185,10 +158,4 @@ def _native_test(test: Test) -> _Test:
     return _Test(len(equations), (_Equation * 2)(*equations))
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_join_build.argtypes = (pointer, pointer)
-    library.qe_join_probe.argtypes = (pointer, pointer, pointer, pointer)
-    return library
+_library = _native.declared("qe_join_build p p; qe_join_probe p p p p")

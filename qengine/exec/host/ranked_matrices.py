@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -85,12 +84,6 @@ class RankedMatrices:
             self._library.qe_ranked_matrices_close(handle)
 
 
-@cache
-def _library() -> Any:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_ranked_matrices.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint32, *(pointer,) * 4)
-    library.qe_ranked_lists.argtypes = (pointer,) * 6
-    library.qe_ranked_matrices_close.argtypes = (pointer,)
-    library.qe_ranked_matrices_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_ranked_matrices p p i4 u4 p p p p; qe_ranked_lists p p p p p p; qe_ranked_matrices_close p -> none"
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -109,15 +108,7 @@ class RankedPairs:
             self._library.qe_ranked_pairs_close(handle)
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_triangle_counts.argtypes = (pointer, pointer, pointer)
-    library.qe_triangle_corners.argtypes = (pointer, pointer, ctypes.c_int32, pointer, pointer)
-    library.qe_closed_walks.argtypes = (pointer, pointer, pointer)
-    library.qe_long_closed_walks.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_ranked_pairs_close.argtypes = (pointer,)
-    library.qe_ranked_pairs_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_ranked_pairs p p p p; qe_triangle_counts p p p; qe_triangle_corners p p i4 p p; qe_closed_walks p p p; "
+    "qe_long_closed_walks p p p p; qe_ranked_pairs_close p -> none"
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from qengine.exec.context import ExecutionContext
 _MANTISSA = 53
 _NARROW = 62
 """Bits of values that are summed in 64 bits first."""
-_SPAN = np.dtype([("top", "<i4"), ("lowest", "<i4")])
+_SPAN = _native.record("i4 top lowest")
 _NONE = -(2**31)
 
 Ids = npt.NDArray[np.int64]
@@ -72,11 +71,6 @@ def counts_found(counts: Ids, context: ExecutionContext) -> tuple[Ids, Ids]:
     return places[: found.value], numbers[: found.value]
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, i32, u64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64
-    library.qe_float_span.argtypes = (pointer, u64, ctypes.c_double, i32, i32, pointer, pointer)
-    library.qe_float_parts.argtypes = (pointer, u64, ctypes.c_double, pointer, i32, i32, pointer, pointer)
-    library.qe_counts_found.argtypes = (pointer, u64, pointer, pointer, pointer, pointer)
-    return library
+_library = _native.declared(
+    "qe_float_span p u8 f8 i4 i4 p p; qe_float_parts p u8 f8 p i4 i4 p p; qe_counts_found p u8 p p p p"
+)
