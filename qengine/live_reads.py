@@ -122,11 +122,6 @@ def read_live(
     """Return the rows of a statement over a version, all of which are read now; None where that is too much.
 
     ``plan``: what ``live_plan`` gave.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     found = _read(plan.planned, version, params, context)
     plan.note(walked=found is not None)

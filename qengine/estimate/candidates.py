@@ -81,13 +81,7 @@ class CandidateGraph:
 
     @property
     def guide(self) -> int:
-        """Address of the guide of its samples, which lives as long as the graph.
-
-        Raises
-        ------
-        OutOfMemory
-            By the context's limits.
-        """
+        """Address of the guide of its samples, which lives as long as the graph."""
         if self._guide is None:
             found = ctypes.c_void_p()
             self._keep[1].raise_for(_library().qe_candidates_guide(self._handle, ctypes.byref(found)))
@@ -158,11 +152,6 @@ def build(
     """Build the candidate graph of a plan without seeds; None where it would have more than ``most_entries``.
 
     ``signatures``: what the candidates of its levels start from, if anything.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     given = _Signatures()
     if signatures is not None:
@@ -177,13 +166,7 @@ def build(
 
 
 def sketch(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) -> CandidateGraph | None:
-    """Sketch the candidate graph of a plan without seeds; None where that would read more than ``most_entries``.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
-    """
+    """Sketch the candidate graph of a plan without seeds; None where that would read more than ``most_entries``."""
     handle = ctypes.c_void_p()
     address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
     context.raise_for(_library().qe_candidates_sketch(address, control, most_entries, ctypes.byref(handle)))

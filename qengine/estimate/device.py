@@ -269,13 +269,7 @@ class DeviceTrawlingSampler(TrawlingSampler):
     _deepest: int = 0
 
     def draw(self, first: int, samples: int) -> Sums:
-        """Return the sums of hauls ``[first, first + samples)``, orbits included.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return the sums of hauls ``[first, first + samples)``, orbits included."""
         total = Sums()
         counting: deque[Future[Sums]] = deque()
         if self.guided:

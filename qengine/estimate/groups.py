@@ -67,8 +67,6 @@ def estimate_groups(
     ------
     Unsupported
         If the rows can't be sampled, or not by the method that is asked for.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     if request.method not in _METHODS:
         raise Unsupported(

@@ -95,11 +95,6 @@ def draw(
         Whether to return the embeddings, in the order of their numbers.
     guide
         For Alley over the plan of a candidate graph: address of its guide, which says how likely each pick is.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     library = _library()
     sums = np.zeros(depth, _SUMS)
@@ -152,11 +147,6 @@ def trawl(
     prefixes
         Where they were drawn elsewhere: int64[walks, depth] ids and float64[walks] weights, 0 for walks that have
         ended; ``HAUL_WALKS`` a haul.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     sums = np.zeros(1, _SUMS)
     ids, weights = prefixes if prefixes is not None else (np.empty((0, 0), np.int64), np.empty(0))
@@ -194,11 +184,6 @@ def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work
     Sums
         Of the slices that were counted: as many samples, each weighing its embeddings. They are fewer where the work,
         or the context's time, doesn't reach, or a count exceeds 64 bits; that time was over is for the caller to check.
-
-    Raises
-    ------
-    QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     sums = _SliceSums()
     last = slices.count if most is None else min(slices.first + most, slices.count)

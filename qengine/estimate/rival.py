@@ -39,11 +39,6 @@ def other_orders(
         Without seeds; only its total matters.
     samples
         Samples drawn in each order looked at; 16 times as many in the promising ones.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     if len(search.levels) > _MOST_LEVELS:
         return ()

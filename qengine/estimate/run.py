@@ -139,8 +139,6 @@ def estimate(
     ------
     SemanticError, Unsupported
         If the request makes no sense, or the query is more than a pattern with conditions.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     begin = time.perf_counter() if begin is None else begin
     request.check()

@@ -122,8 +122,6 @@ def estimate_all(
     ------
     Unsupported
         If the pattern has more than ten nodes, or conditions that can't be checked node by node.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     begin = time.perf_counter() if begin is None else begin
     masks = Masks(runtime_of(store, context))

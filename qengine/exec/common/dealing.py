@@ -34,11 +34,6 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
     Where memory is limited they come one after the other, so that no more is held than by one. The function must let go
     of Python's lock for most of the time, as NumPy and Arrow do, and look at the limits itself. Where it fails for
     several, the error of the first is raised, as if they came one after the other.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     begin, alone = perf_counter(), 0
     while alone < len(places):

@@ -98,8 +98,6 @@ def few_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> 
     ------
     ExecutionError
         Where a value makes the query fail.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     if context.profile is not None or context.memory_limit is not None or plan.careful is not None:
         return None

@@ -107,8 +107,6 @@ def run(
     ------
     ExecutionError
         Where a value makes the query fail.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        As the context says.
     """
     if matchers is None and (counted := count_fast_path(plan, store, context)) is not None:
         context.check()

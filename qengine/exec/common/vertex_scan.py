@@ -41,8 +41,6 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
     ------
     ExecutionError
         Where a predicate fails.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     ranges = runtime.store.label_ranges(level.labels).tolist()
     if not level.predicates:

@@ -113,8 +113,6 @@ def build_on_device(
     ------
     OutOfMemory
         If it doesn't fit the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if "candidate graph" not in plan.made:
         plan.made["candidate graph"] = _shape(plan.resolved)

@@ -104,8 +104,6 @@ class WalkCounter:
         ------
         OutOfMemory
             If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         sums = self.block(6 * 8, clear=True)
         if not matrix.entries:

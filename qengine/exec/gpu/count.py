@@ -59,11 +59,6 @@ def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
     """Return how many embeddings a plan of these shapes has; None without any, or where their kernels can't tell.
 
     The counters of a plan that can be used again stay on the device, as long as there is room.
-
-    Raises
-    ------
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     found = _sums(store, shapes, plan, run, (ALL_ROOTS,), slice(None)) if shapes else None
     if found is None:

@@ -25,13 +25,7 @@ _SHARE = 4
 
 
 def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
-    """Return how many embeddings a plan without seeds has, None where that takes too many rows.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
-    """
+    """Return how many embeddings a plan without seeds has, None where that takes too many rows."""
     header = plan.resolved.plan[0]
     if header["seeds"] or header["enumerated"] or not header["n_levels"]:
         return None

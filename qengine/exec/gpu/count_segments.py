@@ -92,13 +92,7 @@ class Segmented:
         """Nothing must be clear when the count starts."""
 
     def start(self, run: DeviceRun) -> None:
-        """Start the count.
-
-        Raises
-        ------
-        OutOfMemory, QueryTimeout, QueryInterrupted
-            By the run's limits.
-        """
+        """Start the count."""
         raise NotImplementedError
 
     def sums(self, run: DeviceRun) -> tuple[int, int]:

@@ -96,8 +96,6 @@ def dfs_total(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
 
     Raises
     ------
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the run's limits.
     ResourceError
         If a count within one root exceeds 64 bits.
     """

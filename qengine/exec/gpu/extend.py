@@ -161,11 +161,6 @@ class Extension:
             int64[n] for each seed: vertex ids, -1 for null.
         n
             Input rows; 1 without seeds.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         first = self._first(seeds, n)
         if first:

@@ -33,11 +33,6 @@ def extended(
     ----------
     rows
         Input rows; 1 without seeds.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     free, limit = run.free_bytes(), run.context.memory_limit
     buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)

@@ -63,8 +63,6 @@ def first_of_search(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     DeviceError
         If there is no usable device.
     Unsupported

@@ -60,8 +60,6 @@ def fold_search(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     Unsupported
         If the search has more levels than the device's kernels take.
     """

@@ -188,11 +188,6 @@ class RootPieces:
         least
             Where a marked slice ends with what the outer one has of the segment, the members that it must have; None
             where it doesn't.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         arrays = [np.ascontiguousarray(each) for each in (roots.numbers, roots.marked_begin, roots.marked_end)]
         ends = [np.ascontiguousarray(each) for each in cuts]

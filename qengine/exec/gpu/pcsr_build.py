@@ -63,8 +63,6 @@ def symmetric_lists(run: DeviceRun, out: Adjacency, loops: int, form: Form) -> D
     ------
     OutOfMemory
         If there is no room on the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     given = np.zeros(1, PCSR)
     given["form"], given["lo"], given["hi"], given["n_entries"] = out.form, out.lo, out.hi, len(out)

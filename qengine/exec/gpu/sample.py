@@ -152,11 +152,6 @@ class DeviceSamples:
             of 64.
         streaming
             Whether a warp refines large sets of candidates together (§4.2). The samples are the same.
-
-        Raises
-        ------
-        OutOfMemory, QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         run, depth, job, threads = self._run, self._depth, self._job, self._space.threads
         room = run.allocate(8 * samples * depth, "the sampled embeddings") if rows else None

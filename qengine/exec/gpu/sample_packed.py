@@ -67,13 +67,7 @@ class PackedPlan:
 
 
 def packed_plan(candidates: ResolvedSearch, context: ExecutionContext) -> PackedPlan | None:
-    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say."""
     levels, sources, ranges, lists = (candidates.tables[k] for k in (0, 1, 2, 9))
     level_ids, list_ids = candidates.tables[7], candidates.tables[8]
     n_sources = levels["sources"]["count"]

@@ -26,8 +26,6 @@ def resident_signatures(store: ExecView, signatures: Signatures, run: DeviceRun,
     ------
     OutOfMemory
         If it doesn't fit the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if signatures.has_table:
         return resident_array(store, signatures.table, run, held, _WHAT)

@@ -62,8 +62,6 @@ def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, cont
     ------
     DeviceError
         If a device fails.
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     if len(search.shapes) != 1:
         return None

@@ -40,8 +40,6 @@ def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, 
     ------
     OutOfMemory
         If it doesn't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if not matrix.entries:
         return 0

@@ -65,8 +65,6 @@ def linked_pairs(steps: DeviceSteps, by: int, first: int, n: int) -> LinkedPairs
     ------
     OutOfMemory
         If they don't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     matrix = steps.matrices[by]
     record = np.zeros((), MATRIX)

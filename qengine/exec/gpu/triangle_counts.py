@@ -106,8 +106,6 @@ class TriangleCounter:
         ------
         OutOfMemory
             If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         key = None if by_pair or matrix.key is None else (*matrix.key, TRIANGLES_OF_VERTICES)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
@@ -141,8 +139,6 @@ class TriangleCounter:
         ------
         OutOfMemory
             If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         sums = self.zeroed(4 * 16)
         if matrix.entries:

@@ -99,8 +99,6 @@ class CachedSums:
 
         Raises
         ------
-        QueryTimeout, QueryInterrupted
-            By the context's limits.
         ResourceError
             If a sum exceeds 128 bits.
         """
@@ -151,8 +149,6 @@ def product_sums(records: Sequence[int], first: Any, n: int, context: ExecutionC
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     ResourceError
         If a sum exceeds 128 bits.
     """

@@ -112,8 +112,6 @@ def term_vectors(operator: Eliminate, runtime: Runtime, masks: MaskProvider, val
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits.
     """

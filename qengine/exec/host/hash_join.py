@@ -69,8 +69,6 @@ class JoinTable:
     ------
     OutOfMemory
         For 2³² rows or more.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
 
     __slots__ = ("_arrays", "_context", "_table", "nbytes")

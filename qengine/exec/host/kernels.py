@@ -59,8 +59,6 @@ def run_call(steps: Steps, call: KernelCall) -> Found:
         If the kernel doesn't take what it is given.
     NumberOverflow
         If a number doesn't fit.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     return NUMBERS_OF_STEPS[call.kernel](steps, call)
 

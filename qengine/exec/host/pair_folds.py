@@ -57,8 +57,6 @@ def fold_pairs(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits.
     """
@@ -104,8 +102,6 @@ def fold_pair_rows(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits, or all counts add up to too much.
     """

@@ -31,11 +31,6 @@ class RankedMatrices:
         The number of vertices.
     context
         Limits for making it.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
 
     def __init__(
@@ -62,11 +57,6 @@ class RankedMatrices:
 
         All by rank. Bit 2 m of ``planes``: matrix m links it with the other; bit 2 m + 1: that one with it, unless the
         matrix is symmetric. At most 8 matrices.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted
-            By the context's limits.
         """
         offsets = np.empty(n + 1, np.uint64)
         order = np.empty(n, np.uint32)

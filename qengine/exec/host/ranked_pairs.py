@@ -23,11 +23,6 @@ class RankedPairs:
         One with ``pairs`` and without factors.
     context
         Limits for making it.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
 
     def __init__(self, matrix: SparseMatrix, context: ExecutionContext) -> None:
@@ -71,13 +66,7 @@ class RankedPairs:
         context.run(self._library.qe_triangle_corners, self._handle, *where)
 
     def closed_walks(self, context: ExecutionContext) -> int:
-        """Return how many closed walks of four steps there are, over all vertices.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return how many closed walks of four steps there are, over all vertices."""
         halves = (ctypes.c_uint64 * 2)()
         context.run(self._library.qe_closed_walks, self._handle, halves, ctypes.byref(context.control))
         return halves[0] | halves[1] << 64
@@ -91,11 +80,6 @@ class RankedPairs:
         ----------
         weights
             One for each vertex of the graph (uint64), below 2^32. None: 0 each.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         words = (ctypes.c_uint64 * 6)()
         address = None if weights is None else weights.ctypes.data

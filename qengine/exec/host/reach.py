@@ -47,11 +47,6 @@ def run_reach(
         Evaluates ``op``'s predicates.
     kernels
         What follows sets of vertices.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     if op.start in op.by and op.count is None:
         for batch in batches:

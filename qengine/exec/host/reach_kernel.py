@@ -128,11 +128,6 @@ def reach_chunks(
         The sets; with ``hops`` of one start each.
     only_returns
         Leave out all but the starts that are ends of their own sets by another rule than that any walk comes back.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     library = _library()
     if not len(lanes):

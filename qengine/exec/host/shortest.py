@@ -62,11 +62,6 @@ def run_shortest(
         Evaluates ``op``'s predicates.
     kernels
         What follows sets of vertices, where only lengths are wanted, or which ends there are.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
     ends = end_filter(store, op.end, masks)

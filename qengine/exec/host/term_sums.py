@@ -24,13 +24,7 @@ Terms = Sequence[tuple[int, Array]]
 
 
 def summed_terms(terms: Terms, n: int, context: ExecutionContext) -> Array:
-    """Return the sums of terms: int64[n], or Python's integers where 64 bits don't do.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Return the sums of terms: int64[n], or Python's integers where 64 bits don't do."""
     whole = np.empty(n, np.int64)
     return whole if _natively(terms, n, whole, None, context) else _exact(terms, n)
 

@@ -31,13 +31,7 @@ class WholeNumbers:
 
 
 def float_parts(values: npt.NDArray[np.float64], width: int, context: ExecutionContext) -> Iterator[WholeNumbers]:
-    """Yield finite floats in parts of so many bits: one for each sign where the values' range isn't wide.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Yield finite floats in parts of so many bits: one for each sign where the values' range isn't wide."""
     library, n, control = _library(), len(values), ctypes.byref(context.control)
     values = np.ascontiguousarray(values)
     span = np.zeros(1, _SPAN)

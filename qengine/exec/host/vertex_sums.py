@@ -46,8 +46,6 @@ def vertex_sums(operator: Eliminate, values: Array, runtime: Runtime, masks: Mas
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a sum exceeds 128 bits.
     """

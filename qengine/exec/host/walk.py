@@ -56,11 +56,6 @@ def run_walk(
         Limits.
     masks
         Evaluates ``op``'s predicates.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     ends = end_filter(store, op.end, masks)
     rows = walk_rows(op, batch, ends, op.different)

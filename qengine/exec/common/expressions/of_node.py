@@ -22,13 +22,7 @@ Values = NDArray[Any]
 
 
 def values_of_nodes(expr: OfNode, runtime: Runtime) -> Values:
-    """Return whether a subquery has rows, or how many, for each vertex of the graph; found once an execution.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        As the context says.
-    """
+    """Return whether a subquery has rows, or how many, for each vertex of the graph; found once an execution."""
     known = runtime.of_nodes.get(id(expr.plan))
     if known is None:
         known = runtime.of_nodes[id(expr.plan)] = expr, _found(expr, runtime)
