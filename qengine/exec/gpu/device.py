@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
-from qengine.exec.gpu.compiling import compiled_meanwhile
+from qengine.exec.gpu.compiled import compiled_meanwhile
 from qengine.exec.gpu.nvrtc import INSTALL
 from qengine.exec.gpu.properties import DeviceProperties
 
