@@ -110,18 +110,19 @@ def address(array: npt.NDArray[Any], kind: npt.DTypeLike) -> int | None:
     return int(pa.py_buffer(array).address) if array.size else None
 
 
-def fields(text: str, **structs: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the ``_fields_`` of a ``ctypes.Structure``.
+def struct(name: str, text: str, **structs: Any) -> Any:
+    """Return a ``ctypes.Structure``, the mirror of one that is called so in the library.
 
     ``text``: ``type name name …``, parted by semicolons; a type is followed by ``[n]`` where a field has n of them.
     ``structs``: types of other names.
     """
     types = {**_TYPES, **structs}
-    return tuple((name, types[kind] * shape[0] if shape else types[kind]) for name, kind, shape in _members(text))
+    fields = [(each, types[kind] * shape[0] if shape else types[kind]) for each, kind, shape in _members(text)]
+    return type(name.rpartition(":")[2], (ctypes.Structure,), {"_fields_": fields})
 
 
 def record(text: str, **records: npt.DTypeLike) -> np.dtype[Any]:
-    """Return the dtype of records that a kernel reads or writes, declared as ``fields`` are; ``p`` is an address."""
+    """Return the dtype of records that a kernel reads or writes, declared as a ``struct``; ``p`` is an address."""
     types = {"p": "<u8", **records}
     return np.dtype([(name, types.get(kind, f"<{kind}"), shape) for name, kind, shape in _members(text)])
 

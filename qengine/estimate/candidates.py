@@ -140,10 +140,7 @@ class CandidateGraph:
         _library().qe_candidates_close(self._handle)
 
 
-class _Signatures(ctypes.Structure):
-    """Mirror of ``qe::LevelSignatures``."""
-
-    _fields_ = _native.fields("p table wanted; u4 n_vertices unused")
+_Signatures = _native.struct("qe::LevelSignatures", "p table wanted; u4 n_vertices unused")
 
 
 def build(

@@ -24,28 +24,12 @@ HAUL_WALKS = 256
 _SUMS = _native.record("f8 weight square; i8 reached work")
 
 
-class _Task(ctypes.Structure):
-    """Mirror of ``qe::SampleTask``."""
-
-    _fields_ = _native.fields("i4 method depth; u8 seed first; i8 samples; p guide")
-
-
-class _TrawlTask(ctypes.Structure):
-    """Mirror of ``qe::TrawlTask``."""
-
-    _fields_ = _native.fields("i4 method least; u8 seed first; i8 hauls most_work; p guide prefixes weights; i8 stride")
-
-
-class _SliceTask(ctypes.Structure):
-    """Mirror of ``qe::SliceTask``."""
-
-    _fields_ = _native.fields("u8 seed; i8 slices first last work")
-
-
-class _SliceSums(ctypes.Structure):
-    """Mirror of ``qe::SliceSums``."""
-
-    _fields_ = _native.fields("f8 weight square; i8 done hits work")
+_Task = _native.struct("qe::SampleTask", "i4 method depth; u8 seed first; i8 samples; p guide")
+_TrawlTask = _native.struct(
+    "qe::TrawlTask", "i4 method least; u8 seed first; i8 hauls most_work; p guide prefixes weights; i8 stride"
+)
+_SliceTask = _native.struct("qe::SliceTask", "u8 seed; i8 slices first last work")
+_SliceSums = _native.struct("qe::SliceSums", "f8 weight square; i8 done hits work")
 
 
 @dataclass(frozen=True, slots=True)

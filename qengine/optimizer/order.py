@@ -107,23 +107,17 @@ class CostModel:
         return cost.value
 
 
-class _Constants(ctypes.Structure):
-    """Mirror of ``qe::OrderConstants``."""
-
-    _fields_ = _native.fields(
-        "f8 locate at_hand set_up read bind check counter look_up row remembered recalled; "
-        "i4 tabled wedges overlaps unused"
-    )
-
-
-class _Struct(ctypes.Structure):
-    """Mirror of ``qe::OrderProblem``."""
-
-    _fields_ = _native.fields(
-        "p candidates labelled kinds ends links sorts meetings together different less entangled triangles closures "
-        "known factors filtered bound wanted; "
-        "i4 count n_links n_meetings n_different n_less n_triangles n_known counted words"
-    )
+_Constants = _native.struct(
+    "qe::OrderConstants",
+    "f8 locate at_hand set_up read bind check counter look_up row remembered recalled; "
+    "i4 tabled wedges overlaps unused",
+)
+_Struct = _native.struct(
+    "qe::OrderProblem",
+    "p candidates labelled kinds ends links sorts meetings together different less entangled triangles closures "
+    "known factors filtered bound wanted; "
+    "i4 count n_links n_meetings n_different n_less n_triangles n_known counted words",
+)
 
 
 class _Given:
@@ -199,7 +193,7 @@ class _Given:
         return found
 
 
-def _constants(device: str) -> _Constants:
+def _constants(device: str) -> ctypes.Structure:
     """Return what the kernels take on a device; made anew where that has changed."""
     host = device == "cpu"
     found = costs(device, "search" if host else "depth_first")
@@ -212,7 +206,7 @@ def _constants(device: str) -> _Constants:
 _last: dict[str, tuple[Mapping[str, float], _Constants]] = {}
 
 
-def _made_constants(device: str, found: Mapping[str, float]) -> _Constants:
+def _made_constants(device: str, found: Mapping[str, float]) -> ctypes.Structure:
     host = device == "cpu"
     kept = {"remembered": _REMEMBERED[device], "recalled": _RECALLED[device]}
     return _Constants(**found, **kept, tabled=host, wedges=host, overlaps=host)

@@ -26,10 +26,9 @@ class Form(IntEnum):
     SORTED = 2
 
 
-class PcsrStruct(ctypes.Structure):
-    """Mirror of ``qe::Pcsr``."""
-
-    _fields_ = _native.fields("i4 form; u4 lo hi n_keys; p offsets keys groups neighbours edge_ids; u8 n_entries")
+PcsrStruct = _native.struct(
+    "qe::Pcsr", "i4 form; u4 lo hi n_keys; p offsets keys groups neighbours edge_ids; u8 n_entries"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +95,7 @@ class Adjacency:
             return int(np.count_nonzero(self.offsets[1:] > self.offsets[:-1]))
         return len(self.rows()[0])
 
-    def as_struct(self) -> PcsrStruct:
+    def as_struct(self) -> ctypes.Structure:
         """Return the ctypes mirror; it keeps the arrays alive."""
         struct = PcsrStruct(
             int(self.form),
@@ -169,7 +168,7 @@ class Adjacency:
         return vertices, np.append(begins, np.uint64(len(self.neighbours)))
 
     @cached_property
-    def struct(self) -> PcsrStruct:
+    def struct(self) -> ctypes.Structure:
         """The ctypes mirror, kept."""
         return self.as_struct()
 

@@ -32,10 +32,7 @@ _SHORT = 1 << 24  # bytes that are checked before anybody could press Ctrl-C
 _NONE = 2**64 - 1
 
 
-class BlocksStruct(ctypes.Structure):
-    """Mirror of ``qe::SavedBlocks``."""
-
-    _fields_ = _native.fields("p data; u8 bytes; p checksums done")
+BlocksStruct = _native.struct("qe::SavedBlocks", "p data; u8 bytes; p checksums done")
 
 
 def reason(error: OSError | ValueError) -> str:

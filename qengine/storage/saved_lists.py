@@ -36,15 +36,13 @@ Digests = tuple[int, int]
 """Of a type's relationships as they are and turned round, without loops in the second (``qe::SavedLists``)."""
 
 
-class _ListsStruct(ctypes.Structure):
-    """Mirror of ``qe::SavedLists``."""
-
-    _fields_ = _native.fields(
-        "BlocksStruct file; PcsrStruct lists; u8 n_groups n_ids; u4 low high; "
-        "i4 parallel loops turned ids both_ways fault; u8 place; u8[2] digests; p parts_done parts_digests",
-        BlocksStruct=BlocksStruct,
-        PcsrStruct=PcsrStruct,
-    )
+_ListsStruct = _native.struct(
+    "qe::SavedLists",
+    "BlocksStruct file; PcsrStruct lists; u8 n_groups n_ids; u4 low high; "
+    "i4 parallel loops turned ids both_ways fault; u8 place; u8[2] digests; p parts_done parts_digests",
+    BlocksStruct=BlocksStruct,
+    PcsrStruct=PcsrStruct,
+)
 
 
 @frozen
@@ -187,7 +185,7 @@ class _Progress:
         self._struct.parts_done = self._done.ctypes.data
         self._struct.parts_digests = self._digests.ctypes.data
 
-    def run(self) -> _ListsStruct:
+    def run(self) -> ctypes.Structure:
         """Go on with the check; return what it found."""
         struct = self._struct
         limited(lambda control: int(_library().qe_check_lists(ctypes.byref(struct), ctypes.byref(control))), self._size)
@@ -202,7 +200,7 @@ def digests_of(out: Adjacency, facts: ListFacts) -> Digests:
     return int(found.digests[0]), int(found.digests[1])
 
 
-def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
+def _fault(found: ctypes.Structure, facts: ListFacts, file: BlockFile) -> str:
     """Return what is wrong with lists, "" where nothing is."""
     where = f"relationships {facts.type}, direction {facts.direction.value}"
     if found.fault == _WRONG_BLOCK:
@@ -212,7 +210,7 @@ def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
     return "" if _fits(found, facts) else f"{where}: both directions don't hold the same relationships"
 
 
-def _fits(found: _ListsStruct, facts: ListFacts) -> bool:
+def _fits(found: ctypes.Structure, facts: ListFacts) -> bool:
     """Tell whether the digests are those of the type's relationships, as far as these are known."""
     facts.seen[facts.direction] = int(found.digests[0]), int(found.digests[1])
     out = facts.digests or facts.seen.get(Direction.OUT)

@@ -21,12 +21,10 @@ ANY_LABEL = 0xFFFFFFFF
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.BOTH: 2}
 
 
-class SignatureInput(ctypes.Structure):
-    """Mirror of ``qe::SignatureInput``."""
-
-    _fields_ = _native.fields(
-        "u4 n_vertices n_groups; p group_ends label_begins labels lists list_numbers; u4 n_lists unused"
-    )
+SignatureInput = _native.struct(
+    "qe::SignatureInput",
+    "u4 n_vertices n_groups; p group_ends label_begins labels lists list_numbers; u4 n_lists unused",
+)
 
 
 @frozen

@@ -63,11 +63,15 @@ def test_records_are_declared_in_one_notation() -> None:
     pair = _native.record("u4 a; f8 b")
     whole = np.dtype([("at", "<u8"), ("n", "<i4", (2, 3)), ("of", pair, 4)])
     assert _native.record("p at; i4[2,3] n; PAIR[4] of", PAIR=pair) == whole
-    kinds = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_double * 3
-    assert _native.fields("p at; i4 m n; TRIPLE of", TRIPLE=ctypes.c_double * 3) == tuple(
-        zip(("at", "m", "n", "of"), kinds, strict=True)
-    )
-    assert _native.fields("f8[3] of")[0][1]._length_ == 3
+    mirror = _native.struct("qe::Mirror", "p at; i4 m n; f8[3] of; PAIR pair", PAIR=ctypes.c_uint64 * 2)
+    assert mirror.__name__ == "Mirror" and ctypes.sizeof(mirror) == 8 + 2 * 4 + 3 * 8 + 16
+    assert [mirror.at.offset, mirror.m.offset, mirror.n.offset, mirror.of.offset, mirror.pair.offset] == [
+        0,
+        8,
+        12,
+        16,
+        40,
+    ]
 
 
 def test_arrays_of_other_types_are_refused() -> None:

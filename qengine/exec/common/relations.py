@@ -39,19 +39,10 @@ Array = npt.NDArray[Any]
 _PLACE, _EDGE_IDS, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
 
 
-class _Part(ctypes.Structure):
-    """Mirror of ``qe::eliminate::Part``."""
-
-    _fields_ = _native.fields(
-        "PcsrStruct lists out; p admitted; i4 ids skip_loops repeats unused",
-        PcsrStruct=PcsrStruct,
-    )
-
-
-class _ProductRelation(ctypes.Structure):
-    """Mirror of ``qe::eliminate::ProductRelation``."""
-
-    _fields_ = _native.fields("p parts factors; i4 n_factors; u4 n")
+_Part = _native.struct(
+    "qe::eliminate::Part", "PcsrStruct lists out; p admitted; i4 ids skip_loops repeats unused", PcsrStruct=PcsrStruct
+)
+_ProductRelation = _native.struct("qe::eliminate::ProductRelation", "p parts factors; i4 n_factors; u4 n")
 
 
 @frozen
@@ -160,7 +151,7 @@ class Relations:
 
     def lists(self, relation: Relation) -> Lists:
         """Return a relation as stored lists."""
-        parts: list[_Part] = []
+        parts: list[ctypes.Structure] = []
         taken: list[Part] = []
         keep: list[Any] = []
         symmetric = True
@@ -305,7 +296,7 @@ class Relations:
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""
-        parts: list[_Part] = []
+        parts: list[ctypes.Structure] = []
         factors = []
         keep = []
         for relation, exponent in Counter(relations).items():

@@ -44,11 +44,6 @@ def side_of(matrix: DeviceMatrix, store: ExecView, run: DeviceRun, held: list[Re
         Gets what is resident, pinned: the bits stay on the device unless conditions decide what the matrix is.
     blocks
         Gets what kernels may use until they are waited for.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     side = np.zeros((), SIDE)
     side["of"] = matrix.record

@@ -108,11 +108,6 @@ def build_on_device(
         Must be lent as long as the graph is used.
     signatures
         What the candidates of its levels start from, if anything.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit the device.
     """
     if "candidate graph" not in plan.made:
         plan.made["candidate graph"] = _shape(plan.resolved)

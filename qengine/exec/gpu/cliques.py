@@ -82,8 +82,6 @@ def start_cliques(steps: DeviceSteps, step: Clique) -> Any:
     ------
     Unfit
         If a matrix has numbers, loops or repeats.
-    OutOfMemory
-        If it doesn't fit.
     """
     places, planes = planes_of(steps.steps, step)
     index = _index(steps, places)

@@ -99,11 +99,6 @@ class WalkCounter:
             None, or a block of uint32, one for each row's vertex.
         fives
             Whether walks of five steps are asked for.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
         """
         sums = self.block(6 * 8, clear=True)
         if not matrix.entries:

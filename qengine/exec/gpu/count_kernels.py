@@ -52,18 +52,15 @@ EDGE_TASK = _native.record(
     VIEW=VIEW,
 )
 CLIQUE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW outer streamed; u4 base hub_words table capacity; u8 scratch total",
-    VIEW=VIEW,
+    "u8 roots n_roots next stop; VIEW outer streamed; u4 base hub_words table capacity; u8 scratch total", VIEW=VIEW
 )
 ROOT_SET = _native.record("u8 candidates bitset; u4 first end bitset_begin begin taken round")
 STAR_TASK = _native.record("u8 roots n_roots; u8[4] slices; i4[4] less taken; i4 ordered n_factors; u8 total")
 HOUSE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW whole; u8 scratch; u4 lo span table unused; u8 kept n_kept total",
-    VIEW=VIEW,
+    "u8 roots n_roots next stop; VIEW whole; u8 scratch; u4 lo span table unused; u8 kept n_kept total", VIEW=VIEW
 )
 WEDGE_TASK = _native.record(
-    "u8 roots n_roots next stop; VIEW outer inner; u8 cuts; u4 lo tile tiles table; i4 bound apart; u8 total",
-    VIEW=VIEW,
+    "u8 roots n_roots next stop; VIEW outer inner; u8 cuts; u4 lo tile tiles table; i4 bound apart; u8 total", VIEW=VIEW
 )
 
 

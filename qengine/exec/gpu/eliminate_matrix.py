@@ -74,11 +74,6 @@ def uploaded(
 
     The graph's own arrays stay there, and so does what is merged of them, unless conditions decide; ``held`` gets both,
     pinned. ``wide``: numbers have 128 bits.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     merged = (id(known.store), "relations", step, run.memory.placement)
     key = (*merged, wide)

@@ -17,13 +17,7 @@ from qengine.plan.kernels.mixed_walks import Way, mixed_walks, passes_of
 
 
 def matrix_along(steps: DeviceSteps, given: Mapping[Way, DeviceMatrix], way: Way) -> DeviceMatrix:
-    """Return a matrix by its place, maybe seen from the other end; ``given``: those that steps have.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
-    """
+    """Return a matrix by its place, maybe seen from the other end; ``given``: those that steps have."""
     if way in given:
         return given[way]
     step = steps.steps[way[0]]
@@ -36,11 +30,6 @@ def start_mixed_walks(steps: DeviceSteps, place: int) -> Any:
     """Start the kernels that count a step's walks; return a block that gets their number, of ``TOTAL`` bytes.
 
     Vertices go by their ids, which descend by degree among those of the same labels.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     along = mixed_walks(steps.steps[place])
     assert along is not None

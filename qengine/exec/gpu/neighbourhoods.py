@@ -23,8 +23,7 @@ from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.schedule import Among, KernelCall
 
 NEIGHBOURS = _native.record(
-    "MATRIX first second by; u8 offsets ids values from other; u4 begin end bits few",
-    MATRIX=MATRIX,
+    "MATRIX first second by; u8 offsets ids values from other; u4 begin end bits few", MATRIX=MATRIX
 )
 """As the kernels' ``Neighbours``."""
 

@@ -52,20 +52,11 @@ class Location:
     number: int = 0
 
 
-class _Location(ctypes.Structure):
-    _fields_ = _native.fields("i4 kind number")
-
-
-class _Properties(ctypes.Structure):
-    """``CUmemAllocationProp``."""
-
-    _fields_ = _native.fields("i4 type handle_types; _Location location; p win32; u1[8] flags", _Location=_Location)
-
-
-class _Access(ctypes.Structure):
-    """``CUmemAccessDesc``."""
-
-    _fields_ = _native.fields("_Location location; i4 flags", _Location=_Location)
+_Location = _native.struct("CUmemLocation", "i4 kind number")
+_Properties = _native.struct(
+    "CUmemAllocationProp", "i4 type handle_types; _Location location; p win32; u1[8] flags", _Location=_Location
+)
+_Access = _native.struct("CUmemAccessDesc", "_Location location; i4 flags", _Location=_Location)
 
 
 class _Range:

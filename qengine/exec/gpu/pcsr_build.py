@@ -58,11 +58,6 @@ def symmetric_lists(run: DeviceRun, out: Adjacency, loops: int, form: Form) -> D
     ----------
     loops
         How many of its relationships join a vertex with itself: these come once.
-
-    Raises
-    ------
-    OutOfMemory
-        If there is no room on the device.
     """
     given = np.zeros(1, PCSR)
     given["form"], given["lo"], given["hi"], given["n_entries"] = out.form, out.lo, out.hi, len(out)

@@ -8,8 +8,7 @@ from qengine.exec.common.match_plan import PCSR
 LAYER = _native.record("PCSR lists out; u8 allowed; i4 is_out unused", PCSR=PCSR)
 FOUND = _native.record("u4 size unused; u8 push_cost completed")
 STATE = _native.record(
-    "u4 arrived stopped size unused; i8 depth; u8 push_cost pull_cost entries; FOUND[3] found",
-    FOUND=FOUND,
+    "u4 arrived stopped size unused; i8 depth; u8 push_cost pull_cost entries; FOUND[3] found", FOUND=FOUND
 )
 JOB = _native.record(
     "u8 stop state forward backward through seen; u8[2] bits lists; u8 before sums lanes; i8 maximum; "

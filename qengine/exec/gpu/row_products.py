@@ -55,11 +55,6 @@ def run_row_products(
         Gets what kernels may use until they are waited for.
     share
         Which of the rows: the device's number, and of how many.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     rows = int(task["n_rows"])
     blocks += [run.allocate(4 * max(1, rows), _WHAT), run.zeroed(8, _WHAT), run.zeroed(16, _WHAT)]

@@ -52,13 +52,7 @@ class PackedPlan:
         return macros, threads, whole if shared else TOTALS_BYTES
 
     def space(self, run: DeviceRun) -> SampledSpace:
-        """Copy it to the device.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
-        """
+        """Copy it to the device."""
         macros, threads, shared_bytes = self.variant(run.device)
         block = run.upload(self.image, "the candidate graph")
         graph = self.graph.copy()

@@ -21,11 +21,6 @@ def resident_signatures(store: ExecView, signatures: Signatures, run: DeviceRun,
     """Return where the table of signatures is on the device; ``held`` gets it, pinned.
 
     It is built there of the graph's lists, which become resident, too; or copied where the host has made it already.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit the device.
     """
     if signatures.has_table:
         return resident_array(store, signatures.table, run, held, _WHAT)

@@ -35,11 +35,6 @@ def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, 
     """Return the closed walks of four steps of the matrix of a simple graph without conditions.
 
     What they are counted by stays on the device; ``held`` gets it, pinned.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     if not matrix.entries:
         return 0

@@ -18,8 +18,7 @@ SYMMETRIC_LINKS = _native.record("MATRIX matrix; u8 owners counts offsets ids fr
 """As the kernels' ``SymmetricLinks``."""
 
 LINK_SQUARES = _native.record(
-    "SYMMETRIC_LINKS links; u8 ends out; u4 begin end counters lesser",
-    SYMMETRIC_LINKS=SYMMETRIC_LINKS,
+    "SYMMETRIC_LINKS links; u8 ends out; u4 begin end counters lesser", SYMMETRIC_LINKS=SYMMETRIC_LINKS
 )
 """As the kernels' ``LinkSquares``."""
 
@@ -59,13 +58,7 @@ class LinkedPairs:
 
 
 def linked_pairs(steps: DeviceSteps, by: int, first: int, n: int) -> LinkedPairs:
-    """Find the links of the pairs that are the n entries from ``first`` on of a symmetric matrix, which ``by`` is.
-
-    Raises
-    ------
-    OutOfMemory
-        If they don't fit.
-    """
+    """Find the links of the pairs that are the n entries from ``first`` on of a symmetric matrix, which ``by`` is."""
     matrix = steps.matrices[by]
     record = np.zeros((), MATRIX)
     record["hi"] = n
@@ -98,13 +91,7 @@ def linked_pairs(steps: DeviceSteps, by: int, first: int, n: int) -> LinkedPairs
 
 
 def link_squares(steps: DeviceSteps, linked: LinkedPairs) -> Any:
-    """Return the sums, for each pair, of the squares of the ways from its links to each vertex along the matrix.
-
-    Raises
-    ------
-    OutOfMemory
-        If they don't fit.
-    """
+    """Return the sums, for each pair, of the squares of the ways from its links to each vertex along the matrix."""
     matrix, links = steps.matrices[linked.by], linked.links
     pairs = links.rows
     out = steps.allocate(steps.width * max(1, pairs), "a vector", clear=True)

@@ -101,11 +101,6 @@ class TriangleCounter:
         """Return a block that gets the triangles of each row's vertex (uint64), or each entry (uint32) of lesser ids.
 
         Those of vertices stay on the device, as degrees do, where no conditions decide what the matrix is.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
         """
         key = None if by_pair or matrix.key is None else (*matrix.key, TRIANGLES_OF_VERTICES)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
@@ -134,11 +129,6 @@ class TriangleCounter:
         ----------
         weights
             A block of uint32, less than ``MOST_WEIGHT``, one for each row's vertex.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
         """
         sums = self.zeroed(4 * 16)
         if matrix.entries:

@@ -83,11 +83,6 @@ def device_plan(
     """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
 
     ``use``: how lists are read that there is no room for.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     memory = run.memory
     run.memory.expect(_bytes_of(resolved), int(store.vertex_count), use)

@@ -29,30 +29,12 @@ Test = Sequence[tuple[Operand, Operand]]
 """Equations; a pair of rows for which all of them hold is left out."""
 
 
-class _Table(ctypes.Structure):
-    """Mirror of ``JoinTable`` in ``kernels/host/join/hash_join.cpp``."""
-
-    _fields_ = _native.fields("i4 n_keys reserved; i8 n; p keys; i8 low places slots; p table begins rows")
-
-
-class _Equation(ctypes.Structure):
-    """Mirror of ``Equation``."""
-
-    _fields_ = _native.fields("p left right; i4 left_built right_built")
-
-
-class _Test(ctypes.Structure):
-    """Mirror of ``JoinTest``."""
-
-    _fields_ = _native.fields("i8 count; _Equation[2] equations", _Equation=_Equation)
-
-
-class _Probe(ctypes.Structure):
-    """Mirror of ``JoinProbe``."""
-
-    _fields_ = _native.fields(
-        "p keys; i8 n; p tests; i8 n_tests; i4 once reserved; i8 row place room; p out_probe out_built"
-    )
+_Table = _native.struct("JoinTable", "i4 n_keys reserved; i8 n; p keys; i8 low places slots; p table begins rows")
+_Equation = _native.struct("Equation", "p left right; i4 left_built right_built")
+_Test = _native.struct("JoinTest", "i8 count; _Equation[2] equations", _Equation=_Equation)
+_Probe = _native.struct(
+    "JoinProbe", "p keys; i8 n; p tests; i8 n_tests; i4 once reserved; i8 row place room; p out_probe out_built"
+)
 
 
 class JoinTable:
@@ -149,7 +131,7 @@ def _dense(keys: Sequence[IntArray]) -> tuple[int, int]:
     return (low, places) if 0 < places <= _DENSE * len(keys[0]) + 1024 else (0, 0)
 
 
-def _native_test(test: Test) -> _Test:
+def _native_test(test: Test) -> ctypes.Structure:
     equations = [
         _Equation(left.ids.ctypes.data, right.ids.ctypes.data, left.built, right.built) for left, right in test
     ]

@@ -26,19 +26,12 @@ _UNBOUNDED = 2**63 - 1
 _ROWS = 1 << 16
 
 
-class _Plan(ctypes.Structure):
-    """Mirror of ``qe::ReachPlan``."""
-
-    _fields_ = _native.fields(
-        "p forward backward closing; i4 n_layers lanes returns minimum only_returns n_closing; "
-        "i8 maximum vertex_count; p offsets starts end_bits through_bits; u4 end_lo end_hi"
-    )
-
-
-class _Output(ctypes.Structure):
-    """Mirror of ``qe::ReachOutput``."""
-
-    _fields_ = _native.fields("p lane end hops; i8 capacity rows")
+_Plan = _native.struct(
+    "qe::ReachPlan",
+    "p forward backward closing; i4 n_layers lanes returns minimum only_returns n_closing; "
+    "i8 maximum vertex_count; p offsets starts end_bits through_bits; u4 end_lo end_hi",
+)
+_Output = _native.struct("qe::ReachOutput", "p lane end hops; i8 capacity rows")
 
 
 _library = _native.declared("qe_reach_open p p p; qe_reach_next p p p; qe_reach_count p p; qe_reach_close p -> none")

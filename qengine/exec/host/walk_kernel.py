@@ -37,28 +37,19 @@ _VERTEX_RULES = {PathMode.ACYCLIC: 1, PathMode.SIMPLE: 2}
 """``qe::VertexRule`` of the modes that have one."""
 
 
-class _Layer(ctypes.Structure):
-    """Mirror of ``qe::WalkLayer``."""
-
-    _fields_ = _native.fields(
-        "PcsrStruct lists out; i8 base; p allowed; i4 is_out skip_loops two_way reserved",
-        PcsrStruct=PcsrStruct,
-    )
-
-
-class _Plan(ctypes.Structure):
-    """Mirror of ``qe::WalkPlan``."""
-
-    _fields_ = _native.fields(
-        "p forward backward; i4 n_layers mode distinct_edges lists vertices hasty; i8 vertex_count minimum maximum "
-        "count rows; p starts targets forbidden_offsets forbidden end_bits through_bits; u4 end_lo end_hi"
-    )
-
-
-class _Output(ctypes.Structure):
-    """Mirror of ``qe::WalkOutput``."""
-
-    _fields_ = _native.fields("p row end offsets relationships hops; i8 row_capacity id_capacity rows needed_ids")
+_Layer = _native.struct(
+    "qe::WalkLayer",
+    "PcsrStruct lists out; i8 base; p allowed; i4 is_out skip_loops two_way reserved",
+    PcsrStruct=PcsrStruct,
+)
+_Plan = _native.struct(
+    "qe::WalkPlan",
+    "p forward backward; i4 n_layers mode distinct_edges lists vertices hasty; i8 vertex_count minimum maximum "
+    "count rows; p starts targets forbidden_offsets forbidden end_bits through_bits; u4 end_lo end_hi",
+)
+_Output = _native.struct(
+    "qe::WalkOutput", "p row end offsets relationships hops; i8 row_capacity id_capacity rows needed_ids"
+)
 
 
 _library = _native.declared("qe_walk_open p p p; qe_walk_next p p i4 p; qe_walk_close p -> none")
@@ -136,8 +127,8 @@ class WalkSpace:
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
         self.unmerged: tuple[WalkLists, ...] = ()
-        self.forward: ctypes.Array[_Layer]
-        self.backward: ctypes.Array[_Layer]
+        self.forward: ctypes.Array[ctypes.Structure]
+        self.backward: ctypes.Array[ctypes.Structure]
         if merged and not self.two_way:
             self._merge(steps)
             self.closing = self.backward
@@ -376,7 +367,7 @@ class _Buffer:
         self._hops = hops
         self._arrays: list[IntArray] | None = None
 
-    def output(self) -> _Output:
+    def output(self) -> ctypes.Structure:
         if self._arrays is None:
             rows, ids = self._rows, self._ids
             lengths = (rows, rows, rows + 1 if self._lists else 0, ids, rows if self._hops else 0)
