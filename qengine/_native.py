@@ -110,7 +110,7 @@ def address(array: npt.NDArray[Any], kind: npt.DTypeLike) -> int | None:
     return int(pa.py_buffer(array).address) if array.size else None
 
 
-def struct(name: str, text: str, **structs: Any) -> Any:
+def struct(name: str, text: str, **structs: Any) -> type[ctypes.Structure]:
     """Return a ``ctypes.Structure``, the mirror of one that is called so in the library.
 
     ``text``: ``type name name …``, parted by semicolons; a type is followed by ``[n]`` where a field has n of them.
@@ -118,7 +118,12 @@ def struct(name: str, text: str, **structs: Any) -> Any:
     """
     types = {**_TYPES, **structs}
     fields = [(each, types[kind] * shape[0] if shape else types[kind]) for each, kind, shape in _members(text)]
-    return type(name.rpartition(":")[2], (ctypes.Structure,), {"_fields_": fields})
+
+    class Mirror(ctypes.Structure):
+        _fields_ = fields
+
+    Mirror.__name__ = name.rpartition(":")[2]
+    return Mirror
 
 
 def record(text: str, **records: npt.DTypeLike) -> np.dtype[Any]:

@@ -203,7 +203,7 @@ def _constants(device: str) -> ctypes.Structure:
     return last[1]
 
 
-_last: dict[str, tuple[Mapping[str, float], _Constants]] = {}
+_last: dict[str, tuple[Mapping[str, float], ctypes.Structure]] = {}
 
 
 def _made_constants(device: str, found: Mapping[str, float]) -> ctypes.Structure:

@@ -448,7 +448,7 @@ def _texts(array: Any) -> tuple[int, int, int | None]:
     return offsets.address + array.offset * width, width, None if texts is None else texts.address
 
 
-def _row_index(rows: Rows) -> RowIndex:
+def _row_index(rows: Rows) -> ctypes.Structure:
     owners, first, begins, ends = rows
     keys = None if owners is None else address(owners, np.uint32)
     return RowIndex(keys, address(begins, np.uint64), address(ends, np.uint64), len(begins), first)

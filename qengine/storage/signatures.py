@@ -96,7 +96,7 @@ class Signatures:
         """Whether the table was made already."""
         return "table" in self.__dict__
 
-    def input(self, ends: int, begins: int, labels: int, lists: int, numbers: int) -> SignatureInput:
+    def input(self, ends: int, begins: int, labels: int, lists: int, numbers: int) -> ctypes.Structure:
         """Return what the kernels take, for arrays and ``qe::Pcsr`` records at these addresses."""
         n_groups = len(self.arrays[0])
         return SignatureInput(self.n_vertices, n_groups, ends, begins, labels, lists, numbers, len(self.lists))

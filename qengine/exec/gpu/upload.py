@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -271,7 +272,7 @@ def resident_lists(
     return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
 
 
-def _starts(store: ExecView, lists: PcsrStruct, *, by_vertex: bool) -> Sequence[int]:
+def _starts(store: ExecView, lists: ctypes.Structure, *, by_vertex: bool) -> Sequence[int]:
     """Return where the parts of an array of lists begin, in bytes, that are of vertices with the same labels.
 
     Of these the first have most neighbours. Where there are many parts, or lists are found otherwise than by the row
