@@ -19,7 +19,7 @@ from qengine.plan.elimination import Clique, Matrix, NodeIndicator, is_symmetric
 
 _MOST_SLOTS = 16
 
-CLIQUE_INDEX = np.dtype([(name, "<u8") for name in ("offsets", "ids", "planes", "order", "roots")])
+CLIQUE_INDEX = _native.record("u8 offsets ids planes order roots")
 """As the kernels' ``CliqueIndex``."""
 
 CLIQUE_CHAIN = _native.record(

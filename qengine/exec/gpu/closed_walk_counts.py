@@ -17,10 +17,10 @@ from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 
-REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "firsts", "weights", "n", "n_entries")])
+REMAINS = _native.record("u8 offsets ids heads firsts weights n n_entries")
 """As the kernels' ``Remains``."""
 
-STRIP = np.dtype([(name, "<u8") for name in ("begins", "names", "sums", "sizes", "arrived", "stopped", "stop")])
+STRIP = _native.record("u8 begins names sums sizes arrived stopped stop")
 """As the kernels' ``Strip``."""
 
 GROUP = _native.record("u8 marks reached any greater sums stop; u4 first n_groups n_roots fives")

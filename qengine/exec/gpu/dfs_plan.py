@@ -43,11 +43,9 @@ JOB = _native.record(
 
 
 def _branch(value: str, number: str) -> np.dtype[Any]:
-    return np.dtype(
-        [("begin", "<u8", LANES), ("sum", "<u8", LANES), ("product", "<u8", LANES), ("value", value, LANES),
-         ("end", number, LANES), ("parent", "<u1", LANES), ("leader", "<u1", LANES), ("pivot", "<i1", LANES),
-         ("first", number), ("step", number), ("at", number), ("count", number), ("n", "<i4"), ("node", "<i4"),
-         ("child", "<i4"), ("computed", "<u4")]
+    return _native.record(
+        f"u8[{LANES}] begin sum product; VALUE[{LANES}] value; NUMBER[{LANES}] end; u1[{LANES}] parent leader; "
+        f"i1[{LANES}] pivot; NUMBER first step at count; i4 n node child; u4 computed", VALUE=value, NUMBER=number
     )  # fmt: skip
 
 

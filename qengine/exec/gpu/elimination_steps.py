@@ -55,7 +55,7 @@ MOST_SUMS = 24
 FACTORS = _native.record(f"u8[{MOST_FACTORS}] of; u4 n unused")
 SUMS = _native.record(f"FACTORS[{MOST_SUMS}] of; u8 n", FACTORS=FACTORS)
 PARTS = _native.record("u8 sums open")
-FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
+FOREST_NODE = _native.record("i4 start vector link first count slot")
 FOREST_PLAN = _native.record(
     "u8 nodes children tops matrices vectors roots scratch scratch_bytes; i4 n_nodes n_tops n_slots; u4 n n_roots words"
 )

@@ -45,7 +45,7 @@ _NULL = np.uint64(0)
 SLOT_TILES = _native.record("u8 offsets ticket n begin end tile; i4 level unused")
 """Mirror of ``SlotTiles`` of ``kernels/cuda/search/extend.cu``."""
 
-SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tiles", "tile")])
+SURVIVORS = _native.record("u8 values rows ends tiles tile")
 """Mirror of ``Survivors``."""
 
 

@@ -27,7 +27,7 @@ from qengine.plan.elimination import (
     domain_of,
 )
 
-_FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
+_FOREST_NODE = _native.record("i4 start vector link first count unused")
 _FOREST_PLAN = _native.record("i4 n_nodes n_tops; u8 nodes children tops matrices vectors roots; u4 n unused")
 
 _T = TypeVar("_T")
