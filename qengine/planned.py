@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
     from qengine.write.reading import PartPlans
 
+__all__ = ["PLANS", "Places", "Planned"]
+
 PLANS = 256
 """Plans of a kind that a graph keeps."""
 

@@ -15,6 +15,8 @@ from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, Procedure
 from qengine.syntax import ast
 from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
 
+__all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
+
 
 def bind_procedure_call(
     binding: Binding, clause: ast.ProcedureCallClause, root: Operator, scope: Scope

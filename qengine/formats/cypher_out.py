@@ -17,6 +17,8 @@ from qengine.formats.literals import literal_text, name_text
 from qengine.formats.parts import node_parts, relationship_parts
 from qengine.storage.store import GraphStore
 
+__all__ = ["KEY", "LABEL", "UNDIRECTED", "write_cypher"]
+
 LABEL, KEY = "UNIQUE IMPORT LABEL", "UNIQUE IMPORT ID"
 """What marks nodes while a script runs, as in APOC's exports."""
 UNDIRECTED = "// undirected: "

@@ -10,6 +10,18 @@ from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import NODE, Type
 
+__all__ = [
+    "EXTREMES",
+    "WEIGHED",
+    "WEIGHED_VALUES",
+    "beyond",
+    "column_beyond",
+    "entry_levels",
+    "folded_variables",
+    "ignores_repeats",
+    "variable_of",
+]
+
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
 EXTREMES = frozenset({"min", "max"})
 WEIGHED_VALUES = frozenset({"percentilecont", "percentiledisc", "stdev", "stdevp"})

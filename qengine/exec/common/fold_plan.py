@@ -12,25 +12,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.common.element_columns import IDS, Keyed, Numbers
 from qengine.exec.common.match_plan import CompareOp
+
+__all__ = ["COLUMN", "CONDITION", "COUNT", "DISTINCT", "GREATEST", "KEY", "LEAST", "LISTS", "MOST_VARIABLES", "PLAN",
+           "SUM", "TASK", "ColumnOf", "Condition", "EntryLists", "Ids", "Task", "column_record", "condition_records",
+           "key_records", "lists_record", "split_columns", "task_records"]  # fmt: skip
 
 Ids = npt.NDArray[np.int64]
 
 COUNT, SUM, LEAST, GREATEST, DISTINCT = range(5)
 """As ``qe::fold::Operation``."""
 
-COLUMN = _native.record("u8 values validity; i8 base count validity_offset; i4 kind variable whole unused")
-KEY = _native.record("COLUMN column; i8 low; u8 places", COLUMN=COLUMN)
-TASK = _native.record("COLUMN column; i4 operation has_column slot digits; i8 bits; f8 scale", COLUMN=COLUMN)
-PLAN = _native.record("u8 keys tasks places most; i4 n_keys n_tasks n_slots n_variables hashed unused")
-LISTS = _native.record(
-    "u8 vertices begins ends admits_owner admits_end admits_edge weighs_owner weighs_end; i8 edge_base; u8 n; "
-    "u4 first; i4 owner end edge skip_loops unused"
+COLUMN = np.dtype(
+    [("values", "<u8"), ("validity", "<u8"), ("base", "<i8"), ("count", "<i8"), ("validity_offset", "<i8")]
+    + [(name, "<i4") for name in ("kind", "variable", "whole", "unused")]
 )
-CONDITION = _native.record("COLUMN left right; i4 op unused", COLUMN=COLUMN)
+KEY = np.dtype([("column", COLUMN), ("low", "<i8"), ("places", "<u8")])
+TASK = np.dtype(
+    [("column", COLUMN)]
+    + [(name, "<i4") for name in ("operation", "has_column", "slot", "digits")]
+    + [("bits", "<i8"), ("scale", "<f8")]
+)
+PLAN = np.dtype(
+    [("keys", "<u8"), ("tasks", "<u8"), ("places", "<u8"), ("most", "<u8")]
+    + [(name, "<i4") for name in ("n_keys", "n_tasks", "n_slots", "n_variables", "hashed", "unused")]
+)
+LISTS = np.dtype(
+    [(name, "<u8") for name in ("vertices", "begins", "ends", "admits_owner", "admits_end", "admits_edge")]
+    + [(name, "<u8") for name in ("weighs_owner", "weighs_end")]
+    + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
+    + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
+)
+CONDITION = np.dtype([("left", COLUMN), ("right", COLUMN), ("op", "<i4"), ("unused", "<i4")])
 
 MOST_VARIABLES = 8
 

@@ -20,6 +20,9 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import sort_lists
 
+__all__ = ["MANY", "MERGING", "Part", "entries_of", "is_due", "lists_at_once", "merged_edges", "merged_entries",
+           "merged_neighbours", "note"]  # fmt: skip
+
 Part = tuple[int, Direction]
 """The lists of a type in a direction."""
 

@@ -26,6 +26,8 @@ from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
+__all__ = ["by_node"]
+
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
 _LEAST = 1e6

@@ -10,6 +10,8 @@ from typing import Any
 
 from qengine.testing.updates import statements as st
 
+__all__ = ["ModelError", "ModelGraph", "NodeRef", "RelationshipRef", "Shown", "Undefined", "run"]
+
 Row = dict[str, Any]
 _MOST_ROWS = 150
 _MOST_WORK = 4_000  # partial embeddings

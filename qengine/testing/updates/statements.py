@@ -5,6 +5,44 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+__all__ = [
+    "Call",
+    "Clause",
+    "Collect",
+    "Compare",
+    "Count",
+    "Create",
+    "Delete",
+    "Exists",
+    "Expression",
+    "Foreach",
+    "HasLabel",
+    "IsNull",
+    "Items",
+    "ListOf",
+    "Literal",
+    "Match",
+    "Merge",
+    "NodePattern",
+    "Not",
+    "Operation",
+    "Parameter",
+    "Path",
+    "Property",
+    "RelationshipPattern",
+    "RemoveLabels",
+    "RemoveProperty",
+    "Return",
+    "Set",
+    "SetLabels",
+    "SetMap",
+    "SetProperty",
+    "Statement",
+    "Unwind",
+    "Variable",
+    "With",
+]
+
 # ------------------------------------------------------------ expressions
 
 

@@ -12,6 +12,8 @@ from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Aggregate
 from qengine.plan.physical import VertexLevel
 
+__all__ = ["single_calls", "tells_apart"]
+
 _SAMPLED = 1024  # values that are looked at before all are
 
 
