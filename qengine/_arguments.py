@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 from qengine._printable import printable_line
 
-__all__ = ["tells_arguments"]
-
 _Public = TypeVar("_Public", bound=Callable[..., Any])
 _Part = tuple[str, Any, Any]
 """An argument, or something in it: its name, its value, and the annotation that it should fit."""

@@ -14,8 +14,6 @@ from typing import Any
 
 from qengine import _cache
 
-__all__ = ["cached_json", "toml"]
-
 
 def cached_json(name: str, source: Path, compute: Callable[[], Any]) -> Any:
     """Return what ``compute`` returns, from the cache where that has it.

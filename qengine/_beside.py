@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["Beside"]
-
 _NAME = "_beside"
 
 Kept = TypeVar("Kept")

@@ -13,8 +13,6 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["cache_folder", "has", "read", "write"]
-
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 

@@ -6,8 +6,6 @@ from typing import NoReturn
 
 from qengine.errors import StorageError
 
-__all__ = ["Closed"]
-
 
 class Closed:
     """Refuses whatever is asked of it."""

@@ -11,8 +11,6 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, ClassVar
 
-__all__ = ["Control", "Status", "call"]
-
 _SECONDS = 0.05  # between two looks whether Ctrl-C was pressed
 
 

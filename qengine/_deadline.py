@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["check_planning", "planning_deadline"]
-
 
 def _nothing() -> None:
     """Stop nothing: what is planned outside of a statement has no limit."""

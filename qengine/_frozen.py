@@ -13,8 +13,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
-__all__ = ["frozen", "record", "refuse_changes", "replace"]
-
 _C = TypeVar("_C", bound=type)
 _N = TypeVar("_N")
 

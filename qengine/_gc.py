@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 
-__all__ = ["gc_paused"]
-
 
 class gc_paused:  # noqa: N801 - it is called like a function
     """Look for no reference cycles in a ``with`` block: all that is made there would be looked at again and again."""

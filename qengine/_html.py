@@ -7,8 +7,6 @@ from typing import Any, Protocol
 
 from qengine._printable import in_markup
 
-__all__ = ["Code", "cell", "entity", "pages", "table", "warnings"]
-
 _PAGE = 20  # rows
 _DIM = "#5b6472"
 

@@ -9,8 +9,6 @@ from typing import Protocol
 
 from qengine._control import Control
 
-__all__ = ["Limits", "limited_by", "running", "stop_if_due"]
-
 
 class Limits(Protocol):
     """What an ``ExecutionContext`` is for those that may not import it."""

@@ -1,6 +1,7 @@
 """Loads the library of host kernels, and refuses one that doesn't fit the Python beside it.
 
-Signatures are declared beside their users: ``native.load().qe_name.argtypes = …``. Functions of the library
+What is called and what it is given are declared beside the users, in one notation: types are ``p`` for an address,
+``i4``, ``u8``, ``f8`` and so on as NumPy's, ``c`` for a character; ``u4*`` is an array of them. The library's functions
 return a status (``qe/abi.h``); ``ExecutionContext.raise_for`` turns it into an exception.
 """
 
@@ -8,12 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from qengine import _assets
-from qengine.errors import QengineError
-
-__all__ = ["ABI_VERSION", "load"]
+from qengine.errors import InternalError, QengineError
 
 ABI_VERSION = 1
 _BUILD = "cmake -S kernels -B build -G Ninja -DCMAKE_BUILD_TYPE=Release && cmake --build build"
@@ -57,3 +62,80 @@ def _try(path: Path, expected: str | None) -> tuple[ctypes.CDLL | None, str]:
     if expected is not None and built_from != expected:
         return None, "it was built from other sources than this checkout's"
     return library, ""
+
+
+_TYPES: dict[str, Any] = {
+    "p": ctypes.c_void_p, "c": ctypes.c_char, "none": None, "u1": ctypes.c_uint8, "f8": ctypes.c_double,
+    "i4": ctypes.c_int32, "u4": ctypes.c_uint32, "i8": ctypes.c_int64, "u8": ctypes.c_uint64,
+}  # fmt: skip
+
+
+def declared(text: str) -> Callable[[], ctypes.CDLL]:
+    """Return what loads the library, and says of some of its functions what they take.
+
+    ``text``: ``name type type …`` of each, parted by semicolons; ``-> type`` at the end of one that gives no status.
+    """
+
+    @functools.cache
+    def library() -> ctypes.CDLL:
+        found = load()
+        for each in text.split(";"):
+            (name, *types), _, result = (part.split() for part in each.partition("->"))
+            function = getattr(found, name)
+            function.argtypes, function.restype = [_argument(one) for one in types], _TYPES[(*result, "i4")[0]]
+        return found
+
+    return library
+
+
+def _argument(kind: str) -> Any:
+    return _Elements(kind[:-1]) if kind.endswith("*") else _TYPES[kind]
+
+
+class _Elements:
+    """The type of an argument that is an array, of which the function gets the address; None for no array."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = np.dtype(kind)
+
+    def from_param(self, array: npt.NDArray[Any] | None) -> ctypes.c_void_p:
+        """Return what a function gets, as ctypes asks for it."""
+        return ctypes.c_void_p(None if array is None else address(array, self._kind))
+
+
+def address(array: npt.NDArray[Any], kind: npt.DTypeLike) -> int | None:
+    """Return where an array's elements of dtype ``kind`` are, for a kernel; None where it has none."""
+    if array.dtype != kind or not array.flags.c_contiguous:
+        raise InternalError(f"a kernel got {array.dtype} (contiguous: {array.flags.c_contiguous}) for {np.dtype(kind)}")
+    return int(pa.py_buffer(array).address) if array.size else None
+
+
+def struct(name: str, text: str, **structs: Any) -> type[ctypes.Structure]:
+    """Return a ``ctypes.Structure``, the mirror of one that is called so in the library.
+
+    ``text``: ``type name name …``, parted by semicolons; a type is followed by ``[n]`` where a field has n of them.
+    ``structs``: types of other names.
+    """
+    types = {**_TYPES, **structs}
+    fields = [(each, types[kind] * shape[0] if shape else types[kind]) for each, kind, shape in _members(text)]
+
+    class Mirror(ctypes.Structure):
+        _fields_ = fields
+
+    Mirror.__name__ = name.rpartition(":")[2]
+    return Mirror
+
+
+def record(text: str, **records: npt.DTypeLike) -> np.dtype[Any]:
+    """Return the dtype of records that a kernel reads or writes, declared as a ``struct``; ``p`` is an address."""
+    types = {"p": "<u8", **records}
+    return np.dtype([(name, types.get(kind, f"<{kind}"), shape) for name, kind, shape in _members(text)])
+
+
+def _members(text: str) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """Yield the names of fields with their types, and how many values each has in which dimensions."""
+    for part in text.split(";"):
+        kind, *names = part.split()
+        kind, _, shape = kind.removesuffix("]").partition("[")
+        for name in names:
+            yield name, kind, tuple(map(int, shape.split(","))) if shape else ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["nearest"]
-
 _LETTERS_PER_SLIP = 3
 _LEAST = 2  # letters of a name that may have a slip
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from qengine._printable import printable_line
 from qengine.errors import Notice
 
-__all__ = ["line", "log", "shown_otherwise"]
-
 
 def line(notice: Notice) -> str:
     """Return a warning and what to do about it as one line that is safe to show."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["escaped_in_json", "in_markup", "printable", "printable_line"]
-
 # Control characters but newline and tab; overrides of the writing direction, which can make a text read as another;
 # separators of lines that only some programs break at; halves of surrogate pairs; what XML has no character for.
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"

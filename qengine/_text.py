@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-__all__ = ["HALVES", "are_texts", "half_pair"]
-
 HALVES = "Such halves are no text: replace them, as text.encode(errors='replace').decode() does."
 """A hint what to do about them."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from qengine.write.overlay import Changes
     from qengine.write.versions import Writer
 
-__all__ = ["Appending"]
-
 
 @tells_arguments
 class Appending:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.storage.store import GraphStore
 
-__all__ = ["BUILT_IN", "EVERYWHERE"]
-
 BUILT_IN = Procedures()
 EVERYWHERE = Procedures(BUILT_IN)
 """The procedures of all graphs; ``qengine.procedure`` adds to them."""

@@ -29,8 +29,6 @@ from qengine.plan.traverse import operators
 from qengine.prepared import Prepared
 from qengine.syntax import parse
 
-__all__ = ["SECTIONS", "Calibration", "calibrate", "fitted", "queries"]
-
 SECTIONS = ("search", "elimination", "join")
 """What is measured, by the names in the catalogue."""
 

@@ -17,8 +17,6 @@ from qengine.plan.logical import LogicalPlan
 from qengine.plan.pattern import QueryGraph
 from qengine.syntax import parse
 
-__all__ = ["apply_cardinality_hints", "given_rows", "table_rows", "unused"]
-
 _MOST = 1e300
 _MATCH = "MATCH REPEATABLE ELEMENTS "
 _RETURN = "\nRETURN count(*)"

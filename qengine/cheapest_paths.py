@@ -17,8 +17,6 @@ from qengine.types import Node, Path, Relationship
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["SIGNATURE", "cheapest_paths"]
-
 SIGNATURE = "paths.cheapest(start :: NODE, end :: NODE?, options :: MAP) :: (path :: PATH, cost :: FLOAT)"
 
 _OPTIONS = ("default", "direction", "types", "weight")

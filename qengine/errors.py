@@ -9,28 +9,6 @@ from __future__ import annotations
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 
-__all__ = [
-    "DeviceError",
-    "ExecutionError",
-    "InternalError",
-    "LoadingWarning",
-    "Notice",
-    "OutOfMemory",
-    "QengineError",
-    "QueryInterrupted",
-    "QuerySyntaxError",
-    "QueryTimeout",
-    "ResourceError",
-    "SemanticError",
-    "Span",
-    "StorageError",
-    "StorageWarning",
-    "TransactionError",
-    "Unsupported",
-    "described",
-    "render",
-]
-
 _MAX_LINE = 160
 
 

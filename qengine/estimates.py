@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
     from qengine.storage.store import GraphStore
 
-__all__ = ["Counted", "Estimates", "plan_counted"]
-
 _LEAST_PLANNING = 1.0  # seconds that planning may take under any budget: the first one imports the planner
 _LEAST_SHARE = 0.1  # milliseconds of each of several texts, which statistics take
 _RETURN = "\nRETURN count(*)"  # on a line of its own: a comment may end the pattern

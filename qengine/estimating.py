@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from qengine.estimate import Estimate, EstimateTable
     from qengine.views import GraphView
 
-__all__ = ["Estimating"]
-
 
 @tells_arguments
 class Estimating:

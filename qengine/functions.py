@@ -23,8 +23,6 @@ from qengine.catalog.user_functions import UserFunction, parse_function
 from qengine.errors import SemanticError
 from qengine.procedures import register
 
-__all__ = ["Registering", "aggregate", "function"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from qengine.formats.objects_in import Naming
     from qengine.storage.store import GraphStore
 
-__all__ = ["Importing"]
-
 
 @tells_arguments
 class Importing:

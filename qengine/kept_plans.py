@@ -13,8 +13,6 @@ from qengine.planned import PLANS, Planned
 if TYPE_CHECKING:
     from qengine.shared_plans import SharedFamilies
 
-__all__ = ["KeptPlans"]
-
 
 class KeptPlans:
     """Plans by texts; any number of threads may use them."""

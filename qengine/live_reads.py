@@ -43,8 +43,6 @@ from qengine.write.live import LiveEnvironment, ValueFinder, WalkedVersion
 from qengine.write.readable import Readable
 from qengine.write.reading import FEW, is_anchored, most_rows
 
-__all__ = ["LivePlan", "live_plan", "read_live"]
-
 _MOST = 2_000  # elements and rows that are looked at, before a store is made
 _LEAST = 500  # of these in a graph of any size
 _PART = 2_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
@@ -124,11 +122,6 @@ def read_live(
     """Return the rows of a statement over a version, all of which are read now; None where that is too much.
 
     ``plan``: what ``live_plan`` gave.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     found = _read(plan.planned, version, params, context)
     plan.note(walked=found is not None)

@@ -15,8 +15,6 @@ from qengine.plan.logical import LogicalPlan
 from qengine.plan.traverse import parameters
 from qengine.sampled import SampledRows
 
-__all__ = ["sampled_parts"]
-
 _SAMPLES = 20_000
 _MOST_VERTICES = 8
 _OFF = 2.0

@@ -15,11 +15,6 @@ from qengine._nearest import nearest
 if TYPE_CHECKING:
     from qengine.estimate import BatchEstimator, DeviceEstimator, Estimator
 
-__all__ = [
-    "AppendKeywords", "AppendOptions", "EstimateKeywords", "EstimateOptions", "LimitKeywords", "Limits",
-    "TableKeywords", "TableOptions", "with_options",
-]  # fmt: skip
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from qengine.syntax import ast
     from qengine.syntax.scanner import Token
 
-__all__ = ["may_update", "one_statement", "planning", "too_deep"]
-
 _SETTERS = ("SETNODEVECTORPROPERTY", "SETRELATIONSHIPVECTORPROPERTY")  # procedures that are SET in other words
 _UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS", *_SETTERS)
 _LONG = 4096  # characters of texts of which nothing is remembered

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from qengine.result import Result
     from qengine.storage.store import GraphStore
 
-__all__ = ["Snapshot", "procedure", "register"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

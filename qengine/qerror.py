@@ -18,8 +18,6 @@ from qengine.estimate import Estimate
 if TYPE_CHECKING:
     from qengine.graph import Graph
 
-__all__ = ["Case", "Measured", "Summary", "measure", "plot", "q_error", "read_workload", "summary", "write_csv"]
-
 _PLOT_FORMATS = (".svg", ".png")
 _SMALL_MARKS = (1.1, 1.2, 1.5, 2.0, 5.0, 10.0)
 _OF_COUNTING = ("params", "timeout", "memory_limit", "gpu_memory_limit", "threads")  # what counting is told, too

@@ -7,8 +7,6 @@ from typing import Any
 
 from qengine._arguments import tells_arguments
 
-__all__ = ["GraphForms"]
-
 
 @tells_arguments
 class GraphForms:

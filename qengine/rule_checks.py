@@ -15,8 +15,6 @@ from qengine.planning import one_statement
 from qengine.storage.store import GraphStore
 from qengine.write.violations import has_type, violation
 
-__all__ = ["check_graph"]
-
 
 def check_graph(
     rule: Rule, store: GraphStore, context: ExecutionContext, code: str = "ConstraintCreationFailed"

@@ -15,8 +15,6 @@ from qengine.plan.logical import LogicalPlan, Match, Unit
 from qengine.plan.pattern import MatchMode, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import parameters
 
-__all__ = ["SampledRows"]
-
 _SEED = 0  # a statement has one plan
 _CONFIDENCE = 0.95
 _WORST_ERROR = 10.0

@@ -37,8 +37,6 @@ from qengine.syntax import ast
 from qengine.syntax.literals import MAX_INTEGER, parse_float, parse_integer, parse_string
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["CutText", "Scanned", "SharedFamilies", "SharedPlan", "SharedPlans", "cut_at_literals"]
-
 _FAMILIES = 256  # of texts that differ in literals alone, that plans are kept of
 _TRIES = 8  # plans with parameters that are made for a family, be they of use or not
 _TOKENS = 512  # of a text that is cut

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qengine.result import Result
     from qengine.views import GraphView, TransactionView
 
-__all__ = ["Transaction"]
-
 
 @tells_arguments
 class Transaction(Appending):

@@ -30,8 +30,6 @@ from qengine.syntax import ast
 from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans, is_anchored
 
-__all__ = ["UpdatePlans", "plan_update", "planned_for_all", "profiled_root", "shown_update"]
-
 
 class _OpenCatalog:
     """The catalogue of any graph there may be whose ``undirected`` types are these: properties may have any type."""

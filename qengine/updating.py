@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from qengine.plan.physical import PhysicalPlan
     from qengine.storage.store import GraphStore
 
-__all__ = ["carried_out"]
-
 
 def carried_out(
     planned: Planned,

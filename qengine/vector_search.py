@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from qengine.storage.segments import Segment
     from qengine.storage.store import GraphStore
 
-__all__ = ["NODES", "RELATIONSHIPS", "nearest_elements"]
-
 _INPUTS = "(indexName :: STRING, numberOfNearestNeighbours :: INTEGER, query :: LIST<ANY>)"
 NODES = f"db.index.vector.queryNodes{_INPUTS} :: (node :: NODE, score :: FLOAT)"
 RELATIONSHIPS = f"db.index.vector.queryRelationships{_INPUTS} :: (relationship :: RELATIONSHIP, score :: FLOAT)"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from qengine.update_plans import UpdatePlans
     from qengine.write.open_folder import OpenFolder
 
-__all__ = ["GraphView", "SnapshotView", "TransactionView", "View"]
-
 
 @cache
 def _carry_out() -> Callable[..., Result]:

@@ -12,8 +12,6 @@ import time
 from types import TracebackType
 from typing import Any
 
-__all__ = ["CHROMIUM", "Browser"]
-
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

@@ -6,8 +6,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["SYNTAX_ONLY", "Resources", "resources"]
-
 SYNTAX_ONLY = "--fdevice-syntax-only"
 """NVRTC's option that ends after the front-end: warnings and static assertions in a twentieth of the time."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from qengine.exec.gpu import device
 from qengine.exec.gpu.properties import DeviceProperties
 
-__all__ = ["DEVICES", "H200", "PROFILES", "RTX_2070", "RTX_3060", "of_capability", "use"]
-
 
 def _gpu(
     name: str, capability: int, multiprocessors: int, threads: int, shared: tuple[int, int], memory: int

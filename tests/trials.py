@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from qengine import _native
 
-__all__ = ["ENDLESS", "trial"]
-
 _NANOSECONDS, ENDLESS = 1_000_000, (1 << 63) - 1
 
 

@@ -16,8 +16,6 @@ from qengine import Graph
 from qengine.notebook.page import elements
 from qengine.notebook.widget import data, library
 
-__all__ = ["page", "two_thousand"]
-
 _PAGE = """<!doctype html><meta charset="utf-8"><title>a picture</title>
 <body style="margin:12px;background:#f6f7f9"><div id="place"></div><pre id="told"></pre>
 <script type="module">

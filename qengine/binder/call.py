@@ -23,8 +23,6 @@ from qengine.plan.updates import CallSubquery
 from qengine.syntax import ast
 from qengine.types import INTEGER, LIST, MAP, NULL, Type, list_of
 
-__all__ = ["BindClauses", "bind_reading_call", "bind_updating_call", "kept", "with_names"]
-
 BindClauses = Callable[
     [Binding, tuple[ast.Clause, ...], Operator, Scope, tuple[ast.Clause, ...]], tuple[Operator, Scope]
 ]

@@ -9,8 +9,6 @@ from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
 from qengine.syntax import ast
 
-__all__ = ["warn_of_cost"]
-
 
 def warn_of_cost(binding: Binding, written: Sequence[tuple[ast.PathPattern, str]], graph: QueryGraph) -> None:
     """Warn of walks without an upper bound, and of path patterns that nothing joins.

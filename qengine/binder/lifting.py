@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from qengine.syntax import ast
 
-__all__ = ["lifted_literals"]
-
 _TESTS = ("STARTS WITH", "ENDS WITH", "CONTAINS")
 
 

@@ -13,8 +13,6 @@ from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, ce
 from qengine.syntax import ast
 from qengine.types import Kind
 
-__all__ = ["warn_of_ends", "warn_of_null", "warn_of_types"]
-
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
 _OPEN = (Kind.ANY, Kind.NULL)
 _CONVERSIONS = {Kind.INTEGER: "toInteger(…)", Kind.FLOAT: "toFloat(…)", Kind.NUMBER: "toFloat(…)",

@@ -7,8 +7,6 @@ from qengine.binder.binding import Binding
 from qengine.errors import Span
 from qengine.syntax import ast
 
-__all__ = ["FlatPath", "PathPart", "flattened"]
-
 
 @frozen
 class PathPart:

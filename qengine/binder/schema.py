@@ -20,8 +20,6 @@ from qengine.plan.updates import AddRule, DropRule, Step
 from qengine.syntax import ast
 from qengine.types import ANY, BOOLEAN, INTEGER, STRING
 
-__all__ = ["bind_schema", "bind_show", "selection_of"]
-
 _UNBUILT = {
     "BTREE": ("BTREE indexes are those of older versions.", "Write CREATE INDEX; its kind is RANGE."),
 }

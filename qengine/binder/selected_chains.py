@@ -26,8 +26,6 @@ from qengine.plan.traverse import conjunction, free_variables, preorder, substit
 from qengine.syntax import ast
 from qengine.types import BOOLEAN, INTEGER, NODE, PATH, RELATIONSHIP, list_of
 
-__all__ = ["PathChoice", "SelectedNames", "as_chain", "check_column", "condition_names", "is_chain", "parts_of_and"]
-
 _END = 2**63 - 1
 
 

@@ -10,8 +10,6 @@ from qengine.plan.logical import Aggregate, Filter, Operator, Project, Union, Un
 from qengine.syntax import ast
 from qengine.types import INTEGER, Type, list_of
 
-__all__ = ["bind_set_operation"]
-
 
 def bind_set_operation(
     binding: Binding, body: ast.UnionQuery, inputs: Sequence[Operator], columns: Sequence[tuple[str, Type]]

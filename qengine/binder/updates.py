@@ -37,8 +37,6 @@ from qengine.syntax import ast
 from qengine.syntax.checks import updates
 from qengine.types import BOOLEAN, NODE, NULL, PATH, RELATIONSHIP, Kind
 
-__all__ = ["UPDATING", "Updates", "is_step"]
-
 UPDATING = (
     ast.CreateClause,
     ast.MergeClause,

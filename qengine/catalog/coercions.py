@@ -9,8 +9,6 @@ from qengine._asset_cache import toml
 from qengine._assets import asset
 from qengine.types import Kind
 
-__all__ = ["usable_as"]
-
 
 @functools.cache
 def usable_as() -> Mapping[Kind, frozenset[Kind]]:

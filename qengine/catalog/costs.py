@@ -20,8 +20,6 @@ from qengine._assets import asset
 from qengine._nearest import nearest
 from qengine.errors import QengineError
 
-__all__ = ["built_in", "costs", "costs_file", "using"]
-
 _only_built_in: ContextVar[bool] = ContextVar("only_built_in", default=False)
 _instead: ContextVar[tuple[str, Mapping[str, float]] | None] = ContextVar("costs", default=None)
 

@@ -9,8 +9,6 @@ from qengine._frozen import frozen
 from qengine.errors import SemanticError
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
-__all__ = ["NAME", "Field", "fields_of", "invalid_signature"]
-
 NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
 """A name in a signature, as a regular expression."""
 _FIELD = re.compile(rf"\s*({NAME})\s*(?:=\s*([^:]+?)\s*)?::\s*(.+?)\s*", re.DOTALL)

@@ -14,8 +14,6 @@ from qengine._assets import asset
 from qengine._frozen import frozen
 from qengine.types import ANY, LIST, Kind, Type, list_of
 
-__all__ = ["Function", "Signature", "Slot", "elsewhere", "functions", "lookup", "nearest"]
-
 _KINDS = {kind.value: Type(kind) for kind in Kind}
 
 

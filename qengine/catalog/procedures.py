@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from qengine.catalog.user_functions import UserFunction
     from qengine.catalog.view import CatalogView
 
-__all__ = ["Procedure", "ProcedureSignature", "Procedures", "parse_signature"]
-
 
 @frozen
 class ProcedureSignature:

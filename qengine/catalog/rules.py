@@ -8,20 +8,6 @@ from hashlib import blake2s
 
 from qengine._frozen import frozen
 
-__all__ = [
-    "ANALYZERS",
-    "DEFAULT_ANALYZER",
-    "EXISTENCE",
-    "INDEXES",
-    "KEY",
-    "NO_RULES",
-    "SEARCHED",
-    "TYPE",
-    "UNIQUE",
-    "Rule",
-    "Rules",
-]
-
 INDEXES = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
 """Kinds of index that can be declared."""
 

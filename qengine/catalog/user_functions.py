@@ -10,8 +10,6 @@ from qengine.catalog.fields import NAME, Field, fields_of, invalid_signature
 from qengine.catalog.functions import Function, Signature, Slot, lookup
 from qengine.errors import SemanticError
 
-__all__ = ["UserFunction", "parse_function"]
-
 _SIGNATURE = re.compile(rf"\s*({NAME}(?:\.{NAME})*)\s*\((.*)\)\s*::\s*([^()]+?)\s*", re.DOTALL)
 _EXAMPLE = 'Write it like "my.function(name :: STRING, count :: INTEGER?) :: FLOAT".'
 

@@ -9,8 +9,6 @@ from importlib.util import module_from_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["import_less"]
-
 
 def import_less() -> None:
     """Let no import from now on bring pandas, masked arrays or the documentation of Arrow's functions along."""

@@ -11,8 +11,6 @@ from qengine.cli.terminal import Sink, report
 from qengine.errors import QengineError, QueryInterrupted
 from qengine.syntax import is_complete, tokens
 
-__all__ = ["ends_in_command", "pieces", "run_script", "run_text", "set_aside"]
-
 
 def run_text(session: Session, text: str, out: Sink) -> bool:
     """Run a text; report the first error and return whether there was none.

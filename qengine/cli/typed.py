@@ -7,8 +7,6 @@ from enum import Enum
 from qengine._frozen import record
 from qengine.syntax import tokens
 
-__all__ = ["Place", "Typed", "Variable"]
-
 _WORDS = ("name", "property", "label", "function", "keyword")  # kinds of lexemes that are completed
 
 

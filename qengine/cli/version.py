@@ -8,8 +8,6 @@ from importlib import metadata
 from qengine import __version__
 from qengine.errors import QengineError
 
-__all__ = ["version_text"]
-
 _ISA = ("none beyond the baseline", "AVX2", "AVX-512")  # by the numbers of kernels/host/base/isa.h
 
 

@@ -33,8 +33,6 @@ from qengine.statements import check_parameters
 if TYPE_CHECKING:
     from qengine.estimate import Estimate
 
-__all__ = ["Cluster", "ClusterExplanation"]
-
 _GUIDED = ((4e9, (4, 2, 1, 1)), (5e8, (3, 1)), (0.0, (1,)))
 """What each worker takes in turn, from so many nanoseconds on that it is expected to work in all. A part takes some
 10 ms beside its share: it is handed out, and makes anew what it has in common with others, as rows of hubs."""

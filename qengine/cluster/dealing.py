@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from qengine.cluster.engine import Engine
 from qengine.errors import ResourceError
 
-__all__ = ["deal"]
-
 _MOST_DEATHS = 3
 """A task that so many workers have died of isn't given to another."""
 _POLL = 0.05

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-__all__ = ["Engine", "Event"]
-
 
 class Event(NamedTuple):
     """What became of a worker's task: its answer, or None where the worker has died."""

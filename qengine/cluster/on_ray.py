@@ -9,8 +9,6 @@ import ray
 from qengine.cluster.engine import Event
 from qengine.cluster.worker import Worker
 
-__all__ = ["RayActors"]
-
 
 class RayActors:
     """Actors of the Ray cluster that this process is connected to; else of one that is begun on this machine.

@@ -12,8 +12,6 @@ from qengine.plan.expr import AggregateCall, Call, Case, Comparison, Expr, Liter
 from qengine.plan.logical import Aggregate, Operator, Project
 from qengine.types import FLOAT, INTEGER
 
-__all__ = ["in_two_steps"]
-
 _EXTREMES = ("min", "max")
 _SUMMED = ("count", "sum")
 

@@ -12,8 +12,6 @@ from qengine.cluster.engine import Event
 from qengine.cluster.worker import serve
 from qengine.errors import ResourceError
 
-__all__ = ["Processes"]
-
 
 class Processes:
     """Worker processes of this machine.

@@ -17,8 +17,6 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.spill.values import packed, unpacked
 
-__all__ = ["decoded", "encoded"]
-
 _ENTITIES = {"nodes": NodeColumn, "relationships": RelationshipColumn}
 
 

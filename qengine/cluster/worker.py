@@ -21,8 +21,6 @@ from qengine.plan.logical import Operator
 from qengine.remote.places import place_of
 from qengine.storage.directory import MANIFEST
 
-__all__ = ["Answer", "Task", "Version", "Worker", "open_version", "serve"]
-
 Version = tuple[str, int]
 """Which graph a folder holds: a digest of its manifest, and how many commits follow it."""
 

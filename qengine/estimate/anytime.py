@@ -9,8 +9,6 @@ from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums, interval
 from qengine.estimate.sampler import Sampler
 
-__all__ = ["Goal", "run"]
-
 _LARGEST_BATCH = 1 << 20
 _LARGEST_WHOLE = 1 << 26
 """Of samples whose number is given: nothing is looked at before all are drawn."""

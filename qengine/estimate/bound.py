@@ -14,8 +14,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["MOST_LOOKED_UP", "bound_of_joins", "candidate_entries", "multiplicity", "upper_bound", "upper_bounds"]
-
 MOST_LOOKED_UP = 1 << 16  # vertices or relationships
 _MOST_VERTICES = 7  # of a pattern whose sets are all bounded
 _MOST_ARMS = 4  # relationships of one vertex of which three are taken together

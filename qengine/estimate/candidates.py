@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +15,6 @@ from qengine.exec.common.match_plan import LEVEL, PCSR, PLAN, RANGE, SOURCE, rec
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.sample_job import GUIDE
-
-__all__ = ["CandidateGraph", "Candidates", "build", "sketch"]
 
 _LEVELS, _SOURCES, _RANGES, _LIST_IDS, _LISTS = 0, 1, 2, 8, 9
 """Places in ``ResolvedSearch.tables``."""
@@ -84,13 +81,7 @@ class CandidateGraph:
 
     @property
     def guide(self) -> int:
-        """Address of the guide of its samples, which lives as long as the graph.
-
-        Raises
-        ------
-        OutOfMemory
-            By the context's limits.
-        """
+        """Address of the guide of its samples, which lives as long as the graph."""
         if self._guide is None:
             found = ctypes.c_void_p()
             self._keep[1].raise_for(_library().qe_candidates_guide(self._handle, ctypes.byref(found)))
@@ -149,15 +140,7 @@ class CandidateGraph:
         _library().qe_candidates_close(self._handle)
 
 
-class _Signatures(ctypes.Structure):
-    """Mirror of ``qe::LevelSignatures``."""
-
-    _fields_ = (
-        ("table", ctypes.c_void_p),
-        ("wanted", ctypes.c_void_p),
-        ("n_vertices", ctypes.c_uint32),
-        ("unused", ctypes.c_uint32),
-    )
+_Signatures = _native.struct("qe::LevelSignatures", "p table wanted; u4 n_vertices unused")
 
 
 def build(
@@ -166,11 +149,6 @@ def build(
     """Build the candidate graph of a plan without seeds; None where it would have more than ``most_entries``.
 
     ``signatures``: what the candidates of its levels start from, if anything.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     given = _Signatures()
     if signatures is not None:
@@ -185,13 +163,7 @@ def build(
 
 
 def sketch(plan: ResolvedSearch, context: ExecutionContext, most_entries: int) -> CandidateGraph | None:
-    """Sketch the candidate graph of a plan without seeds; None where that would read more than ``most_entries``.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
-    """
+    """Sketch the candidate graph of a plan without seeds; None where that would read more than ``most_entries``."""
     handle = ctypes.c_void_p()
     address, control = plan.plan.ctypes.data, ctypes.byref(context.control)
     context.raise_for(_library().qe_candidates_sketch(address, control, most_entries, ctypes.byref(handle)))
@@ -202,15 +174,7 @@ def _end(spans: npt.NDArray[Any]) -> int:
     return int((spans["first"] + spans["count"]).max(initial=0))
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library: Any = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_candidates_build.argtypes = (pointer, pointer, pointer, ctypes.c_int64, pointer)
-    library.qe_candidates_sketch.argtypes = (pointer, pointer, ctypes.c_int64, pointer)
-    library.qe_candidates_plan.argtypes = (pointer,) * 4
-    library.qe_candidates_plan.restype = pointer
-    library.qe_candidates_guide.argtypes = (pointer,) * 2
-    library.qe_candidates_close.argtypes = (pointer,)
-    library.qe_candidates_close.restype = None
-    return library  # type: ignore[no-any-return]
+_library = _native.declared(
+    "qe_candidates_build p p p i8 p; qe_candidates_sketch p p i8 p; qe_candidates_plan p p p p -> p; "
+    "qe_candidates_guide p p; qe_candidates_close p -> none"
+)

@@ -11,8 +11,6 @@ from qengine.estimate.anytime import Goal, run
 from qengine.estimate.result import Sums
 from qengine.estimate.sampler import Sampler
 
-__all__ = ["Trial", "choose", "error_after", "hit_rarely", "relative_cost", "try_each"]
-
 _PILOT = 4_096
 _LEAST_PILOT = 64
 _PILOT_SHARE = 0.08

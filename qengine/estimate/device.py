@@ -28,19 +28,6 @@ from qengine.plan.physical import MAX_DEVICE_LEVELS, VertexLevel, check_device_l
 if TYPE_CHECKING:
     from qengine.exec.gpu.candidate_graph import DeviceCandidates
 
-__all__ = [
-    "WORTH_SPREADING",
-    "DeviceBuilder",
-    "DeviceEstimator",
-    "DeviceSampler",
-    "DeviceTrawlingSampler",
-    "SpaceOnDevice",
-    "choose_device",
-    "device_sampler",
-    "device_trawling",
-    "on_device",
-]
-
 _MANY_SAMPLES = 1 << 20
 """Samples from which "auto" takes the GPU: about 0.1 s of the CPU's."""
 
@@ -282,13 +269,7 @@ class DeviceTrawlingSampler(TrawlingSampler):
     _deepest: int = 0
 
     def draw(self, first: int, samples: int) -> Sums:
-        """Return the sums of hauls ``[first, first + samples)``, orbits included.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return the sums of hauls ``[first, first + samples)``, orbits included."""
         total = Sums()
         counting: deque[Future[Sums]] = deque()
         if self.guided:

@@ -30,8 +30,6 @@ from qengine.plan.logical import Project
 from qengine.plan.physical import PhysicalPlan, VertexLevel
 from qengine.plan.traverse import free_variables
 
-__all__ = ["estimate_groups"]
-
 _CHEAP = 20_000.0
 """Rows that are grouped, not sampled."""
 
@@ -69,8 +67,6 @@ def estimate_groups(
     ------
     Unsupported
         If the rows can't be sampled, or not by the method that is asked for.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     if request.method not in _METHODS:
         raise Unsupported(

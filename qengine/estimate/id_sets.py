@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ids", "among", "degrees", "distinct"]
-
 _SPARSE = 16  # places of a table for each id at most
 _SMALL = 1 << 14  # places of a table that is always made
 

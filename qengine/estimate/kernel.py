@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +14,6 @@ from qengine.errors import QueryTimeout
 from qengine.estimate.result import Sums
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HAUL_WALKS", "METHODS", "Draw", "SampleRange", "count_slices", "draw", "level_work", "philox", "trawl"]
-
 METHODS = {"wanderjoin": 0, "alley": 1}
 
 _READS = 64  # numbers that a step of a sample is taken to read, where lists are not long
@@ -25,61 +21,15 @@ _READS = 64  # numbers that a step of a sample is taken to read, where lists are
 HAUL_WALKS = 256
 """Prefixes that are trawled together (``kernels/include/qe/sample.h``)."""
 
-_SUMS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<i8"), ("work", "<i8")])
+_SUMS = _native.record("f8 weight square; i8 reached work")
 
 
-class _Task(ctypes.Structure):
-    """Mirror of ``qe::SampleTask``."""
-
-    _fields_ = (
-        ("method", ctypes.c_int32),
-        ("depth", ctypes.c_int32),
-        ("seed", ctypes.c_uint64),
-        ("first", ctypes.c_uint64),
-        ("samples", ctypes.c_int64),
-        ("guide", ctypes.c_void_p),
-    )
-
-
-class _TrawlTask(ctypes.Structure):
-    """Mirror of ``qe::TrawlTask``."""
-
-    _fields_ = (
-        ("method", ctypes.c_int32),
-        ("least", ctypes.c_int32),
-        ("seed", ctypes.c_uint64),
-        ("first", ctypes.c_uint64),
-        ("hauls", ctypes.c_int64),
-        ("most_work", ctypes.c_int64),
-        ("guide", ctypes.c_void_p),
-        ("prefixes", ctypes.c_void_p),
-        ("weights", ctypes.c_void_p),
-        ("stride", ctypes.c_int64),
-    )
-
-
-class _SliceTask(ctypes.Structure):
-    """Mirror of ``qe::SliceTask``."""
-
-    _fields_ = (
-        ("seed", ctypes.c_uint64),
-        ("slices", ctypes.c_int64),
-        ("first", ctypes.c_int64),
-        ("last", ctypes.c_int64),
-        ("work", ctypes.c_int64),
-    )
-
-
-class _SliceSums(ctypes.Structure):
-    """Mirror of ``qe::SliceSums``."""
-
-    _fields_ = (
-        ("weight", ctypes.c_double),
-        ("square", ctypes.c_double),
-        ("done", ctypes.c_int64),
-        ("hits", ctypes.c_int64),
-        ("work", ctypes.c_int64),
-    )
+_Task = _native.struct("qe::SampleTask", "i4 method depth; u8 seed first; i8 samples; p guide")
+_TrawlTask = _native.struct(
+    "qe::TrawlTask", "i4 method least; u8 seed first; i8 hauls most_work; p guide prefixes weights; i8 stride"
+)
+_SliceTask = _native.struct("qe::SliceTask", "u8 seed; i8 slices first last work")
+_SliceSums = _native.struct("qe::SliceSums", "f8 weight square; i8 done hits work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +79,6 @@ def draw(
         Whether to return the embeddings, in the order of their numbers.
     guide
         For Alley over the plan of a candidate graph: address of its guide, which says how likely each pick is.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     library = _library()
     sums = np.zeros(depth, _SUMS)
@@ -186,11 +131,6 @@ def trawl(
     prefixes
         Where they were drawn elsewhere: int64[walks, depth] ids and float64[walks] weights, 0 for walks that have
         ended; ``HAUL_WALKS`` a haul.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     sums = np.zeros(1, _SUMS)
     ids, weights = prefixes if prefixes is not None else (np.empty((0, 0), np.int64), np.empty(0))
@@ -228,11 +168,6 @@ def count_slices(plan: int, context: ExecutionContext, slices: SampleRange, work
     Sums
         Of the slices that were counted: as many samples, each weighing its embeddings. They are fewer where the work,
         or the context's time, doesn't reach, or a count exceeds 64 bits; that time was over is for the caller to check.
-
-    Raises
-    ------
-    QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     sums = _SliceSums()
     last = slices.count if most is None else min(slices.first + most, slices.count)
@@ -260,14 +195,7 @@ def philox(low: int, high: int, key: int) -> tuple[int, int, int, int]:
     return a, b, c, d
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library: Any = _native.load()
-    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
-    library.qe_sample_run.argtypes = (pointer,) * 7
-    library.qe_trawl_run.argtypes = (pointer,) * 4
-    library.qe_count_slices.argtypes = (pointer,) * 4
-    library.qe_sample_work.argtypes = (pointer, ctypes.c_int32, ctypes.c_int32, pointer, pointer)
-    library.qe_philox.argtypes = (u64, u64, u64, pointer)
-    library.qe_philox.restype = None
-    return library  # type: ignore[no-any-return]
+_library = _native.declared(
+    "qe_sample_run p p p p p p p; qe_trawl_run p p p p; qe_count_slices p p p p; qe_sample_work p i4 i4 p p; "
+    "qe_philox u8 u8 u8 p -> none"
+)

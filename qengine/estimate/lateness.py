@@ -5,8 +5,6 @@ What ends an estimate can't be looked at between any two of its steps.
 
 from __future__ import annotations
 
-__all__ = ["Lateness", "Stuck"]
-
 _MOST = 0.95  # of a budget: some is left to tell what statistics expect
 _CAUTION = 1.5  # how much earlier the next one ends than this one should have
 _MOST_BUDGETS = 8

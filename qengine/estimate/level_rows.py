@@ -18,8 +18,6 @@ from qengine.plan.levels import reordered, without_order
 from qengine.plan.logical import Unit
 from qengine.plan.physical import Search, VertexLevel
 
-__all__ = ["LevelRows", "level_rows"]
-
 _SLICES = 64
 _WORK = 30_000_000  # ids that are read to count one beginning: some tens of milliseconds
 _SAMPLES = 20_000

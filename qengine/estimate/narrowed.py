@@ -17,12 +17,10 @@ import numpy.typing as npt
 from qengine.exec.common.match_plan import LEVEL, PCSR, PLAN, SOURCE, SourceFlag, records
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.levels import links, reordered, without_order
+from qengine.plan.levels import connected, links, reordered, without_order
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.storage.adjacency import Adjacency, Form
-
-__all__ = ["Few", "begun_at", "few_relationships", "narrowed"]
 
 _FEW = 4
 """Relationships are few where conditions admit at most 1 in so many."""
@@ -95,19 +93,12 @@ def begun_at(search: Search, few: Mapping[str, Few], candidates: float) -> Searc
     one, other = rarest.ends
     joined = links(search)
     names = [level.name for level in search.levels if isinstance(level, VertexLevel)]
-    if len(rarest.start) >= candidates or names[0] in rarest.ends or not _connected(joined):
+    if len(rarest.start) >= candidates or names[0] in rarest.ends or not connected(joined):
         return search
     order = [one, other]
     while len(order) < len(names):
         order.append(next(each for each in names if each not in order and joined[each] & set(order)))
     return reordered(without_order(search), order)
-
-
-def _connected(joined: Mapping[str, set[str]]) -> bool:
-    reached = {next(iter(joined))}
-    while more := set().union(*(joined[name] for name in reached)) - reached:
-        reached |= more
-    return len(reached) == len(joined)
 
 
 def narrowed(resolved: ResolvedSearch, search: Search, few: Mapping[str, Few]) -> ResolvedSearch | None:

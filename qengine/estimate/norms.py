@@ -21,8 +21,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, certain_label
 from qengine.plan.physical import EdgeLevel, Level, Search, VertexLevel
 
-__all__ = ["Norms", "Reader", "Relation", "parallel"]
-
 _ROUNDING = 1 + 1e-9  # moments are sums of floats
 _LEVELS, _TYPES = 0, 6  # places in ``ResolvedSearch.tables``
 

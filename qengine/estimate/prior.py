@@ -9,8 +9,6 @@ from statistics import NormalDist
 
 from qengine.estimate.result import Sums
 
-__all__ = ["ENOUGH_HITS", "Expectation", "Prior", "together"]
-
 ENOUGH_HITS = 20.0
 """Effective hits from which samples speak for themselves."""
 

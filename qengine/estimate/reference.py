@@ -25,8 +25,6 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
 
-__all__ = ["Alley", "Estimator", "Place", "ReferenceSampler", "Step", "WanderJoin", "expectation"]
-
 Choose = Callable[[int], int]
 """Returns one of 0..n-1, each as likely as the others."""
 

@@ -11,8 +11,6 @@ from qengine.estimate.reference import Estimator
 from qengine.estimate.vectorised import BatchEstimator
 from qengine.exec.limits import check_positive, check_whole
 
-__all__ = ["METHODS", "Request"]
-
 _NUMBERS = {"rel_error": "a number", "budget_ms": "a number of milliseconds", "samples": "a number of samples"}
 _EXAMPLES = {"rel_error": 0.05, "budget_ms": 20, "samples": "10_000"}
 METHODS = ("auto", "wanderjoin", "alley", "guided", "trawling", "exact")

@@ -10,8 +10,6 @@ from typing import Any
 
 from qengine.errors import Notice
 
-__all__ = ["Estimate", "Sums", "interval"]
-
 _CERTAIN = 1e-12
 """A relative error below this is rounding, not chance."""
 

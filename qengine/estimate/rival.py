@@ -14,10 +14,8 @@ from qengine.estimate.result import Sums
 from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.levels import links, reordered, without_order
+from qengine.plan.levels import connected, links, reordered, without_order
 from qengine.plan.physical import Search, VertexLevel
-
-__all__ = ["other_orders"]
 
 LEAST_VERTICES = 8
 """Smaller patterns have exact orders, and estimates that are not far off."""
@@ -41,17 +39,12 @@ def other_orders(
         Without seeds; only its total matters.
     samples
         Samples drawn in each order looked at; 16 times as many in the promising ones.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     if len(search.levels) > _MOST_LEVELS:
         return ()
     plain = without_order(search)
     joined = links(plain)
-    if len(joined) < LEAST_VERTICES or not _connected(joined):
+    if len(joined) < LEAST_VERTICES or not connected(joined):
         return ()
     own = tuple(level.name for level in search.levels if isinstance(level, VertexLevel))
     left = {order: reordered(plain, order) for order in _orders(joined)} | {own: search}
@@ -83,15 +76,6 @@ def _cardinalities(levels: Sequence[Sums]) -> Iterator[float]:
     for level in levels:
         last, hits = (level.mean, level.hits) if level.hits else (last / hits, 1)
         yield last
-
-
-def _connected(joined: Mapping[str, set[str]]) -> bool:
-    reached = {next(iter(joined))}
-    fresh = reached
-    while fresh:
-        fresh = set().union(*(joined[name] for name in fresh)) - reached
-        reached = reached | fresh
-    return len(reached) == len(joined)
 
 
 def _orders(joined: Mapping[str, set[str]]) -> Iterator[tuple[str, ...]]:

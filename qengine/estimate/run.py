@@ -48,8 +48,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.differing import differs
 from qengine.plan.physical import EdgeLevel, PhysicalPlan
 
-__all__ = ["estimate"]
-
 _CHEAP = 20_000.0
 """Where there can't be more embeddings than this they are counted."""
 
@@ -141,8 +139,6 @@ def estimate(
     ------
     SemanticError, Unsupported
         If the request makes no sense, or the query is more than a pattern with conditions.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     begin = time.perf_counter() if begin is None else begin
     request.check()

@@ -29,9 +29,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["LEAST_DEPTH", "MOST_WORK", "PatternSampler", "Sampler", "TrawlingSampler"]
-
-
 LEAST_DEPTH = 3
 """A shorter prefix is never trawled from (gSWORD §5)."""
 
@@ -95,8 +92,6 @@ class PatternSampler(_Samples):
 
         Raises
         ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         ExecutionError
             Where a value makes the tail fail.
         """
@@ -184,13 +179,7 @@ class TrawlingSampler(_Samples):
     soon = 2
 
     def draw(self, first: int, samples: int) -> Sums:
-        """Return the sums of hauls ``[first, first + samples)``, orbits included.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return the sums of hauls ``[first, first + samples)``, orbits included."""
         return self._trawl(self.skipped + first, samples).scaled(self.target.search.orbits)
 
     def _trawl(

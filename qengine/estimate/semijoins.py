@@ -21,8 +21,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
 from qengine.types import NODE
 
-__all__ = ["relations"]
-
 _ROUNDS = 2  # in which pairs leave fewer candidates, and candidates fewer pairs
 
 

@@ -18,8 +18,6 @@ from qengine.estimate.space import Space
 from qengine.estimate.target import Target
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["SliceCount"]
-
 _MOST_SLICES, _VERTICES = 256, 32
 """Slices at most, and vertices of each at least: of few vertices one may have most of all embeddings."""
 

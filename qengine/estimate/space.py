@@ -24,8 +24,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.differing import differs
 from qengine.plan.physical import Search
 
-__all__ = ["Builder", "Prepared", "Space", "make_space", "on_host", "prepared"]
-
 _ENTRIES_PER_SAMPLE = 4
 """Entries that may be gathered for each sample that is asked for: each costs less than a step of a sample."""
 

@@ -27,8 +27,6 @@ from qengine.plan.physical import PhysicalPlan, Search, VertexLevel
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EstimateTable", "estimate_all"]
-
 _MOST_VERTICES = 10
 _FIRST_ROUND = 64  # samples of each order, where the time is limited
 _LARGEST_ROUND = 1 << 24
@@ -124,8 +122,6 @@ def estimate_all(
     ------
     Unsupported
         If the pattern has more than ten nodes, or conditions that can't be checked node by node.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     begin = time.perf_counter() if begin is None else begin
     masks = Masks(runtime_of(store, context))

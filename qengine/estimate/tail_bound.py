@@ -19,8 +19,6 @@ from qengine.plan.logical import Argument, Filter, Limit, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, certain_label
 from qengine.plan.physical import Attach, LookUp, Optional, Search, VertexLevel, Walk
 
-__all__ = ["bound_of_target", "times_at_most"]
-
 _LONGEST = 64  # hops of a walk that is bounded
 _MOST_HOPS, _MOST_WAYS = 4, 16  # hops of a walk that are joined one by one, and ways in all to join what follows
 

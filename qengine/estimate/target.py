@@ -43,8 +43,6 @@ from qengine.plan.physical import (
 )
 from qengine.plan.traverse import operators
 
-__all__ = ["SAMPLE", "Target", "known_to_be_empty", "sound_root", "target_of"]
-
 SAMPLE = "@sample"
 """Column that says to which sample a row of the tail belongs."""
 

@@ -15,8 +15,6 @@ from qengine.exec.common.pipeline import runtime_of
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 
-__all__ = ["other_spaces", "trawler"]
-
 _PILOT = 8
 """Hauls of each way: they choose and don't count."""
 
@@ -31,11 +29,6 @@ def trawler(
     """Return what trawls one of ``ways``, guided or not: with the least variance for its work.
 
     Where none of their pilots hits anything, that is the first way, unguided. The sampler draws other hauls than they.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     found = [
         TrawlingSampler(target, space, context, seed, guided=guided, skipped=_PILOT, most_work=most_work)
@@ -49,13 +42,7 @@ def trawler(
 
 
 def other_spaces(target: Target, store: ExecView, context: ExecutionContext) -> Iterator[tuple[Target, Space]]:
-    """Yield a target's search in other orders, which look better by samples, and what is sampled then.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
-    """
+    """Yield a target's search in other orders, which look better by samples, and what is sampled then."""
     masks = Masks(runtime_of(store, context))
     for search in other_orders(store, target.search, masks, context, _SAMPLES)[:_ORDERS]:
         other = replace(target, search=search)

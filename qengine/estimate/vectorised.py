@@ -20,8 +20,6 @@ from qengine.plan.physical import ColumnCondition, EdgeLevel, Search, Source, Ve
 from qengine.storage.adjacency import Adjacency
 from qengine.types import NODE, RELATIONSHIP
 
-__all__ = ["BatchEstimator", "BatchSampler", "BatchStep"]
-
 _Ids = npt.NDArray[np.int64]
 _Truth = npt.NDArray[np.bool_]
 

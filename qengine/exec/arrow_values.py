@@ -31,8 +31,6 @@ from qengine.temporal import Temporal
 from qengine.temporal.arrow import text_kinds, to_array, without_text
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Tell", "array_of", "silent", "told_as_text"]
-
 Tell = Callable[[str], None]
 """Takes what a conversion changes, as a sentence."""
 

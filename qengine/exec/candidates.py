@@ -18,9 +18,6 @@ from qengine.plan.pattern import Direction, LabelAnd, LabelExpr, LabelIs
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.storage.signatures import ANY_LABEL, SIGNATURE_WORDS, PatternSignature, Signatures
 
-__all__ = ["LevelSignatures", "admit_by_degree", "admit_by_signature", "level_signatures"]
-
-
 _wanted: PerOperatorCache[npt.NDArray[np.uint32]] = PerOperatorCache()
 """What searches want of signatures: cached plans are estimated again."""
 

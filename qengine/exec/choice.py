@@ -21,8 +21,6 @@ from qengine.plan.physical import (
 )
 from qengine.plan.traverse import operators
 
-__all__ = ["LargestSearch", "choose", "devices_of", "largest_search"]
-
 
 @frozen
 class LargestSearch:

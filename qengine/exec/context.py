@@ -70,6 +70,9 @@ class Rivals(Protocol):
 class ExecutionContext:
     """The parameters and limits of one execution, shared by all of its operators.
 
+    Whatever is given one, or a run on a device, raises ``QueryTimeout``, ``QueryInterrupted`` and ``OutOfMemory`` by
+    its limits; docstrings name other errors.
+
     Parameters
     ----------
     parameters

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from qengine.errors import DeviceError
 
-__all__ = ["DEVICES", "asked_device", "devices_in_words"]
-
 DEVICES = ("auto", "cpu", "gpu")
 """The names without numbers."""
 

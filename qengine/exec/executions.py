@@ -8,8 +8,6 @@ from weakref import ref
 
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["Executions"]
-
 _NUMBERS = count(1)
 
 

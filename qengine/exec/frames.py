@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["to_pandas", "to_polars"]
-
 _EXACT = 2**53  # up to here every integer is a double
 _YEARS = (-62_135_596_800, 253_402_300_799)  # 0001-01-01 to 9999-12-31 in seconds since 1970
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

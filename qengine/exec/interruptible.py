@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["CHECKED_ITEMS", "in_parts", "unchecked"]
-
 CHECKED_ITEMS = 4096
 """Values that become others between two looks at the clock."""
 

@@ -9,11 +9,6 @@ from typing import Any
 
 from qengine.errors import SemanticError
 
-__all__ = [
-    "MOST_THREADS", "check_positive", "check_whole", "directory_of", "number_of_bytes", "number_of_seconds",
-    "number_of_threads", "size",
-]  # fmt: skip
-
 MOST_THREADS = 1024
 
 _UNITS = {"": 1, **{letter: 1000**power for power, letter in enumerate("KMGT", 1)}}

@@ -22,8 +22,6 @@ from qengine._control import Control
 from qengine.errors import OutOfMemory
 from qengine.exec.sizes import size_of
 
-__all__ = ["Holding", "ListBytes", "Loop", "MemoryAccount", "Oversized"]
-
 _LONG = 1 << 20  # bytes whose making takes long enough to look at the clock before
 _SLIGHT = 1 << 20  # bytes that are needed for a while and not worth refusing a query
 _ENDLESS = 1 << 62

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from qengine.plan.elimination import Step, domain_of
 from qengine.plan.schedule import Among
 
-__all__ = ["most_links", "root_matrices", "root_ranges"]
-
 _DEEPER = 16
 """So many times fewer links for each root in whose neighbourhood others are roots."""
 

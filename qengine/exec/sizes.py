@@ -8,8 +8,6 @@ from typing import Any
 from qengine._limits import stop_if_due
 from qengine.exec.interruptible import in_parts
 
-__all__ = ["ITEM", "size_of", "text_bytes", "width"]
-
 ITEM = 40
 """Bytes of a number in a list: its object and the list's pointer to it."""
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
 
-__all__ = ["run_aside"]
-
 _Work = Callable[[], None]
 
 _waiting: list[SimpleQueue[_Work]] = []

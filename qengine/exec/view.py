@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from qengine.storage.signatures import Signatures
     from qengine.storage.store import EdgeType, LabelGroup
 
-__all__ = ["ColumnReader", "ExecView", "GraphReader", "MaskProvider", "ResultReader", "TypeReader"]
-
 
 class ColumnReader(Protocol):
     """The values of one property."""

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from qengine.explain.levels import Level
     from qengine.optimizer.intervals import Interval
 
-__all__ = ["COLUMNS", "Explanation", "PlanResult", "explained", "explained_steps", "profiled",
-           "profiled_rows"]  # fmt: skip
-
 COLUMNS = {
     "explain": ("plan", "json"),
     "explain steps": ("step", "plan"),

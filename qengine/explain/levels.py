@@ -18,8 +18,6 @@ from qengine.plan.physical import Bounded, Completed, Eliminate, Search
 from qengine.plan.traverse import operators, parameters
 from qengine.sampled import SampledRows
 
-__all__ = ["Level", "compared_levels", "learned_parts"]
-
 _OFF = 2.0
 """The factor between expected and found rows from which on there is something to learn."""
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qengine.explain.levels import Level
 
-__all__ = ["amount", "expectation", "level_entries", "level_note", "note", "size"]
-
 
 def note(entries: Mapping[str, Any]) -> str:
     """Return what stands behind an operator in a tree; ``entries`` as ``Explanation.entries``."""

@@ -8,8 +8,6 @@ from qengine._html import warnings
 from qengine._printable import in_markup
 from qengine.errors import Notice
 
-__all__ = ["html"]
-
 _MEANING = (
     "~ rows are estimated: nine of ten times they are between the two numbers in parentheses. Lines are as thick as "
     "the rows that flow along them."

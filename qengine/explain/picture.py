@@ -13,8 +13,6 @@ from qengine.explain.numbers import expectation, size
 from qengine.plan.logical import Operator
 from qengine.plan.text import outline
 
-__all__ = ["svg"]
-
 _CHARACTER, _LINE, _PADDING = 7.2, 17, 8
 _GAP_ACROSS, _GAP_DOWN = 24, 34
 _LONGEST = 84  # characters of a line; longer texts go on below it

@@ -24,8 +24,6 @@ from qengine.storage.given import labels_of
 from qengine.storage.keys import key_array
 from qengine.storage.normal import normal_array
 
-__all__ = ["IMPORT_HEADER", "AdminTable", "Column", "add_table", "columns_of"]
-
 IMPORT_HEADER = re.compile(r".*:(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\(.*\))?(\{.*\})?", re.DOTALL)
 """What tells a column of neo4j-admin's import by its name."""
 

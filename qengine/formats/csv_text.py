@@ -15,8 +15,6 @@ from qengine.storage.csv_mistakes import no_text, unreadable
 from qengine.storage.csvfile import CsvForm, read_csv
 from qengine.storage.given import name_of
 
-__all__ = ["check_form", "first_record", "read_inferred", "read_texts"]
-
 _LARGEST_BLOCK = 2**31 - 1
 _BLOCK = 1 << 22
 

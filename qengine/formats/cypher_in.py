@@ -28,8 +28,6 @@ from qengine.storage.given import given_path
 from qengine.syntax import ast
 from qengine.write.batch_changes import PATCHED
 
-__all__ = ["Target", "open_script", "run_script", "undirected_types"]
-
 _ROW = "`row of the script`"
 _ROWS = 1 << 14  # statements that are carried out together
 _FAMILIES = 4096

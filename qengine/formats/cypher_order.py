@@ -14,8 +14,6 @@ from qengine._frozen import frozen, record
 from qengine.formats.cypher_pieces import Piece
 from qengine.syntax import ast
 
-__all__ = ["Access", "Turns", "access_of", "may_mix"]
-
 
 @frozen
 class Node:

@@ -18,8 +18,6 @@ from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.formats.literals import parse_literal
 
-__all__ = ["Piece", "leading_list", "literal_column", "pieces"]
-
 _STRING = r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\""
 _REST = r"[0-9]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w.`])"
 _NUMBER = "|".join(rf"{digit}(?<![\w.$`][0-9]){_REST}" for digit in range(10))

@@ -17,8 +17,6 @@ from qengine._frozen import replace
 from qengine.catalog.functions import lookup
 from qengine.syntax import ast
 
-__all__ = ["ALONE", "CREATES", "LINKS", "ONCE", "TOGETHER", "shape_of"]
-
 CREATES = "creates"
 """Creates nodes and relationships and reads nothing: statements of any such texts may change places."""
 LINKS = "links"

@@ -18,8 +18,6 @@ from qengine.formats.tables_out import write_csv, write_parquet
 from qengine.storage.given import given_path
 from qengine.storage.store import GraphStore
 
-__all__ = ["FORMATS", "export"]
-
 
 @frozen
 class _Format:

@@ -23,8 +23,6 @@ from qengine.formats.texts import column_texts, literal_texts
 from qengine.storage.store import GraphStore
 from qengine.temporal.arrow import to_values
 
-__all__ = ["LITERAL_TYPE", "write_graphml"]
-
 LITERAL_TYPE = "qengine.type"
 """The attribute of a key that tells a type that GraphML lacks."""
 _OPENING = """<?xml version="1.0" encoding="UTF-8"?>

@@ -26,8 +26,6 @@ from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
-__all__ = ["from_jsonl", "is_apoc", "write_jsonl"]
-
 _TEMPORAL: Mapping[type, str] = {
     Date: "date",
     LocalTime: "localtime",

@@ -16,8 +16,6 @@ import pyarrow.json
 
 from qengine.formats.records import Records, add_links, add_nodes
 
-__all__ = ["Blocks"]
-
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SEPARATOR = "\x1f"
 _SCALARS = frozenset((pa.bool_(), pa.int64(), pa.float64(), pa.string(), pa.null()))

@@ -25,8 +25,6 @@ from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 from qengine.temporal import Duration
 
-__all__ = ["from_kuzu"]
-
 _NODE_TABLE = re.compile(
     r"CREATE NODE TABLE\s+(?:IF NOT EXISTS\s+)?`?(\w+)`?\s*\((.*?)PRIMARY KEY\s*\(`?(\w+)`?\)\s*\)\s*;",
     re.DOTALL | re.IGNORECASE,

@@ -15,8 +15,6 @@ from qengine.errors import ExecutionError, StorageError
 from qengine.spatial import SYSTEMS, Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
-__all__ = ["call_function", "literal_text", "name_text", "parse_literal", "point_of", "string_text"]
-
 _FUNCTIONS: Final[Mapping[type, str]] = {
     Date: "date",
     LocalTime: "localtime",

@@ -22,8 +22,6 @@ from qengine.storage.memory import within_memory
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-__all__ = ["Naming", "from_edge_index", "from_igraph", "from_networkx", "from_pyg", "from_rustworkx", "from_scipy"]
-
 _ENDS = ("edge_index", "adj_t", "edge_label_index")
 
 

@@ -12,8 +12,6 @@ from qengine._notices import log
 from qengine.errors import Notice, Unsupported
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Elements", "to_igraph", "to_networkx", "to_pyg", "to_rustworkx", "to_scipy"]
-
 _EXTRA = "graphs"
 
 

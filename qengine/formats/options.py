@@ -8,16 +8,6 @@ from typing import TypeAlias, TypedDict
 
 from qengine._frozen import frozen
 
-__all__ = [
-    "Files",
-    "NamingKeywords",
-    "Source",
-    "TableFileKeywords",
-    "TableFileOptions",
-    "TextFileKeywords",
-    "TextFileOptions",
-]
-
 Source: TypeAlias = str | PathLike[str]
 Files: TypeAlias = Source | Sequence[Source] | Mapping[str, Source | Sequence[Source]] | None
 """One file, several, or files by labels or type."""

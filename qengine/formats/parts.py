@@ -20,8 +20,6 @@ from qengine.storage.keys import KeyIndex
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
 
-__all__ = ["Builder", "NodePart", "RelationshipPart", "node_parts", "relationship_parts"]
-
 _ROWS = 1 << 14  # whose properties are Python values at a time
 
 

@@ -16,8 +16,6 @@ from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate, from_python
 
-__all__ = ["Columns", "Properties", "Records", "add_links", "add_nodes"]
-
 Properties: TypeAlias = Mapping[str, Any]
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | pa.Array]

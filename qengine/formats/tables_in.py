@@ -23,8 +23,6 @@ from qengine.storage.given import end_columns, given_path, key_column, labels_of
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
-__all__ = ["from_csv", "from_json_tables", "from_parquet", "refuse_limit"]
-
 _NODES, _RELATIONSHIPS = "nodes_", "rels_"
 _SETTINGS = "graph.toml"
 _NO_TEXT_OPTIONS = TextFileOptions()

@@ -20,8 +20,6 @@ from qengine.formats.parts import NodePart, RelationshipPart, node_parts, relati
 from qengine.formats.texts import column_texts, literal_texts
 from qengine.storage.store import GraphStore
 
-__all__ = ["ANY", "ARRAY_DELIMITER", "NAME", "write_csv", "write_parquet"]
-
 NAME = b"qengine.name"
 """The key in a Parquet field's metadata of the property that it holds, where its name is another."""
 ANY = b"qengine.literals"

@@ -32,8 +32,6 @@ from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime,
 from qengine.temporal.arrow import is_text, to_values
 from qengine.types import Kind
 
-__all__ = ["TYPES", "column_texts", "column_values", "literal_texts", "literal_values"]
-
 _NAMES = {
     Kind.BOOLEAN: "boolean",
     Kind.INTEGER: "long",

@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from qengine._frozen import record
 
-__all__ = ["Form", "Forms", "Place"]
-
 Place: TypeAlias = tuple[str, str]
 """Where a value stands in an element: its tag and attribute; of a child, the child's tag and the key that it has."""
 

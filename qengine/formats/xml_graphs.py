@@ -20,8 +20,6 @@ from qengine.formats.xml_forms import Form, Forms
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
 
-__all__ = ["XmlOptions", "from_gexf", "from_graphml"]
-
 _LABEL = re.compile(r":(?:`((?:[^`]|``)*)`|([^:]+))")
 _GRAPHML_TYPES = {"int": "long", "integer": "long", "float": "double", "anyuri": "string"}
 _LEFT_OUT = frozenset(("ports", "port", "hyperedge", "endpoint"))

@@ -14,8 +14,6 @@ from qengine._frozen import frozen
 from qengine.fulltext.characters import cut
 from qengine.fulltext.stems import stem
 
-__all__ = ["ANALYZERS", "Analyzer", "analyzer_named"]
-
 STOP_WORDS = frozenset(
     (
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if",

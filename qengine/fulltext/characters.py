@@ -16,8 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["cut"]
-
 _OTHER, _LETTER, _DIGIT, _CONNECTOR, _MIDDLE, _COMMA, _IDEOGRAPH, _SPACE = range(8)
 _KINDS = {"L": _LETTER, "M": _LETTER, "N": _DIGIT, "Z": _SPACE}
 _IDEOGRAPHS = ((0x3040, 0x30A0), (0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, 0x32000))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from qengine.exec.memory import Holding
     from qengine.storage.store import GraphStore
 
-__all__ = ["TextIndex", "made"]
-
 _ROWS = 1 << 17
 """Elements of a segment at most, made between two looks whether to stop."""
 

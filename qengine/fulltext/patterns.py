@@ -12,8 +12,6 @@ from qengine.errors import ExecutionError
 from qengine.fulltext.postings import Postings
 from qengine.fulltext.syntax import Range, Word
 
-__all__ = ["distance", "like_pattern", "like_range", "nearly"]
-
 
 def like_pattern(postings: Postings, word: Word) -> Sequence[int]:
     """Return the places of the terms that are as a word with wildcards, or as a regular expression, says.

@@ -10,8 +10,6 @@ import numpy as np
 
 from qengine.fulltext.postings import Postings
 
-__all__ = ["matches", "narrowest"]
-
 _LOOK = 1024
 
 

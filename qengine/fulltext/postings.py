@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 
 from qengine.fulltext.analyzers import Analyzer
 
-__all__ = ["Postings"]
-
 _GAP = 100
 """Positions between two texts of one list, so that no phrase reaches from one into the other."""
 

@@ -25,8 +25,6 @@ from qengine.fulltext.postings import Postings
 from qengine.fulltext.syntax import Clause, Group, Phrase, Query, Range, Word, wrong
 from qengine.storage.segments import Segment
 
-__all__ = ["Search"]
-
 _K1, _B = 1.2, 0.75
 _MOST_FUZZY = 50
 """Terms that one fuzzy word stands for, at most: the nearest, then by their code points."""

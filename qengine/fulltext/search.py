@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
     from qengine.storage.store import GraphStore
 
-__all__ = ["found_elements"]
-
 
 def found_elements(
     store: GraphStore, context: ExecutionContext, entity: str, name: str, query: str, options: Mapping[str, Any] | None

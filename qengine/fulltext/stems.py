@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["stem"]
-
-
 _SECOND = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able", "alli": "al",
     "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",

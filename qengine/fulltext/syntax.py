@@ -14,8 +14,6 @@ from typing import NoReturn
 from qengine._frozen import frozen
 from qengine.errors import ExecutionError
 
-__all__ = ["Clause", "Group", "Phrase", "Query", "Range", "Word", "read_query"]
-
 _MOST_NESTED = 100
 _SPACES = " \t\n\r\u3000"
 _ENDS = frozenset(_SPACES + '!():^[]"{}~')

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Protocol
 from qengine.explain.page import html
 from qengine.notebook.page import Shown, table
 
-__all__ = ["bundles", "show"]
-
 
 class _Drawn(Shown, Protocol):
     """A ``Result`` that may be drawn."""

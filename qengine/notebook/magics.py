@@ -19,8 +19,6 @@ from qengine.notebook.waiting import fetched_ahead
 from qengine.result import Result
 from qengine.transaction import Transaction
 
-__all__ = ["Cypher", "load", "unload"]
-
 _NAME = "cypher"
 _MATCHER = "qengine.cypher"
 _OPTIONS = {"--out": "out", "-o": "out", "--graph": "graph", "-g": "graph", "--timeout": "timeout",

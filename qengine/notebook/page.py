@@ -11,8 +11,6 @@ from qengine.errors import Notice
 if TYPE_CHECKING:
     from qengine.pictures import Elements
 
-__all__ = ["Shown", "elements", "html", "picture", "table"]
-
 _ROWS = 200  # that are shown, in pages
 _MOST_ROWS = 2000  # of which a picture is made
 

@@ -12,8 +12,6 @@ from qengine.errors import QueryInterrupted
 if TYPE_CHECKING:
     from qengine.result import Result
 
-__all__ = ["fetched_ahead", "progress"]
-
 _ROWS = 200
 _QUIET = 1.0  # seconds before anything is said
 _EVERY = 0.5

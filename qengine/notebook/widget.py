@@ -15,8 +15,6 @@ from qengine.errors import SemanticError
 if TYPE_CHECKING:
     from qengine.pictures import Elements
 
-__all__ = ["data", "library", "walkable"]
-
 _HEIGHT = 480  # pixels
 
 

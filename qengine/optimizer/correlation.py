@@ -19,8 +19,6 @@ from qengine.plan.expr import Expr
 from qengine.plan.pattern import LabelExpr, certain_label
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Joint", "admitted_nodes", "over_two"]
-
 _FEW = 16  # rows of a sample
 _ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
 _LEAST = 1e-12

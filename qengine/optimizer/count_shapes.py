@@ -25,8 +25,6 @@ from qengine.plan.count_shapes import (
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Level, VertexLevel
 
-__all__ = ["count_shapes"]
-
 _MOST_VERTICES = 16
 """Of a search that is looked at: a star of more would be too many factors."""
 

@@ -9,8 +9,6 @@ from operator import itemgetter, or_
 
 from qengine.optimizer.order_problem import each_of
 
-__all__ = ["EdgePairs"]
-
 _BITS = bytes.maketrans(b"01", b"\0\1")
 
 

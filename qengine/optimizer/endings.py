@@ -8,8 +8,6 @@ from qengine.plan.expr import AggregateCall, Call, Expr
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort
 from qengine.types import BOOLEAN
 
-__all__ = ["Ending", "ending_of"]
-
 
 @record
 class Ending:

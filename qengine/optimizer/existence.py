@@ -13,8 +13,6 @@ from qengine.optimizer.matching import Matching, MatchingOrder, order_problem
 from qengine.optimizer.order import EXACT, CostModel
 from qengine.optimizer.order_problem import mask_of
 
-__all__ = ["first_match", "rows_first"]
-
 _A_STEP = 1000.0
 """Nanoseconds of binding a vertex that is tried, its lists intersected."""
 _FEWEST = 1e-9

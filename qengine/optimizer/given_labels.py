@@ -19,8 +19,6 @@ from qengine.plan.logical import Aggregate, Operator, Project
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, PatternNode
 from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, VertexLevel, Walk
 
-__all__ = ["with_likely_labels"]
-
 _MOST_LABELS = 64  # of a graph that are looked through
 
 _ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] = WeakKeyDictionary()

@@ -14,8 +14,6 @@ from qengine.plan.logical import LogicalPlan, Match, Operator
 from qengine.plan.pattern import CardinalitySource, Direction, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import TURNED, free_variables, operators, rewrite, rewrite_plan
 
-__all__ = ["GivenPart", "GivenRows", "Shapes", "matched_part", "places", "with_cardinalities"]
-
 _MOST = 4096  # places of one part in a pattern
 
 

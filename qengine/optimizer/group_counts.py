@@ -21,8 +21,6 @@ from qengine.plan.physical import Search, VertexLevel
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import BOOLEAN
 
-__all__ = ["different_rows", "share_of_sizes"]
-
 _UNKNOWN = 0.75  # exponent: of so many rows
 _TRUTHS = 2.0
 _ALL = 0.95  # the share of a node's relationships from which all are rows

@@ -39,8 +39,6 @@ from qengine.plan.physical import (
     Walk,
 )
 
-__all__ = ["Interval", "embeddings_of", "expected_count", "expected_rows", "row_intervals"]
-
 _NINE_TENTHS = 1.645  # standard deviations
 _JOIN = 2.5  # a relationship beyond a search's first
 _CLOSING = 4.0  # a relationship whose both ends were there

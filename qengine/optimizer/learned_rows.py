@@ -11,8 +11,6 @@ from qengine.optimizer.given_rows import Shapes, places
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 
-__all__ = ["LearnedPart", "LearnedRows", "keep_learned", "learned_rows"]
-
 
 @frozen
 class LearnedPart:

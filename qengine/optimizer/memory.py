@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["memory", "remembering"]
-
 _MEMORY: ContextVar[dict[str, dict[Any, Any]] | None] = ContextVar("what planning remembers", default=None)
 
 

@@ -13,8 +13,6 @@ from qengine.plan.expr import Expr
 from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import free_variables
 
-__all__ = ["NotedOrder", "note_order", "noted_orders"]
-
 
 @frozen
 class NotedOrder:

@@ -9,7 +9,6 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import chain
 from math import inf
 from typing import Any
@@ -67,7 +66,7 @@ class CostModel:
         self._library = _library()
         self._handle = ctypes.c_void_p()
         self._constants = _constants(device)
-        _check(self._library.qe_order_open(self._given.struct, self._constants, ctypes.byref(self._handle)))
+        _check(self._library.qe_order_open(*map(ctypes.byref, (self._given.struct, self._constants, self._handle))))
 
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
@@ -108,29 +107,17 @@ class CostModel:
         return cost.value
 
 
-class _Constants(ctypes.Structure):
-    """Mirror of ``qe::OrderConstants``."""
-
-    _fields_ = (
-        *((name, ctypes.c_double) for name in ("locate", "at_hand", "set_up", "read", "bind", "check", "counter")),
-        *((name, ctypes.c_double) for name in ("look_up", "row", "remembered", "recalled")),
-        *((name, ctypes.c_int32) for name in ("tabled", "wedges", "overlaps", "unused")),
-    )
-
-
-class _Struct(ctypes.Structure):
-    """Mirror of ``qe::OrderProblem``."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("candidates", "labelled", "kinds", "ends", "links")),
-        *((name, ctypes.c_void_p) for name in ("sorts", "meetings", "together")),
-        *((name, ctypes.c_void_p) for name in ("different", "less", "entangled")),
-        *((name, ctypes.c_void_p) for name in ("triangles", "closures", "known", "factors")),
-        *((name, ctypes.c_void_p) for name in ("filtered", "bound", "wanted")),
-        *((name, ctypes.c_int32) for name in ("count", "n_links", "n_meetings")),
-        *((name, ctypes.c_int32) for name in ("n_different", "n_less")),
-        *((name, ctypes.c_int32) for name in ("n_triangles", "n_known", "counted", "words")),
-    )
+_Constants = _native.struct(
+    "qe::OrderConstants",
+    "f8 locate at_hand set_up read bind check counter look_up row remembered recalled; "
+    "i4 tabled wedges overlaps unused",
+)
+_Struct = _native.struct(
+    "qe::OrderProblem",
+    "p candidates labelled kinds ends links sorts meetings together different less entangled triangles closures "
+    "known factors filtered bound wanted; "
+    "i4 count n_links n_meetings n_different n_less n_triangles n_known counted words",
+)
 
 
 class _Given:
@@ -206,7 +193,7 @@ class _Given:
         return found
 
 
-def _constants(device: str) -> _Constants:
+def _constants(device: str) -> ctypes.Structure:
     """Return what the kernels take on a device; made anew where that has changed."""
     host = device == "cpu"
     found = costs(device, "search" if host else "depth_first")
@@ -216,10 +203,10 @@ def _constants(device: str) -> _Constants:
     return last[1]
 
 
-_last: dict[str, tuple[Mapping[str, float], _Constants]] = {}
+_last: dict[str, tuple[Mapping[str, float], ctypes.Structure]] = {}
 
 
-def _made_constants(device: str, found: Mapping[str, float]) -> _Constants:
+def _made_constants(device: str, found: Mapping[str, float]) -> ctypes.Structure:
     host = device == "cpu"
     kept = {"remembered": _REMEMBERED[device], "recalled": _RECALLED[device]}
     return _Constants(**found, **kept, tabled=host, wedges=host, overlaps=host)
@@ -254,14 +241,6 @@ def _check(status: int) -> None:
         raise OutOfMemory("There is no memory left to plan the pattern.", hint="Close what else is open.")
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, i32, f64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_double
-    library.qe_order_open.argtypes = (ctypes.POINTER(_Struct), ctypes.POINTER(_Constants), pointer)
-    library.qe_order_close.argtypes = (pointer,)
-    library.qe_order_close.restype = None
-    library.qe_order_best.argtypes = (pointer, f64, pointer, pointer)
-    library.qe_order_cost.argtypes = (pointer, pointer, i32, pointer)
-    library.qe_order_rows.argtypes = (pointer, pointer, pointer)
-    return library
+_library = _native.declared(
+    "qe_order_open p p p; qe_order_close p -> none; qe_order_best p f8 p p; qe_order_cost p p i4 p; qe_order_rows p p p"
+)

@@ -16,8 +16,6 @@ from qengine._frozen import frozen, record
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import LabelExpr
 
-__all__ = ["Assumption", "Peeks", "counting_rare", "counts_rare", "is_peeked", "peeked", "peeking"]
-
 _SAME = 2.0
 """The factor by which two estimates of one share may differ and still be taken for the same."""
 

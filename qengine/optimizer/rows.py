@@ -40,8 +40,6 @@ from qengine.plan.physical import (
 )
 from qengine.plan.traverse import TURNED, conjuncts
 
-__all__ = ["Estimate", "constant_count", "estimated_rows", "list_length", "rows_counted"]
-
 _GROUPS = 0.75  # exponent: groups, or different rows, of so many rows
 _ONE = 1.5  # rows: so few are taken for one
 _ITEMS = 10.0  # of a list of unknown length

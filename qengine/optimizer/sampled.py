@@ -21,8 +21,6 @@ from qengine.plan.expr import Call, Comparison, Expr, ListOf, Logical, Property,
 from qengine.plan.traverse import TURNED, free_variables
 from qengine.types import INTEGER
 
-__all__ = ["Rows", "conjunction", "holding", "how_many", "joint_share", "times_as_many"]
-
 Rows = Mapping[str, tuple[Sample, str]]
 """Of each variable the sample that its values are in, and which element of it; all samples have as many rows."""
 

@@ -20,8 +20,6 @@ from qengine.plan.expr import Call, Comparison, Expr, ListOf, Literal, Logical, 
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.traverse import conjuncts, preorder
 
-__all__ = ["holds", "selectivity"]
-
 _EQUALITY, _OTHER = 0.1, 0.5
 """Shares that are kept where nothing is known."""
 

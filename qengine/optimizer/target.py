@@ -13,8 +13,6 @@ from qengine.catalog.costs import costs
 from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
-__all__ = ["differs_on_gpu", "for_gpu", "is_for_gpu"]
-
 _FOR_GPU = ContextVar("planned for a GPU", default=False)
 
 

@@ -19,8 +19,6 @@ from qengine.plan.expr import Comparison, Expr, Literal, Property, Variable
 from qengine.plan.pattern import LabelExpr, certain_label
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Element", "different", "equation", "known_values", "sample_of", "share_of_all", "share_of_one"]
-
 _PAIRS = 4096  # rows of two samples beside each other
 _EQUAL, _OTHER = 0.1, 0.5  # shares of conditions on two elements of which nothing is known
 

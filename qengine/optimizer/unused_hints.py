@@ -9,8 +9,6 @@ from qengine.plan.pattern import Hints
 from qengine.plan.physical import AggregateByNode, Eliminate, HashJoin, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
-__all__ = ["unused_hints"]
-
 
 def unused_hints(hints: Hints, plan: PhysicalPlan) -> Iterator[Notice]:
     """Yield a notice for each hint that nothing in a statement's plan follows."""

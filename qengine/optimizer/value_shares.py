@@ -16,8 +16,6 @@ from qengine.catalog.values import ValueSummary
 from qengine.errors import QengineError
 from qengine.plan.expr import Call, Expr, Literal, Parameter
 
-__all__ = ["RANGE", "UNKNOWN", "ValueRange", "equal", "equal_pairs", "known_value", "nulls", "with_text"]
-
 UNKNOWN = object()
 """A value that is known only when the query runs: it is taken for one of the values, each as likely."""
 

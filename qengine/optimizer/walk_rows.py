@@ -13,8 +13,6 @@ from qengine.optimizer.unjoined import Element
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
 from qengine.plan.physical import Reach, Walk
 
-__all__ = ["lengths", "walks_from_one"]
-
 _HOPS = 8  # of a walk without upper bound
 _MOST_HOPS = 1024  # lengths of a walk whose rows are summed: a bound may be any number
 _MOST = 1e30

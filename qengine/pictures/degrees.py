@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 from qengine._arguments import tells_arguments
 from qengine._printable import in_markup
 
-__all__ = ["degrees_svg"]
-
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _MARGIN = 480, 300, 60, 44, 24
 _TEXT, _LINE, _DOT = "#1f2430", "#d5dae1", "#4c8eda"
 _ARROWS = {"out": ("-", "->"), "in": ("<-", "-"), "both": ("-", "-")}

@@ -11,8 +11,6 @@ from qengine._arguments import tells_arguments
 from qengine._printable import in_markup, printable_line
 from qengine.pictures.layout import layout
 
-__all__ = ["NO_LABEL", "Edge", "Vertex", "colours_of", "draw", "place"]
-
 _COLOURS = (
     "#4c8eda",
     "#f2a33a",

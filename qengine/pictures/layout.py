@@ -13,8 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["layout"]
-
 Places = npt.NDArray[np.float32]
 _PIVOTS = 24
 _STEPS, _LEAST_STEPS = 120, 40

@@ -9,8 +9,6 @@ from qengine._arguments import tells_arguments
 from qengine.pictures.graph import Edge, Vertex, draw
 from qengine.storage.schema import Schema
 
-__all__ = ["schema_svg"]
-
 
 @tells_arguments
 def schema_svg(schema: Schema) -> str:

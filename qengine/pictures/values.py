@@ -9,8 +9,6 @@ from qengine._arguments import tells_arguments
 from qengine.pictures.graph import Edge, Vertex, draw
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Elements", "values_svg"]
-
 MOST_ELEMENTS = 2000
 _TELLING = ("name", "title", "label", "id")  # properties that may be a caption
 

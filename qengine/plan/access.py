@@ -15,9 +15,6 @@ from qengine.plan.fallible import can_fail
 from qengine.plan.node import node
 from qengine.plan.traverse import preorder
 
-__all__ = ["FEW", "HASH", "IDENTITY", "SORTED", "Access", "Equality", "Probe", "access_paths", "constant", "equality",
-           "identified"]  # fmt: skip
-
 HASH, SORTED, IDENTITY = "hash", "sorted", "identity"
 
 FEW = 16

@@ -5,8 +5,6 @@ from __future__ import annotations
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
 from qengine.types import Type
 
-__all__ = ["column_types"]
-
 
 def column_types(root: Operator) -> dict[str, Type]:
     """Return the types of the columns that an operator emits; of some operators none are known."""

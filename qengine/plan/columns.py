@@ -17,8 +17,6 @@ from qengine.plan.logical import (
 )
 from qengine.plan.updates import CallSubquery, Create, Merge, Update
 
-__all__ = ["columns_added", "columns_of"]
-
 
 def columns_of(operator: Operator) -> tuple[str, ...]:
     """Return the names of the columns that a logical operator emits, in order."""

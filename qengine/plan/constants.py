@@ -17,8 +17,6 @@ from qengine.plan.fallible import fails_somewhere
 from qengine.plan.traverse import rewrite
 from qengine.types import BOOLEAN
 
-__all__ = ["COMPARE", "FALSE", "TRUE", "fold"]
-
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": op.add, "-": op.sub, "*": op.mul}
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": op.eq,

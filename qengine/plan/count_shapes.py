@@ -12,20 +12,6 @@ from typing import Generic, TypeVar
 from qengine._frozen import frozen
 from qengine.plan.pattern import Direction, LabelExpr
 
-__all__ = [
-    "CliqueShape",
-    "Component",
-    "CountShape",
-    "EdgeShape",
-    "HouseShape",
-    "StarFactor",
-    "StarShape",
-    "View",
-    "WedgeShape",
-    "kernels_of",
-    "with_views",
-]
-
 V = TypeVar("V")
 W = TypeVar("W")
 

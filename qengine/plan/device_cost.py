@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from qengine.catalog.costs import costs
 from qengine.plan.count_shapes import Component, View, kernels_of
 
-__all__ = ["device_search_cost"]
-
 
 def device_search_cost(shapes: Sequence[Component[View]], cost: float | None, on_gpu: float | None) -> float:
     """Return the nanoseconds that a search takes on a GPU.

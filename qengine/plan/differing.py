@@ -7,8 +7,6 @@ from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
 from qengine.plan.physical import Search
 from qengine.plan.traverse import preorder
 
-__all__ = ["differs"]
-
 _CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localtime", "time"})
 """Functions whose calls with literals are constants."""
 

@@ -35,8 +35,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["elimination_lines"]
-
 
 def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
     """Yield a line for each step, numbered, one for the terms, and one for each device's kernels.

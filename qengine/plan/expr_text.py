@@ -34,8 +34,6 @@ from qengine.plan.expr import (
 )
 from qengine.plan.pattern import LabelAnd, LabelAny, LabelExpr, LabelIs, LabelNot, LabelOr
 
-__all__ = ["ExprText", "labels_text", "name_text"]
-
 _PLAIN_NAME = re.compile(r"[@\w]+")
 _LAST = 2**63 - 1
 

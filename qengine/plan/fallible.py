@@ -31,8 +31,6 @@ from qengine.plan.logical import Argument, Distinct, Filter, Match, Operator, Pr
 from qengine.plan.traverse import preorder
 from qengine.types import Kind, Type
 
-__all__ = ["can_fail", "condition_can_fail", "fails_somewhere"]
-
 _ENTITIES = (Kind.NODE, Kind.RELATIONSHIP)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
 _INSTANTS = {

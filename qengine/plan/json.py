@@ -14,8 +14,6 @@ from qengine.plan.physical import PhysicalPlan
 from qengine.plan.schedule import Schedules
 from qengine.types import Type
 
-__all__ = ["to_json"]
-
 
 def to_json(
     plan: LogicalPlan | PhysicalPlan | Operator, note: Callable[[Operator], Mapping[str, Any]] | None = None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qengine._frozen import replace
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, Source, VertexLevel
-
-__all__ = ["links", "reordered", "without_order"]
 
 
 def without_order(search: Search) -> Search:
@@ -39,6 +37,14 @@ def links(search: Search) -> dict[str, set[str]]:
                 found[level.name].add(other)
                 found[other].add(level.name)
     return found
+
+
+def connected(joined: Mapping[str, set[str]]) -> bool:
+    """Tell whether all vertices of ``links`` can be reached from each of them."""
+    reached = {next(iter(joined))}
+    while more := set().union(*(joined[name] for name in reached)) - reached:
+        reached |= more
+    return len(reached) == len(joined)
 
 
 def reordered(search: Search, order: Sequence[str]) -> Search:

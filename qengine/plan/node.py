@@ -8,8 +8,6 @@ from typing import Any, TypeVar, dataclass_transform
 
 from qengine._frozen import frozen
 
-__all__ = ["node"]
-
 _C = TypeVar("_C", bound=type)
 
 

@@ -13,8 +13,6 @@ from qengine.plan.expr import Call, Expr, Quantifier, Variable
 from qengine.plan.traverse import conjuncts, only_variable, substitute
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP
 
-__all__ = ["EachCondition", "each_condition"]
-
 
 @frozen
 class EachCondition:

@@ -21,8 +21,6 @@ from qengine.plan.pattern import LabelAnd, LabelExpr, LabelIs, LabelNot, LabelOr
 from qengine.plan.traverse import only_variable
 from qengine.types import NODE, RELATIONSHIP
 
-__all__ = ["both", "is_cheap", "joined", "label_condition", "placed"]
-
 
 def is_cheap(expr: Expr) -> bool:
     """Tell whether an expression only looks a value up: it can't fail, and may as well be written twice."""

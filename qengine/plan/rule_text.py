@@ -5,8 +5,6 @@ from __future__ import annotations
 from qengine.catalog.rules import DEFAULT_ANALYZER, EXISTENCE, TYPE, UNIQUE, Rule
 from qengine.plan.expr_text import name_text
 
-__all__ = ["requirement", "rule_statement"]
-
 _REQUIRED = {UNIQUE: "IS UNIQUE", EXISTENCE: "IS NOT NULL"}
 
 

@@ -8,8 +8,6 @@ from typing import Any, overload
 
 from qengine._frozen import frozen
 
-__all__ = ["Among", "Call", "KernelCall", "Schedule", "Schedules"]
-
 
 @frozen
 class KernelCall:

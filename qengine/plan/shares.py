@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["ALL_ROOTS", "Share", "guided_shares"]
-
 
 class Share(NamedTuple):
     """Some of all roots: of each ``round`` in a row those from ``begin`` on, ``taken`` of them."""

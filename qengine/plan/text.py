@@ -34,8 +34,6 @@ from qengine.plan.traverse import free_variables
 from qengine.plan.update_text import step_text
 from qengine.plan.updates import CallSubquery, ForEach, Merge, Step, Update
 
-__all__ = ["Line", "inputs", "outline", "pattern_text", "to_text"]
-
 
 @frozen
 class Line:

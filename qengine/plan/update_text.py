@@ -24,8 +24,6 @@ from qengine.plan.updates import (
     SetProperty,
 )
 
-__all__ = ["step_text"]
-
 
 def step_text(step: Step, expr: ExprText, match: Callable[[Match], str]) -> str:
     """Return a step as a line of text, without the steps inside it; ``match`` writes a pattern that is looked for."""

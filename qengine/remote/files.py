@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 from qengine.errors import StorageError
 from qengine.remote.places import RemotePath, place_of
 
-__all__ = ["staged", "uploaded_files"]
-
 _Loader = TypeVar("_Loader", bound=Callable[..., Any])
 
 

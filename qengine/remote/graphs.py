@@ -20,8 +20,6 @@ from qengine.storage.directory import MANIFEST
 from qengine.storage.manifest import FORMAT, MOST_BYTES, decode
 from qengine.storage.progress import Progress
 
-__all__ = ["downloaded", "uploaded"]
-
 _ATTEMPTS = 5
 _LOGGED = 4  # the first format of graphs that a log continues
 _GRAPHS = "graphs"

@@ -11,8 +11,6 @@ from typing import Any, BinaryIO
 
 from qengine.errors import StorageError, Unsupported
 
-__all__ = ["RemotePath", "place_of"]
-
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s]*", re.ASCII)
 _LOCAL = "file://"
 _PIECE = 1 << 22  # bytes that are copied at a time

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qengine import _native
 from qengine.storage.arrays import Array, address_of
 from qengine.storage.kernels import NO_VERTEX, Rows, locate
 
@@ -25,21 +26,9 @@ class Form(IntEnum):
     SORTED = 2
 
 
-class PcsrStruct(ctypes.Structure):
-    """Mirror of ``qe::Pcsr``."""
-
-    _fields_ = (
-        ("form", ctypes.c_int32),
-        ("lo", ctypes.c_uint32),
-        ("hi", ctypes.c_uint32),
-        ("n_keys", ctypes.c_uint32),
-        ("offsets", ctypes.c_void_p),
-        ("keys", ctypes.c_void_p),
-        ("groups", ctypes.c_void_p),
-        ("neighbours", ctypes.c_void_p),
-        ("edge_ids", ctypes.c_void_p),
-        ("n_entries", ctypes.c_uint64),
-    )
+PcsrStruct = _native.struct(
+    "qe::Pcsr", "i4 form; u4 lo hi n_keys; p offsets keys groups neighbours edge_ids; u8 n_entries"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +95,7 @@ class Adjacency:
             return int(np.count_nonzero(self.offsets[1:] > self.offsets[:-1]))
         return len(self.rows()[0])
 
-    def as_struct(self) -> PcsrStruct:
+    def as_struct(self) -> ctypes.Structure:
         """Return the ctypes mirror; it keeps the arrays alive."""
         struct = PcsrStruct(
             int(self.form),
@@ -179,7 +168,7 @@ class Adjacency:
         return vertices, np.append(begins, np.uint64(len(self.neighbours)))
 
     @cached_property
-    def struct(self) -> PcsrStruct:
+    def struct(self) -> ctypes.Structure:
         """The ctypes mirror, kept."""
         return self.as_struct()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import functools
 import mmap
 import os
 import stat
@@ -25,17 +24,6 @@ from qengine.errors import InternalError, OutOfMemory, StorageError
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import threads
 
-__all__ = [
-    "BLOCK",
-    "DAMAGED",
-    "BlockFile",
-    "BlocksStruct",
-    "block_checksums",
-    "limited",
-    "open_regular",
-    "reason",
-]
-
 BLOCK = 1 << 18
 """Bytes of a block, ``qe::kSavedBlock``."""
 
@@ -44,15 +32,7 @@ _SHORT = 1 << 24  # bytes that are checked before anybody could press Ctrl-C
 _NONE = 2**64 - 1
 
 
-class BlocksStruct(ctypes.Structure):
-    """Mirror of ``qe::SavedBlocks``."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("bytes", ctypes.c_uint64),
-        ("checksums", ctypes.c_void_p),
-        ("done", ctypes.c_void_p),
-    )
+BlocksStruct = _native.struct("qe::SavedBlocks", "p data; u8 bytes; p checksums done")
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -198,10 +178,4 @@ def limited(function: Callable[[Control], int], size: int) -> None:
     raise InternalError(f"A check of a saved graph failed with status {status}.")
 
 
-@functools.cache
-def _library() -> Any:
-    library = _native.load()
-    pointer, number = ctypes.c_void_p, ctypes.c_uint64
-    library.qe_check_blocks.argtypes = (pointer, number, number, pointer, pointer)
-    library.qe_block_checksums.argtypes = (pointer, number, pointer)
-    return library
+_library = _native.declared("qe_check_blocks p u8 u8 p p; qe_block_checksums p u8 p")

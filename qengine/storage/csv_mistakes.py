@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.given import first_line
 
-__all__ = ["check_separator", "lines", "no_text", "tell_nameless", "tell_names", "tell_texts", "unreadable"]
-
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _RAGGED = re.compile(r".*?(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)")
 _NO_CSV = {

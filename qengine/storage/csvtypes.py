@@ -20,8 +20,6 @@ from qengine.storage.kernels import MANY_DIGITS, ODDLY_WRITTEN, changed_numeral,
 from qengine.temporal.arrow import UNITS
 from qengine.temporal.values import DAY
 
-__all__ = ["as_written", "doubtful_columns"]
-
 _DATE = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
 _OFFSET = r"(?P<offset>Z|[+-][0-9]{2}(?::?[0-9]{2})?)\s*$"
 

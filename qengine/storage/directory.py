@@ -28,8 +28,6 @@ from qengine.storage.blocks import open_regular, reason
 from qengine.storage.disk import DISK, Disk
 from qengine.storage.manifest import DATA_FILES, FORMAT, MOST_BYTES, decode
 
-__all__ = ["MANIFEST", "SaveFolder", "directory_opened", "read_bounded"]
-
 MANIFEST = "manifest.json"
 _MARKER = ".qengine-save"
 _HEAD = b"A save of qengine works in this directory.\n"

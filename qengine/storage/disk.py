@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-__all__ = ["DISK", "Disk"]
-
 
 class Disk:
     """The real disk. All methods raise ``OSError`` where the system refuses."""

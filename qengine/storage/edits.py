@@ -18,8 +18,6 @@ from qengine.storage.later import Later
 from qengine.storage.numbers import NumberList, NumberPieces, NumberRange, Run
 from qengine.storage.variant import concatenate, is_variant
 
-__all__ = ["NOTHING", "Edit", "LaterEdit", "Order", "Pieces", "among", "ascending", "taken"]
-
 NOTHING = -1
 """The source of an element that has none."""
 _PIECE = 64  # a column is put together from slices where these have at least so many rows on average

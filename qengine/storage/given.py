@@ -17,9 +17,6 @@ from qengine.errors import StorageError
 from qengine.storage.keys import KeyIndex, key_array
 from qengine.storage.normal import check_array, normal_array
 
-__all__ = ["END_NAMES", "arrow_table", "end_columns", "first_line", "given_path", "key_column", "labels_of", "name_of",
-           "node_tables", "own_columns", "relationship_tables", "type_names"]  # fmt: skip
-
 _NODES = 'Give {"Person": table}, a list of (labels, table), or one table, perhaps with label_column.'
 _RELATIONSHIPS = (
     'Give a list of ("KNOWS", "Person", "Person", table) or ("KNOWS", table), {"KNOWS": table}, '

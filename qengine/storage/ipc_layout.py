@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.storage.blocks import BlockFile
-
-__all__ = ["check_layout"]
 
 _MAGIC = b"ARROW1"
 _TAIL = 10  # bytes: the footer's length and the magic
-_BLOCK = np.dtype([("offset", "<i8"), ("head", "<i4"), ("unused", "<i4"), ("body", "<i8")])
-_BUFFER = np.dtype([("offset", "<i8"), ("length", "<i8")])
+_BLOCK = _native.record("i8 offset; i4 head unused; i8 body")
+_BUFFER = _native.record("i8 offset length")
 _RECORD_BATCH = 3
 _CONTINUES = 0xFFFFFFFF
 _BATCH_FIELDS = ("length", "nodes", "buffers", "compression")

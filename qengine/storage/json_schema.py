@@ -11,8 +11,6 @@ from typing import Any
 
 from qengine._assets import asset
 
-__all__ = ["parse", "schema", "violations"]
-
 _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),

@@ -12,8 +12,6 @@ from qengine.catalog.rules import Rules
 from qengine.storage.arrays import Array
 from qengine.storage.states import Commit
 
-__all__ = ["KeptIndexes"]
-
 _EMPTY = np.empty(0, np.int64)
 
 

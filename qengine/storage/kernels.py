@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 from typing import Any, NamedTuple
 
@@ -12,8 +11,9 @@ import pyarrow as pa
 
 from qengine import _native
 from qengine._control import Control, Status, call
+from qengine._native import address
 from qengine.errors import InternalError, OutOfMemory
-from qengine.storage.arrays import Array, address_of
+from qengine.storage.arrays import Array
 from qengine.storage.structs import (
     EdgeColumns,
     EdgeLines,
@@ -29,39 +29,16 @@ from qengine.storage.structs import (
 
 NO_VERTEX = 0xFFFFFFFF
 
-_POINTER, _I32, _U32, _I64, _U64 = (
-    ctypes.c_void_p,
-    ctypes.c_int32,
-    ctypes.c_uint32,
-    ctypes.c_int64,
-    ctypes.c_uint64,
+_library = _native.declared(
+    "qe_count_vertices u4* u8 u4* u4 i4; qe_look_up i8* u8 p u4* p i4; qe_mark i8* u8 i8 u1* i4; "
+    "qe_owners u4* u8* u8 u4* i4; qe_renumber u4* u8 u4* u4* i4; qe_order_by_degree u4* u4* u8; "
+    "qe_pcsr_sort p u8* u4* u4* p; qe_pcsr_merge p p u4* p i4; qe_pcsr_locate p u4* u8 u8* u8*; "
+    "qe_pcsr_degrees p u4* u8 u4 u4 f8*; qe_pair_statistics p p p; qe_acyclic p p u4 p; qe_antiparallel p p p; "
+    "qe_mutual_pairs p p u4 p; qe_wedge_sample p u8 u8 u4* u1* p p; qe_distinct_sketch p u4 p u4 u8 p; "
+    "qe_text_ends p u4 p u8 u8*; qe_csv_rows_end p u8 u1 i4 p; qe_numerals_scan u1* u8 u4 p i4; "
+    "qe_numerals_changed p u4 p u8 p p i4; qe_edge_list p u8 c p p i4; qe_signature_build p u4* i4; qe_trim_heap; "
+    "qe_signature_filter u4* u4 u4 u4 u4* ?*; qe_signature_group u4 u4 -> u4; qe_checksum p p u8 u8 -> u8"
 )
-_SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "qe_count_vertices": (_POINTER, _U64, _POINTER, _U32, _I32),
-    "qe_look_up": (_POINTER, _U64, _POINTER, _POINTER, _POINTER, _I32),
-    "qe_mark": (_POINTER, _U64, _I64, _POINTER, _I32),
-    "qe_owners": (_POINTER, _POINTER, _U64, _POINTER, _I32),
-    "qe_renumber": (_POINTER, _U64, _POINTER, _POINTER, _I32),
-    "qe_order_by_degree": (_POINTER, _POINTER, _U64),
-    "qe_pcsr_sort": (_POINTER,) * 5,
-    "qe_pcsr_merge": (*(_POINTER,) * 4, _I32),
-    "qe_pcsr_locate": (_POINTER, _POINTER, _U64, _POINTER, _POINTER),
-    "qe_pcsr_degrees": (_POINTER, _POINTER, _U64, _U32, _U32, _POINTER),
-    "qe_pair_statistics": (_POINTER,) * 3,
-    "qe_acyclic": (_POINTER, _POINTER, _U32, _POINTER),
-    "qe_antiparallel": (_POINTER, _POINTER, _POINTER),
-    "qe_mutual_pairs": (_POINTER, _POINTER, _U32, _POINTER),
-    "qe_wedge_sample": (_POINTER, _U64, _U64, *(_POINTER,) * 4),
-    "qe_distinct_sketch": (_POINTER, _U32, _POINTER, _U32, _U64, _POINTER),
-    "qe_text_ends": (_POINTER, _U32, _POINTER, _U64, _POINTER),
-    "qe_csv_rows_end": (_POINTER, _U64, ctypes.c_uint8, _I32, _POINTER),
-    "qe_numerals_scan": (_POINTER, _U64, _U32, _POINTER, _I32),
-    "qe_numerals_changed": (_POINTER, _U32, _POINTER, _U64, _POINTER, _POINTER, _I32),
-    "qe_edge_list": (_POINTER, _U64, ctypes.c_char, _POINTER, _POINTER, _I32),
-    "qe_signature_build": (_POINTER, _POINTER, _I32),
-    "qe_trim_heap": (),
-    "qe_signature_filter": (_POINTER, _U32, _U32, _U32, _POINTER, _POINTER),
-}
 _SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
 
 
@@ -77,14 +54,7 @@ def trim_heap() -> None:
 
 def count_vertices(vertices: Array, counts: Array) -> None:
     """Add to ``counts[v]`` (uint32) how often ``v`` occurs in ``vertices`` (uint32)."""
-    _call(
-        "qe_count_vertices",
-        address(vertices, np.uint32),
-        len(vertices),
-        address(counts, np.uint32),
-        len(counts),
-        threads(),
-    )
+    _call("qe_count_vertices", vertices, len(vertices), counts, len(counts), threads())
 
 
 def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
@@ -102,47 +72,32 @@ def look_up(keys: Array, low: int, table: Array) -> tuple[Array, int | None]:
     found = np.empty(len(keys), np.uint32)
     missing = ctypes.c_uint64()
     where = KeyTable(address(table, np.uint32), len(table), low, NO_VERTEX)
-    out = address(found, np.uint32), ctypes.byref(missing)
-    _call("qe_look_up", address(keys, np.int64), len(keys), ctypes.byref(where), *out, threads())
+    _call("qe_look_up", keys, len(keys), ctypes.byref(where), found, ctypes.byref(missing), threads())
     return found, missing.value if missing.value < len(keys) else None
 
 
 def mark(keys: Array, low: int, seen: Array) -> None:
     """Set ``seen[keys - low]`` (uint8) to 1; ``keys`` are int64."""
-    _call("qe_mark", address(keys, np.int64), len(keys), low, address(seen, np.uint8), threads())
+    _call("qe_mark", keys, len(keys), low, seen, threads())
 
 
 def owners(keys: Array, offsets: Array) -> Array:
     """Return for each entry of the lists ``offsets`` (uint64[k + 1]) its list's key (uint32)."""
     found = np.empty(int(offsets[-1]), np.uint32)
-    _call(
-        "qe_owners",
-        address(keys, np.uint32),
-        address(offsets, np.uint64),
-        len(keys),
-        address(found, np.uint32),
-        threads(),
-    )
+    _call("qe_owners", keys, offsets, len(keys), found, threads())
     return found
 
 
 def renumber(index: Array, table: Array) -> Array:
     """Return ``table[index]``, all uint32."""
     out = np.empty(len(index), np.uint32)
-    _call(
-        "qe_renumber",
-        address(index, np.uint32),
-        len(index),
-        address(table, np.uint32),
-        address(out, np.uint32),
-        threads(),
-    )
+    _call("qe_renumber", index, len(index), table, out, threads())
     return out
 
 
 def order_by_degree(degrees: Array, vertices: Array) -> None:
     """Sort ``vertices`` (uint32) in place by descending ``degrees[vertex]`` (uint32), stable."""
-    _call("qe_order_by_degree", address(degrees, np.uint32), address(vertices, np.uint32), len(vertices))
+    _call("qe_order_by_degree", degrees, vertices, len(vertices))
 
 
 def sort_lists(
@@ -177,15 +132,8 @@ def sort_lists(
     given = ListEntries(address(lists, np.uint32), address(entries, np.uint32), len(lists), lo, count)
 
     def sort() -> int:
-        return int(
-            _library().qe_pcsr_sort(
-                ctypes.byref(given),
-                address(offsets, np.uint64),
-                address(neighbours, np.uint32),
-                None if rows is None else address(rows, np.uint32),
-                ctypes.addressof(control),
-            )
-        )
+        where = ctypes.byref(given), offsets, neighbours, rows, ctypes.addressof(control)
+        return int(_library().qe_pcsr_sort(*where))
 
     check_status("qe_pcsr_sort", sort() if len(lists) < _SHORT else call(control, sort))
     return offsets, neighbours, rows
@@ -218,7 +166,7 @@ def merge_lists(
     places = address(offsets, np.uint64), address(neighbours, np.uint32), address(merged, np.uint32)
     to = MergedLists(address(keys, np.uint32), *places, len(keys))
     sides = [KeyedLists(*map(address, side, _LISTS), len(side[0])) for side in (out, into)]
-    _call("qe_pcsr_merge", *map(ctypes.byref, sides), address(ids, np.uint32), ctypes.byref(to), threads())
+    _call("qe_pcsr_merge", *map(ctypes.byref, sides), ids, ctypes.byref(to), threads())
     total = int(offsets[-1])
     for array in (neighbours, merged):
         array.resize(total, refcheck=False)
@@ -228,21 +176,13 @@ def merge_lists(
 def locate(pcsr: ctypes.Structure, vertices: Array) -> tuple[Array, Array]:
     """Return the slices (uint64 begins and ends) of the vertices' (uint32) lists in a ``qe::Pcsr``."""
     begins, ends = np.empty(len(vertices), np.uint64), np.empty(len(vertices), np.uint64)
-    _call(
-        "qe_pcsr_locate",
-        ctypes.addressof(pcsr),
-        address(vertices, np.uint32),
-        len(vertices),
-        address(begins, np.uint64),
-        address(ends, np.uint64),
-    )
+    _call("qe_pcsr_locate", ctypes.addressof(pcsr), vertices, len(vertices), begins, ends)
     return begins, ends
 
 
 def add_degrees(pcsr: ctypes.Structure, vertices: Array, low: int, high: int, degrees: Array) -> None:
     """Add to ``degrees`` (float64) how many neighbours in ``[low, high)`` each vertex (uint32) has."""
-    where = address(vertices, np.uint32), len(vertices), low, high, address(degrees, np.float64)
-    _call("qe_pcsr_degrees", ctypes.addressof(pcsr), *where)
+    _call("qe_pcsr_degrees", ctypes.addressof(pcsr), vertices, len(vertices), low, high, degrees)
 
 
 Rows = tuple[Array | None, int, Array, Array]
@@ -269,16 +209,8 @@ def wedge_sample(
     vertices, closed = np.empty((most, 3), np.uint32), np.empty(most, np.uint8)
     samples, wedges = ctypes.c_uint64(), ctypes.c_uint64()
     lists = WedgeLists(_row_index(rows), address(neighbours, np.uint32), ctypes.addressof(out), undirected)
-    _call(
-        "qe_wedge_sample",
-        ctypes.byref(lists),
-        seed,
-        most,
-        address(vertices, np.uint32),
-        address(closed, np.uint8),
-        ctypes.byref(samples),
-        ctypes.byref(wedges),
-    )
+    found = vertices, closed, ctypes.byref(samples), ctypes.byref(wedges)
+    _call("qe_wedge_sample", ctypes.byref(lists), seed, most, *found)
     return vertices[: samples.value], closed[: samples.value].astype(np.bool_), wedges.value
 
 
@@ -364,7 +296,7 @@ def text_ends(array: Any) -> tuple[int, int]:
     """Return where the least and the greatest of an Arrow array's texts are, without nulls and at least one."""
     ends = np.empty(2, np.uint64)
     offsets, width, texts = _texts(array)
-    _call("qe_text_ends", offsets, width, texts, len(array), address(ends, np.uint64))
+    _call("qe_text_ends", offsets, width, texts, len(array), ends)
     return int(ends[0]), int(ends[1])
 
 
@@ -389,7 +321,7 @@ def csv_rows_end(block: bytearray, size: int, separator: str, *, last: bool) -> 
     bool
         Whether there is an odd one: in the middle of a field, behind a backslash, or left open at the end of the file.
     """
-    end = (_U64 * 2)()
+    end = (ctypes.c_uint64 * 2)()
     _call("qe_csv_rows_end", ctypes.addressof(ctypes.c_char.from_buffer(block)), size, ord(separator), last, end)
     return int(end[0]), bool(end[1])
 
@@ -404,7 +336,7 @@ def scan_numerals(data: Array, wanted: int) -> int:
     ``wanted``: kinds, added up; the scan ends where all are found.
     """
     found = ctypes.c_uint32()
-    _call("qe_numerals_scan", address(data, np.uint8), len(data), wanted, ctypes.byref(found), threads())
+    _call("qe_numerals_scan", data, len(data), wanted, ctypes.byref(found), threads())
     return found.value
 
 
@@ -425,20 +357,12 @@ def changed_numeral(texts: Any, numbers: Any) -> int | None:
 
 def build_signatures(given: ctypes.Structure, table: Array) -> None:
     """Fill ``table`` (uint32[16, vertices]) with the signatures made from a ``qe::SignatureInput``."""
-    _call("qe_signature_build", ctypes.addressof(given), address(table, np.uint32), threads())
+    _call("qe_signature_build", ctypes.addressof(given), table, threads())
 
 
 def filter_by_signature(table: Array, wanted: Array, begin: int, end: int, admitted: Array) -> None:
     """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that lacks a bit of ``wanted``."""
-    _call(
-        "qe_signature_filter",
-        address(table, np.uint32),
-        table.shape[1],
-        begin,
-        end,
-        address(wanted, np.uint32),
-        address(admitted, np.bool_),
-    )
+    _call("qe_signature_filter", table, table.shape[1], begin, end, wanted, admitted)
 
 
 def signature_group(list_number: int, label: int) -> int:
@@ -503,18 +427,6 @@ _LISTS = (np.uint32, np.uint64, np.uint32)
 _Lanes = ctypes.c_uint64 * 8
 
 
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    for name, arguments in _SIGNATURES.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, ctypes.c_int32
-    library.qe_signature_group.argtypes, library.qe_signature_group.restype = (_U32, _U32), _U32
-    library.qe_checksum.argtypes = (_POINTER, _POINTER, _U64, _U64)
-    library.qe_checksum.restype = ctypes.c_uint64
-    return library
-
-
 def _call(name: str, *arguments: Any) -> None:
     check_status(name, getattr(_library(), name)(*arguments))
 
@@ -536,14 +448,7 @@ def _texts(array: Any) -> tuple[int, int, int | None]:
     return offsets.address + array.offset * width, width, None if texts is None else texts.address
 
 
-def _row_index(rows: Rows) -> RowIndex:
+def _row_index(rows: Rows) -> ctypes.Structure:
     owners, first, begins, ends = rows
     keys = None if owners is None else address(owners, np.uint32)
     return RowIndex(keys, address(begins, np.uint64), address(ends, np.uint64), len(begins), first)
-
-
-def address(array: Array, kind: Any) -> int | None:
-    """Return where an array's elements of dtype ``kind`` are, for a kernel; None where it has none."""
-    if array.dtype != kind or not array.flags.c_contiguous:
-        raise InternalError(f"a kernel got {array.dtype} (contiguous: {array.flags.c_contiguous}) for {np.dtype(kind)}")
-    return address_of(array) if array.size else None

@@ -18,8 +18,6 @@ from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, among, ascending
 from qengine.storage.kernels import pair_statistics
 
-__all__ = ["ListChange", "PairCounts", "are_many", "changed_edges", "changed_pairs", "list_change", "near"]
-
 PairCounts = tuple[int, int, int, float, float, float, float]
 """Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 

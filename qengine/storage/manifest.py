@@ -21,22 +21,6 @@ from qengine.storage.numbers import NumberRange
 from qengine.storage.saved_lists import Digests
 from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 
-__all__ = [
-    "CHECKSUMS",
-    "DATA_FILES",
-    "FORMAT",
-    "MOST_BYTES",
-    "decode",
-    "describe",
-    "digests",
-    "encode",
-    "firsts",
-    "groups",
-    "needs_numbers",
-    "rules",
-    "types",
-]
-
 FORMAT = 4
 """The newest: a log continues the graph. Others are still written in format 2, or 3 where numbers aren't ids, which
 older versions read."""

@@ -8,8 +8,6 @@ from typing import ParamSpec, TypeVar
 
 from qengine.errors import OutOfMemory
 
-__all__ = ["within_memory"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

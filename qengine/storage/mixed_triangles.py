@@ -17,8 +17,6 @@ from qengine.storage.kernels import locate
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["Corners", "MixedTriangles", "Odds", "Sides"]
-
 _SAMPLES = 1 << 12
 _SEED = 21
 _DOUBT = 8  # pairs' worth: so much is taken to be as degrees say before any pair is seen

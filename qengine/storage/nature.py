@@ -20,8 +20,6 @@ from qengine.catalog.rules import Rules
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["Facts", "Nature", "following"]
-
 _DRIFT = 0.1  # of the nodes with some labels, the relationships of a type, and all elements, may change
 _SLACK = 32  # of the nodes with some labels, and of the relationships of a type, may come or go however few there are
 

@@ -19,8 +19,6 @@ from qengine.storage.state_blocks import Part
 from qengine.storage.states import NodeState, Patch
 from qengine.storage.store import GraphStore, LabelGroup
 
-__all__ = ["NodeLayout", "lay_out"]
-
 _EMPTY = np.empty(0, np.int64)
 _MOST_REPEATS = 16  # label groups beyond one a label set, before they are merged
 

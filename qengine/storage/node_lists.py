@@ -13,8 +13,6 @@ from qengine.storage.arrays import Array
 if TYPE_CHECKING:
     from qengine.storage.store import GraphStore
 
-__all__ = ["NodeLists"]
-
 
 class NodeLists:
     """The lists that nodes (uint32) have in some stored adjacencies, one after the other; ``degrees``: float64."""

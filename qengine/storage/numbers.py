@@ -17,8 +17,6 @@ from qengine._frozen import frozen
 from qengine.storage.arrays import Array
 from qengine.storage.later import Later
 
-__all__ = ["Identity", "LaterNumbers", "NumberList", "NumberPieces", "NumberRange", "Numbers", "Run"]
-
 _TABLE = 4  # a table of places may have so many entries for each number; else numbers are sorted
 
 

@@ -19,8 +19,6 @@ from qengine.storage.numbers import Identity, NumberList, NumberRange, Numbers, 
 from qengine.storage.saved_columns import SavedColumn
 from qengine.storage.store import EdgeType, GraphStore
 
-__all__ = ["read_numbers", "write_numbers"]
-
 _NODES = "nodes"
 
 

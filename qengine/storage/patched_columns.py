@@ -18,8 +18,6 @@ from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, from_python, is_present, is_variant
 from qengine.temporal.arrow import to_values, union_parts
 
-__all__ = ["Change", "PatchedColumn", "patched", "same_value"]
-
 _DEEPEST = 16  # columns that were never read, one made of the other
 _BYTES = 8  # that a value takes, or a character at most
 _PLAIN = {pa.int64(): int, pa.float64(): float, pa.bool_(): bool, pa.string(): str, pa.large_string(): str}

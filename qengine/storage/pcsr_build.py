@@ -59,7 +59,7 @@ def build_type(
         placed[moved] = order
         order = placed
     turned = turned_lists(lists, undirected=undirected, workers=workers)
-    parallel = _repeats(turned)
+    parallel = repeats_neighbour(turned.neighbours, turned.offsets)
     if not (properties or parallel):
         turned = turned._replace(ids=None)
     elif moved is not None:
@@ -99,9 +99,9 @@ def _indexed(lists: Lists, form: Form | None) -> tuple[Adjacency, Array | None]:
     return index(lists, chosen, reason)
 
 
-def _repeats(lists: Lists) -> bool:
-    """Tell whether a list holds a neighbour twice."""
-    same = lists.neighbours[1:] == lists.neighbours[:-1]
-    borders = lists.offsets[1:-1].astype(np.int64) - 1
-    same[borders] = False
+def repeats_neighbour(neighbours: Array, offsets: Array) -> bool:
+    """Tell whether a list holds a neighbour twice; some may be empty."""
+    same = neighbours[1:] == neighbours[:-1]
+    borders = offsets[1:-1].astype(np.int64)
+    same[borders[(borders > 0) & (borders < len(neighbours))] - 1] = False
     return bool(same.any())

@@ -17,8 +17,6 @@ from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values
 from qengine.temporal.values import FIELDS
 
-__all__ = ["SampledColumn", "sampled_column"]
-
 _EXACT = 1 << 53  # integers up to which floats have all
 _ARROW = {
     "=": pc.equal, "<>": pc.not_equal,

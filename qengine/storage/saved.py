@@ -33,20 +33,6 @@ from qengine.storage.statistics_file import read_statistics, write_statistics
 from qengine.storage.store import GraphStore
 from qengine.storage.writer_lock import WRITER, WriterLock
 
-__all__ = [
-    "Publishing",
-    "SavedVersion",
-    "Verify",
-    "announce_log",
-    "open_saved",
-    "open_version",
-    "renew_first_format",
-    "save",
-    "save_new",
-    "save_version",
-    "saved_version",
-]
-
 Verify = Literal["lazy", "full", "never"]
 Publishing = Callable[[str], contextlib.AbstractContextManager[object]]
 

@@ -12,8 +12,6 @@ from qengine.storage.blocks import BlockFile
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.normal import is_normal
 
-__all__ = ["SavedColumn", "validate"]
-
 _ROWS = 1 << 20  # of a flat array, validated between two looks at a query's limits
 _WAIT = 0.05
 

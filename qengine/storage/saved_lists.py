@@ -7,7 +7,6 @@ Whatever reads one of them first has all checked, once: checksums, and that they
 from __future__ import annotations
 
 import ctypes
-import functools
 import threading
 from typing import Any
 
@@ -19,8 +18,6 @@ from qengine._limits import stop_if_due
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 from qengine.storage.blocks import BLOCK, BlockFile, BlocksStruct, limited
-
-__all__ = ["Digests", "ListFacts", "SavedAdjacency", "digests_of", "well_sized"]
 
 _ARRAYS = ("neighbours", "edge_ids", "offsets", "keys", "groups")
 _WAIT = 0.05  # seconds between looks at a query's limits while another thread checks
@@ -39,27 +36,13 @@ Digests = tuple[int, int]
 """Of a type's relationships as they are and turned round, without loops in the second (``qe::SavedLists``)."""
 
 
-class _ListsStruct(ctypes.Structure):
-    """Mirror of ``qe::SavedLists``."""
-
-    _fields_ = (
-        ("file", BlocksStruct),
-        ("lists", PcsrStruct),
-        ("n_groups", ctypes.c_uint64),
-        ("n_ids", ctypes.c_uint64),
-        ("low", ctypes.c_uint32),
-        ("high", ctypes.c_uint32),
-        ("parallel", ctypes.c_int32),
-        ("loops", ctypes.c_int32),
-        ("turned", ctypes.c_int32),
-        ("ids", ctypes.c_int32),
-        ("both_ways", ctypes.c_int32),
-        ("fault", ctypes.c_int32),
-        ("place", ctypes.c_uint64),
-        ("digests", ctypes.c_uint64 * 2),
-        ("parts_done", ctypes.c_void_p),
-        ("parts_digests", ctypes.c_void_p),
-    )
+_ListsStruct = _native.struct(
+    "qe::SavedLists",
+    "BlocksStruct file; PcsrStruct lists; u8 n_groups n_ids; u4 low high; "
+    "i4 parallel loops turned ids both_ways fault; u8 place; u8[2] digests; p parts_done parts_digests",
+    BlocksStruct=BlocksStruct,
+    PcsrStruct=PcsrStruct,
+)
 
 
 @frozen
@@ -202,7 +185,7 @@ class _Progress:
         self._struct.parts_done = self._done.ctypes.data
         self._struct.parts_digests = self._digests.ctypes.data
 
-    def run(self) -> _ListsStruct:
+    def run(self) -> ctypes.Structure:
         """Go on with the check; return what it found."""
         struct = self._struct
         limited(lambda control: int(_library().qe_check_lists(ctypes.byref(struct), ctypes.byref(control))), self._size)
@@ -217,7 +200,7 @@ def digests_of(out: Adjacency, facts: ListFacts) -> Digests:
     return int(found.digests[0]), int(found.digests[1])
 
 
-def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
+def _fault(found: ctypes.Structure, facts: ListFacts, file: BlockFile) -> str:
     """Return what is wrong with lists, "" where nothing is."""
     where = f"relationships {facts.type}, direction {facts.direction.value}"
     if found.fault == _WRONG_BLOCK:
@@ -227,7 +210,7 @@ def _fault(found: _ListsStruct, facts: ListFacts, file: BlockFile) -> str:
     return "" if _fits(found, facts) else f"{where}: both directions don't hold the same relationships"
 
 
-def _fits(found: _ListsStruct, facts: ListFacts) -> bool:
+def _fits(found: ctypes.Structure, facts: ListFacts) -> bool:
     """Tell whether the digests are those of the type's relationships, as far as these are known."""
     facts.seen[facts.direction] = int(found.digests[0]), int(found.digests[1])
     out = facts.digests or facts.seen.get(Direction.OUT)
@@ -257,8 +240,4 @@ def well_sized(lists: Adjacency) -> bool:
     return keys is not None and len(offsets) == len(keys) + 1
 
 
-@functools.cache
-def _library() -> Any:
-    library = _native.load()
-    library.qe_check_lists.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    return library
+_library = _native.declared("qe_check_lists p p")

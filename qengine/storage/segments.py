@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from qengine.catalog.rules import Rule
     from qengine.storage.store import GraphStore
 
-__all__ = ["Segment", "following", "pieces"]
-
 
 class _Numbers:
     """The numbers of a segment's elements (int64 by row), which are found by them."""

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from qengine import _native
 from qengine._frozen import frozen
 from qengine.plan.pattern import Direction
 from qengine.storage import kernels
@@ -20,20 +21,10 @@ ANY_LABEL = 0xFFFFFFFF
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.BOTH: 2}
 
 
-class SignatureInput(ctypes.Structure):
-    """Mirror of ``qe::SignatureInput``."""
-
-    _fields_ = (
-        ("n_vertices", ctypes.c_uint32),
-        ("n_groups", ctypes.c_uint32),
-        ("group_ends", ctypes.c_void_p),
-        ("label_begins", ctypes.c_void_p),
-        ("labels", ctypes.c_void_p),
-        ("lists", ctypes.c_void_p),
-        ("list_numbers", ctypes.c_void_p),
-        ("n_lists", ctypes.c_uint32),
-        ("unused", ctypes.c_uint32),
-    )
+SignatureInput = _native.struct(
+    "qe::SignatureInput",
+    "u4 n_vertices n_groups; p group_ends label_begins labels lists list_numbers; u4 n_lists unused",
+)
 
 
 @frozen
@@ -105,7 +96,7 @@ class Signatures:
         """Whether the table was made already."""
         return "table" in self.__dict__
 
-    def input(self, ends: int, begins: int, labels: int, lists: int, numbers: int) -> SignatureInput:
+    def input(self, ends: int, begins: int, labels: int, lists: int, numbers: int) -> ctypes.Structure:
         """Return what the kernels take, for arrays and ``qe::Pcsr`` records at these addresses."""
         n_groups = len(self.arrays[0])
         return SignatureInput(self.n_vertices, n_groups, ends, begins, labels, lists, numbers, len(self.lists))

@@ -14,8 +14,6 @@ from qengine.storage.edits import Edit
 from qengine.storage.forms import choose_changing
 from qengine.storage.splicing import entry_places, spliced_entries, spliced_offsets
 
-__all__ = ["Splice", "SplicedAdjacency", "key_places"]
-
 
 class Splice:
     """What changes of dense lists.

@@ -24,8 +24,6 @@ from qengine.storage.pcsr_build import build_type, turned_lists
 from qengine.storage.spliced_lists import Splice, SplicedAdjacency, key_places
 from qengine.storage.splicing import entry_places, relist, repeats
 
-__all__ = ["Change", "SplicedType", "changed_type", "new_type", "relabelled_type", "relationships_of"]
-
 _FEW = 32  # a type is spliced where at most one of so many relationships changes
 _ROUNDS = 32  # in which new relationships are found to be on no circle
 _DEEPEST = 4  # lists that were never read, one spliced from the other

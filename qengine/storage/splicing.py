@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 import numpy as np
 
 from qengine import _native
+from qengine._native import address
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit
-from qengine.storage.kernels import address, check_status, threads
+from qengine.storage.kernels import check_status, threads
 from qengine.storage.structs import Moves, Relisting, RowIndex, Runs, SplicedRows
 
-__all__ = ["entry_places", "relist", "repeats", "spliced_entries", "spliced_offsets"]
-
-_POINTER, _I32, _U64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64
-_SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "qe_splice_entries": (*(_POINTER,) * 5, _I32),
-    "qe_splice_offsets": (_POINTER, _POINTER, _U64, _POINTER, _U64, _POINTER, _I32),
-    "qe_entry_places": (*(_POINTER,) * 4, _U64, _POINTER, _I32),
-    "qe_lists_repeat": (_POINTER, _POINTER, _I32, _POINTER),
-    "qe_relist_offsets": (_POINTER, _POINTER, _I32),
-    "qe_relist": (*(_POINTER,) * 5, _I32),
-}
+_library = _native.declared(
+    "qe_splice_entries p u4* u4* p u4* i4; qe_splice_offsets p u8* u8 u4* u8 u8* i4; "
+    "qe_entry_places p u4* u4* u4* u8 u8* i4; qe_lists_repeat p u4* i4 p; qe_relist_offsets p u8* i4; "
+    "qe_relist p u8* u4* u4* u4* i4"
+)
 
 
 def spliced_entries(old: Array, edit: Edit, added: Array, moved: Edit | None) -> Array:
@@ -52,8 +46,8 @@ def spliced_entries(old: Array, edit: Edit, added: Array, moved: Edit | None) ->
     if moved is not None and moved.size:
         points, shifts = moved.moves
         moves = ctypes.byref(Moves(address(points, np.uint32), address(shifts, np.uint32), len(points)))
-    arrays = (address(each, np.uint32) for each in (np.ascontiguousarray(old), np.ascontiguousarray(added)))
-    _call("qe_splice_entries", ctypes.byref(runs), *arrays, moves, address(out, np.uint32), threads())
+    before, come = np.ascontiguousarray(old), np.ascontiguousarray(added)
+    _call("qe_splice_entries", ctypes.byref(runs), before, come, moves, out, threads())
     return out
 
 
@@ -94,9 +88,7 @@ def spliced_offsets(lists: Adjacency, vertices: Edit | None, edit: Edit, owners:
         rows[1] - rows[0],
     )
     out = np.empty(rows[1] - rows[0] + 1, np.uint64)
-    gone = address(removed, np.uint64), len(removed)
-    come = address(owners, np.uint32), len(owners)
-    _call("qe_splice_offsets", ctypes.byref(given), *gone, *come, address(out, np.uint64), threads())
+    _call("qe_splice_offsets", ctypes.byref(given), removed, len(removed), owners, len(owners), out, threads())
     return out
 
 
@@ -107,10 +99,7 @@ def entry_places(lists: Adjacency, owners: Array, bounds: Array, ids: Array | No
     lists an owner without one has the place where it would be.
     """
     places = np.empty(len(owners), np.uint64)
-    wanted = None if ids is None else address(ids, np.uint32)
-    given = address(owners, np.uint32), address(bounds, np.uint32), wanted
-    struct = ctypes.addressof(lists.struct)
-    _call("qe_entry_places", struct, *given, len(owners), address(places, np.uint64), threads())
+    _call("qe_entry_places", ctypes.addressof(lists.struct), owners, bounds, ids, len(owners), places, threads())
     return places.astype(np.int64)
 
 
@@ -122,7 +111,7 @@ def repeats(lists: Adjacency, *, loops: bool = False) -> bool:
     rows = RowIndex(owners, address(begins, np.uint64), address(ends, np.uint64), len(begins), first)
     neighbours = np.ascontiguousarray(lists.neighbours)
     found = ctypes.c_int32()
-    _call("qe_lists_repeat", ctypes.byref(rows), address(neighbours, np.uint32), loops, ctypes.byref(found))
+    _call("qe_lists_repeat", ctypes.byref(rows), neighbours, loops, ctypes.byref(found))
     return bool(found.value)
 
 
@@ -183,21 +172,11 @@ def relist(
         count,
     )
     offsets = np.empty(count + 1, np.uint64)
-    _call("qe_relist_offsets", ctypes.byref(given), address(offsets, np.uint64), threads())
+    _call("qe_relist_offsets", ctypes.byref(given), offsets, threads())
     made = np.empty(int(offsets[-1]), np.uint32)
     ids = np.empty(len(made), np.uint32) if beside else None
-    out = (None if each is None else address(each, np.uint32) for each in (made, ids, inverse))
-    _call("qe_relist", ctypes.byref(given), address(offsets, np.uint64), *out, threads())
+    _call("qe_relist", ctypes.byref(given), offsets, made, ids, inverse, threads())
     return offsets, made, ids
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    for name, arguments in _SIGNATURES.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = arguments, ctypes.c_int32
-    return library
 
 
 def _call(name: str, *arguments: Any) -> None:

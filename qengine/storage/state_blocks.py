@@ -13,8 +13,6 @@ from qengine.storage.arrays import Array
 from qengine.storage.states import Block
 from qengine.storage.variant import from_python
 
-__all__ = ["Part", "parts_of", "values_of"]
-
 
 @frozen
 class Part:

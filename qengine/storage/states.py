@@ -15,8 +15,6 @@ from qengine._frozen import frozen
 if TYPE_CHECKING:
     from qengine.storage.arrays import Array
 
-__all__ = ["Block", "Commit", "NodeBlock", "NodeState", "Patch", "RelationshipBlock", "RelationshipState"]
-
 
 @frozen
 class NodeState:

@@ -31,8 +31,6 @@ from qengine.storage.wedges import Kind, WedgeSummary
 from qengine.temporal.arrow import to_values
 from qengine.types import NULL
 
-__all__ = ["read_statistics", "write_statistics"]
-
 _VERSION = "6"
 _MOST = 1e60  # what no number of them reaches
 _READABLE = ("2", "3", "4", "5", _VERSION)

@@ -34,8 +34,6 @@ from qengine.storage.states import Commit, Patch, RelationshipState, size_of
 from qengine.storage.statistics import Statistics
 from qengine.storage.store import EdgeType, GraphStore
 
-__all__ = ["Successors", "successor"]
-
 _EMPTY = np.empty(0, np.int64)
 _PLAIN = frozenset((int, str, bool))  # types of values that are the same where they are equal
 

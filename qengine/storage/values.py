@@ -20,8 +20,6 @@ from qengine.storage.kernels import distinct_sketch, text_ends
 from qengine.storage.variant import is_present
 from qengine.temporal.arrow import to_values
 
-__all__ = ["summarize"]
-
 _SAMPLE = 4096
 _COMMON = 64
 _PARTS = 64

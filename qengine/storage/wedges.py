@@ -12,8 +12,6 @@ from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import wedge_sample
 
-__all__ = ["Kind", "WedgeSummary", "sample_wedges"]
-
 _SAMPLES = 1 << 13
 _SEED = 20
 _DOUBT = 8  # wedges' worth: so much is taken to be as everywhere before any of a kind is seen

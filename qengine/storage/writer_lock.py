@@ -14,8 +14,6 @@ from pathlib import Path
 from qengine.errors import StorageError
 from qengine.storage.directory import read_bounded
 
-__all__ = ["WRITER", "WriterLock"]
-
 WRITER = ".qengine-writer"
 _MOST_BYTES = 64
 _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()

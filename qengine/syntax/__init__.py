@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from qengine.syntax.lexemes import Lexeme
     from qengine.syntax.scanner import Token
 
-__all__ = ["is_complete", "parse", "tokens"]
-
 
 def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, ...]:
     """Return the statements of a text, which ``;`` separates; none for a text of white space and comments.

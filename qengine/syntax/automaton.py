@@ -19,8 +19,6 @@ from qengine.syntax.scanner import Token
 if TYPE_CHECKING:
     from lark import Lark
 
-__all__ = ["Automaton", "Refused", "build_grammar", "load"]
-
 _END = "$END"
 _FORMAT = 2  # of the tables that are kept
 _POLLED = 4096  # tokens after which the time is looked at

@@ -12,8 +12,6 @@ from qengine._frozen import record
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.scanner import Token
 
-__all__ = ["MAX_NESTING", "Brackets", "pair"]
-
 MAX_NESTING = 200
 """How deep brackets, and the tree that is built of them, may nest. The later stages recurse over the tree."""
 

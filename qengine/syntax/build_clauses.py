@@ -17,9 +17,6 @@ from qengine.syntax.next import joined_by_next
 from qengine.syntax.otherwise import otherwise
 from qengine.syntax.scanner import Token
 
-__all__ = ["AstBuilder"]
-
-
 _SETTERS = frozenset(("db.create.setnodevectorproperty", "db.create.setrelationshipvectorproperty"))
 """Procedures of Neo4j that are SET n[key] = vector."""
 

@@ -17,8 +17,6 @@ from qengine.syntax.schema_commands import read_schema_command
 from qengine.syntax.shown_columns import shown_columns
 from qengine.syntax.words import SHOWN, word_set
 
-__all__ = ["CommandBuilder", "shown"]
-
 _SELECTING = word_set(
     "ALL BTREE FULLTEXT LOOKUP POINT RANGE TEXT VECTOR UNIQUE UNIQUENESS NODE RELATIONSHIP REL KEY PROPERTY EXISTENCE "
     "EXIST EXISTS TYPE BUILT IN USER DEFINED EXECUTABLE BY CURRENT"

@@ -15,8 +15,6 @@ from qengine.syntax.scanner import Token
 from qengine.syntax.schema_types import value_types
 from qengine.syntax.words import NORMAL_FORMS, VECTOR_WORDS
 
-__all__ = ["ExpressionBuilder", "between", "span_of"]
-
 
 def span_of(thing: Token | ast.Ast) -> Span:
     """Return where a token or a node stands."""

@@ -14,8 +14,6 @@ from qengine.syntax.build_expressions import ExpressionBuilder, between, span_of
 from qengine.syntax.literals import MAX_INTEGER, parse_integer
 from qengine.syntax.scanner import Token
 
-__all__ = ["PatternBuilder"]
-
 _SHORTEST = {"shortestpath": "shortestPath", "allshortestpaths": "allShortestPaths"}
 
 

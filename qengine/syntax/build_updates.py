@@ -11,8 +11,6 @@ from qengine.syntax.build_expressions import between
 from qengine.syntax.build_patterns import PatternBuilder
 from qengine.syntax.checks import check_created, is_plain_labels
 
-__all__ = ["UpdateBuilder"]
-
 
 class UpdateBuilder(PatternBuilder):
     """Rules of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH."""

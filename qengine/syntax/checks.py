@@ -11,18 +11,6 @@ from qengine.syntax import ast
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token
 
-__all__ = [
-    "MAX_CLAUSES",
-    "MAX_UPDATES",
-    "check_call",
-    "check_created",
-    "check_depth",
-    "check_query",
-    "check_subquery",
-    "is_plain_labels",
-    "updates",
-]
-
 MAX_CLAUSES = 150
 """How many clauses, WHERE, ORDER BY and the like a query may have; plans are trees that nest by clause."""
 

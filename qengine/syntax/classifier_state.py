@@ -9,8 +9,6 @@ from qengine.syntax.paths import AHEAD, PathFinder, word
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.words import PATTERN_PREFIX, SET_OPERATORS
 
-__all__ = ["CLOSING", "OPENING", "ClassifierState", "Context"]
-
 
 class Context(Enum):
     """What kind of text stands here."""

@@ -16,8 +16,6 @@ from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
 from qengine.syntax.words import QUERY_WORDS
 
-__all__ = ["classify"]
-
 _POLLED = 4096  # tokens between two looks whether to stop
 
 _AFTER_NODE_NAME = frozenset(("RPAR", "COLON", "LBRACE", "PARAMETER"))

@@ -8,8 +8,6 @@ from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_expressions import between
 
-__all__ = ["conditional"]
-
 _BRANCH = "the branch"
 """A variable's name, which nobody would write."""
 

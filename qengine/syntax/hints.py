@@ -14,8 +14,6 @@ from qengine._nearest import nearest
 from qengine.errors import Span
 from qengine.syntax.scanner import Token
 
-__all__ = ["Mistake", "hint_for"]
-
 
 @frozen
 class Mistake:

@@ -10,8 +10,6 @@ from qengine.errors import Span
 from qengine.syntax.scanner import BACKTICKED, Token, scan
 from qengine.syntax.words import KEYWORDS, PATTERN_PREFIX, STATEMENT_WORDS
 
-__all__ = ["Lexeme", "is_complete", "tokens"]
-
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _CLOSING = frozenset(_OPENING.values())
 _UNCLOSED = {"'": "string", '"': "string", "`": "name", "/*": "comment"}

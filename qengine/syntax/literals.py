@@ -9,8 +9,6 @@ from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import Token
 
-__all__ = ["MAX_INTEGER", "parameter_of", "parse_float", "parse_integer", "parse_string"]
-
 MAX_INTEGER = 2**63 - 1
 
 _DECIMAL = re.compile(r"[0-9]+(?:_[0-9]+)*")

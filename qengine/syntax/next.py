@@ -12,8 +12,6 @@ from qengine.syntax.build_expressions import between, span_of
 from qengine.syntax.checks import updates
 from qengine.syntax.scanner import Token
 
-__all__ = ["joined_by_next"]
-
 _MOST_UNIONS = 6
 """UNIONs behind a NEXT, one inside the other; each query of them repeats what stands before."""
 

@@ -10,8 +10,6 @@ from qengine.syntax.build_expressions import span_of
 from qengine.syntax.checks import updates
 from qengine.syntax.scanner import Token
 
-__all__ = ["otherwise"]
-
 
 def otherwise(
     before: ast.Query | ast.UnionQuery, word: Token, following: ast.Query, fail: Callable[..., Exception]

@@ -18,8 +18,6 @@ from qengine.syntax.checks import check_depth
 from qengine.syntax.classify import classify
 from qengine.syntax.scanner import Token, scan
 
-__all__ = ["MAX_TOKENS", "parse"]
-
 MAX_TOKENS = 500_000
 """A text with more is refused: it would take seconds and gigabytes. Data belongs in parameters and files."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from qengine.syntax.brackets import Brackets
 from qengine.syntax.scanner import BACKTICKED, Token
 
-__all__ = ["AHEAD", "PathFinder", "word"]
-
 AHEAD = ("",) * 4
 """No token: so many may be asked for behind the end."""
 

@@ -12,8 +12,6 @@ from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.scanner import Token
 
-__all__ = ["climb"]
-
 _NOT, _COMPARISON = 4, 5
 _PRECEDENCE = {
     "OR": 1, "XOR": 2, "AND": 3, "NOT": _NOT,

@@ -8,8 +8,6 @@ from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.hints import hint_for
 from qengine.syntax.scanner import SYMBOLS, Token
 
-__all__ = ["report"]
-
 _MOST_EXPECTED = 5
 _LONGEST_SHOWN = 30
 

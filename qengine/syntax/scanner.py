@@ -11,8 +11,6 @@ import re
 
 from qengine._deadline import check_planning
 
-__all__ = ["BACKTICKED", "Token", "scan"]
-
 BACKTICKED = "BACKTICKED"
 """Type of a name in backticks: never a keyword. The classifier turns it into ``NAME``."""
 

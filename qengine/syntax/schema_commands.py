@@ -12,8 +12,6 @@ from qengine.syntax.scanner import Token, scan
 from qengine.syntax.schema_types import property_type
 from qengine.syntax.token_reader import TokenReader
 
-__all__ = ["read_schema_command"]
-
 _INDEX_KINDS = ("RANGE", "TEXT", "LOOKUP", "POINT", "FULLTEXT", "VECTOR")
 _UNREAD = ("BTREE",)
 _INDEX_HINT = "Write CREATE INDEX name FOR (n:Label) ON (n.property), or FOR ()-[r:TYPE]-() ON (r.property)."

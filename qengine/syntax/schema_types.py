@@ -6,8 +6,6 @@ from qengine.errors import Span
 from qengine.syntax.scanner import scan
 from qengine.syntax.token_reader import TokenReader
 
-__all__ = ["property_type", "value_types"]
-
 _TYPES = {
     "BOOLEAN": ("BOOLEAN", "BOOL"),
     "STRING": ("STRING", "VARCHAR"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["shown_columns"]
-
 _COLUMNS: dict[str, tuple[str, str]] = {
     "INDEXES": (
         "id name state populationPercent type entityType labelsOrTypes properties owningConstraint",

@@ -8,8 +8,6 @@ from typing import NoReturn
 from qengine.errors import QuerySyntaxError, Span
 from qengine.syntax.scanner import BACKTICKED, SYMBOLS, Token
 
-__all__ = ["TokenReader"]
-
 _SIGNS = {kind: sign for sign, kind in SYMBOLS.items()}
 
 

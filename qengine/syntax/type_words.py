@@ -6,8 +6,6 @@ from qengine.syntax.paths import word
 from qengine.syntax.scanner import Token
 from qengine.syntax.words import word_set
 
-__all__ = ["type_end"]
-
 _WORDS = word_set(
     "ANY ARRAY BOOL BOOLEAN DATE DATETIME DURATION EDGE FLOAT INT INTEGER LIST LOCAL MAP NODE NOTHING NULL PATH POINT "
     "PROPERTY RELATIONSHIP SIGNED STRING TIME TIMESTAMP VALUE VARCHAR VERTEX ZONED"

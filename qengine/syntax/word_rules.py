@@ -18,8 +18,6 @@ from qengine.syntax.words import (
     SHOWN,
 )
 
-__all__ = ["WordRules"]
-
 _ROW_PARTS = {"ORDER": 1, "SKIP": 2, "OFFSET": 2, "LIMIT": 3}
 _BODIES = frozenset((
     "MATCH", "WHERE", "UNWIND", "CREATE", "MERGE", "ON_SET", "SET", "REMOVE", "DELETE", "FOREACH", "CALL", "YIELD",

@@ -2,22 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CLAUSES",
-    "KEYWORDS",
-    "MATCH_MODES",
-    "NORMAL_FORMS",
-    "OPERATOR_WORDS",
-    "PATTERN_PREFIX",
-    "QUERY_WORDS",
-    "SCHEMA_WORDS",
-    "SET_OPERATORS",
-    "SHOWN",
-    "STATEMENT_WORDS",
-    "VECTOR_WORDS",
-    "word_set",
-]
-
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text."""

@@ -38,9 +38,6 @@ from qengine.temporal.values import DAY, Date, DateTime, Duration, LocalDateTime
 from qengine.temporal.zones import at_moment, in_zone, parse_zone
 from qengine.types import Kind
 
-__all__ = ["UNITS", "is_text", "text_kind", "text_kinds", "to_array", "to_values", "union_parts", "without_text",
-           "zone_of"]  # fmt: skip
-
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of Arrow's units."""
 

@@ -15,8 +15,6 @@ from qengine.temporal.parse import parse_date, parse_date_time, parse_local_date
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.zones import at_local, parse_offset, parse_zone
 
-__all__ = ["date", "date_time", "duration", "local_date_time", "local_time", "time"]
-
 _T = TypeVar("_T", bound=Temporal)
 
 _WRITTEN = {

@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "LARGEST_YEAR",
-    "add_months",
-    "civil",
-    "day_of_quarter",
-    "days_in_month",
-    "days_of",
-    "days_of_week_date",
-    "ordinal_day",
-    "week_date",
-    "week_day",
-    "weeks_in_year",
-]  # fmt: skip
-
 LARGEST_YEAR = 999_999_999
 _ERA_DAYS = 146_097  # days of 400 years
 _EPOCH = 719_468  # days from 0000-03-01 to 1970-01-01

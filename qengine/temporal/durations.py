@@ -12,8 +12,6 @@ from fractions import Fraction
 from qengine.errors import ExecutionError
 from qengine.temporal.values import DAY, SECOND, Duration
 
-__all__ = ["UNITS", "duration_of", "exact", "parse_duration"]
-
 UNITS = {
     "years": (12, 0, 0),
     "quarters": (3, 0, 0),

@@ -13,9 +13,6 @@ from qengine.temporal.calendar import (
 )
 from qengine.temporal.values import DAY, SECOND
 
-__all__ = ["calendar_date", "checked_days", "checked_nanoseconds", "ordinal_date", "quarter_date", "time_of_day",
-           "week_date", "within"]  # fmt: skip
-
 _FIRST, _LAST = days_of(-LARGEST_YEAR, 1, 1), days_of(LARGEST_YEAR, 12, 31)
 
 

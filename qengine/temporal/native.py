@@ -11,8 +11,6 @@ from qengine.temporal.calendar import add_months
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.zones import at_moment, parse_zone
 
-__all__ = ["from_native", "from_numpy", "hash_of", "is_ambiguous", "is_missing", "to_native"]
-
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 

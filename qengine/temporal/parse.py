@@ -14,8 +14,6 @@ from qengine.temporal.fields import calendar_date, ordinal_date, quarter_date, t
 from qengine.temporal.values import DAY, Date, DateTime, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import at_local, parse_offset, parse_zone
 
-__all__ = ["parse_date", "parse_date_time", "parse_local_date_time", "parse_local_time", "parse_time"]
-
 _YEAR = r"(?P<year>\d{4}|[+-]\d{4,9})"
 _DATE = re.compile(
     _YEAR

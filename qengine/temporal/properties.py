@@ -14,8 +14,6 @@ from typing import Any
 from qengine.temporal import text
 from qengine.temporal.calendar import civil, day_of_quarter, ordinal_day, week_date
 
-__all__ = ["DAY", "SECOND", "Dated", "Field", "Offset", "Spanning", "Temporal", "Timed"]
-
 SECOND = 1_000_000_000
 """Nanoseconds of a second."""
 DAY = 86_400 * SECOND

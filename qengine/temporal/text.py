@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["date_text", "duration_text", "offset_text", "time_text"]
-
 _SECOND = 1_000_000_000
 
 

@@ -21,8 +21,6 @@ from qengine.temporal.calendar import civil, days_of
 from qengine.temporal.fields import checked_nanoseconds
 from qengine.temporal.values import DAY, SECOND, DateTime
 
-__all__ = ["at_local", "at_moment", "in_zone", "parse_offset", "parse_zone"]
-
 _OFFSET = re.compile(r"([+-])(\d{2})(?::?(\d{2})(?::?(\d{2}))?)?")
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*", re.ASCII)  # of a zone, and of nothing outside the tables
 _LARGEST_OFFSET = 18 * 3600

@@ -11,8 +11,6 @@ from typing import Any
 from qengine import Graph
 from qengine.errors import ExecutionError
 
-__all__ = ["Bank", "together"]
-
 _MOST = 100  # of a payment, in whole units
 
 OPEN = "CREATE (:Account {id: $id, balance: $balance, sent: 0})"

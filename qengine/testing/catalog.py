@@ -10,8 +10,6 @@ from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo
 from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 
-__all__ = ["SOCIAL", "WrittenCatalog"]
-
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)  # known by identity, as a graph is
 class WrittenCatalog:

@@ -9,8 +9,6 @@ from typing import Any
 
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["canonical", "difference"]
-
 _SHOWN = 5
 
 

@@ -16,8 +16,6 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from qengine.storage.disk import Disk
 
-__all__ = ["FailingDisk", "Operation", "RecordingDisk", "crashed"]
-
 _SECTOR = 512
 
 

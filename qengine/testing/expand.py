@@ -9,8 +9,6 @@ from qengine.plan.pattern import Direction
 from qengine.storage import GraphStore
 from qengine.storage.arrays import Array
 
-__all__ = ["expand"]
-
 
 def expand(store: GraphStore, vertex: int, type_index: int, direction: Direction) -> tuple[Array, Array]:
     """Return the neighbours (uint32) and global relationship ids (int64) of one vertex in any direction.

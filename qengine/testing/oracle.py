@@ -13,8 +13,6 @@ from qengine.plan.logical import LogicalPlan
 from qengine.storage import GraphStore
 from qengine.syntax import parse
 
-__all__ = ["TooExpensive", "rows_of", "true_rows"]
-
 
 class TooExpensive(Exception):
     """The query would take the reference executor too long."""

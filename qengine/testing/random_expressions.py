@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from qengine.testing.random_graph import RandomGraph
 
-__all__ = ["Expressions", "Scope"]
-
 
 @dataclass
 class Scope:

@@ -10,8 +10,6 @@ from typing import Any
 
 from qengine.storage import GraphStore, from_records
 
-__all__ = ["RandomGraph", "random_graph"]
-
 _LABELS = ("A", "B", "C")
 _TYPES = ("R", "S", "U")
 _STRINGS = ("", "a", "ab", "b", "Ab", "ä")

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from qengine.testing.random_expressions import Scope
 from qengine.testing.random_graph import RandomGraph
 
-__all__ = ["Patterns"]
-
 _BOUNDED = ("*1..2", "*2", "*0..1", "*0..2", "*..3")
 
 

@@ -10,8 +10,6 @@ from qengine.testing.random_expressions import Expressions, Scope
 from qengine.testing.random_graph import RandomGraph
 from qengine.testing.random_patterns import Patterns
 
-__all__ = ["RandomQuery", "random_query"]
-
 _MODES = ("",) * 6 + ("DIFFERENT NODES ", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ", "REPEATABLE ELEMENTS ")
 
 

@@ -6,8 +6,6 @@ import random
 
 from qengine.testing.random_graph import RandomGraph
 
-__all__ = ["random_repeat"]
-
 _QUANTIFIERS = ("{1,2}", "{2}", "{,2}", "{0,1}", "{1,3}", "+", "*", "?", "?")
 _MODES = ("", "", "", "", "TRAIL ", "ACYCLIC ", "SIMPLE ", "ALL SHORTEST ", "SHORTEST 2 GROUPS ")
 

@@ -15,8 +15,6 @@ from typing import Any
 from qengine.storage import GraphStore, from_records
 from qengine.syntax import ast
 
-__all__ = ["StatementGraph", "graph_for"]
-
 _COPIES = 2
 _MOST_STEPS = 2  # of one relationship of variable length
 _VALUES = (0, 1, 2, "a", "b", True, 0.5)

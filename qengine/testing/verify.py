@@ -45,8 +45,6 @@ from qengine.plan.updates import (
     Update,
 )
 
-__all__ = ["verify"]
-
 
 def verify(plan: LogicalPlan) -> None:
     """Check a bound statement's plan.

@@ -36,8 +36,6 @@ from qengine.plan.kernels import kernel
 from qengine.plan.schedule import Call, Schedule
 from qengine.plan.traverse import free_variables, preorder
 
-__all__ = ["verify_elimination", "verify_schedule"]
-
 _VECTOR, _MATRIX, _PAIRS = "vector", "matrix", "pairs"
 
 

@@ -55,8 +55,6 @@ from qengine.plan.physical import (
 from qengine.plan.traverse import free_variables, preorder
 from qengine.testing.verify_elimination import verify_elimination, verify_schedule
 
-__all__ = ["verify_physical"]
-
 Columns = tuple[str, ...]
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 

@@ -12,8 +12,6 @@ from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Parameter, Property, Variable
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
-__all__ = ["SIMPLE", "Ahead", "reads_of", "values_ahead"]
-
 SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
 """Expressions that read nothing but what is in them: properties are of what they are of."""
 

@@ -15,8 +15,6 @@ from qengine.storage.columns import PropertyColumn
 from qengine.storage.states import NodeState, RelationshipState
 from qengine.storage.store import GraphStore
 
-__all__ = ["Base", "Link"]
-
 _FEW = 8  # elements whose numbers are found one by one
 _KEPT = 4096  # elements that were read one by one
 

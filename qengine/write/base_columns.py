@@ -10,8 +10,6 @@ from qengine.storage.store import GraphStore
 from qengine.storage.variant import is_present
 from qengine.write.overlay import Overlay
 
-__all__ = ["are_gone", "has_label", "has_value", "incident"]
-
 
 def are_gone(overlay: Overlay, numbers: Array, *, nodes: bool) -> Array:
     """Tell which elements (int64, none apart) aren't there."""

@@ -24,8 +24,6 @@ from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.table import Elements, Plain
 
-__all__ = ["BatchChanges", "Divided", "Values"]
-
 Values: TypeAlias = list[Any] | Plain
 """A property's values, of each row."""
 PATCHED = 512

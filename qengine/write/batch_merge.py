@@ -27,8 +27,6 @@ from qengine.storage.arrays import Array
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.live import equalities
 
-__all__ = ["Merged", "Outcome", "Settings", "keys_of", "merged", "rounds", "settings_of"]
-
 Settings = tuple[tuple[str, Expr], ...]
 
 

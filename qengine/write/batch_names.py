@@ -21,8 +21,6 @@ from qengine.write.column_values import ColumnValues, Unbatched, rows_by_names, 
 from qengine.write.overlay import Overlay
 from qengine.write.table import Elements, Table
 
-__all__ = ["named_merge", "names_expressions"]
-
 _Run = Callable[[Table], Table]
 _Names = tuple[tuple[str, ...], ...]
 _ROWS_EACH = 16  # rows of a name, on average, from which on they are merged together

@@ -23,8 +23,6 @@ from qengine.write.batch_merge import Settings, keys_of, settings_of
 from qengine.write.column_values import Unbatched
 from qengine.write.overlay import Overlay
 
-__all__ = ["Hop", "MergedPath", "leaves_of", "merged_path", "with_labels"]
-
 _MOST = 1 << 22  # entries of lists that are looked at for all rows together
 
 

@@ -45,8 +45,6 @@ from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column, Elements, Plain, Table, repeated
 
-__all__ = ["BatchSteps", "ByRow", "Held"]
-
 _Run = Callable[[Table], Table]
 _Entity = NodeHandle | RelationshipHandle
 _Setting = tuple[Array | None, Mapping[str, Values]]  # rows (None: all), and what is set of them

@@ -9,8 +9,6 @@ from typing import Any, Generic, TypeVar
 from qengine.exec.scalar.compare import group_key
 from qengine.storage.states import NodeBlock, RelationshipBlock
 
-__all__ = ["BlockLinks", "BlockTable", "BlockValues", "place_of", "places_of"]
-
 _B = TypeVar("_B", NodeBlock, RelationshipBlock)
 _OWN_PLACE = frozenset((int, str))
 

@@ -30,8 +30,6 @@ from qengine.write.column_values import Unbatched, whole_or_nothing
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column, Plain, Rows, Table, column_of
 
-__all__ = ["Bodies", "Body"]
-
 Given: TypeAlias = Rows | Table
 Body = Callable[[Table], Table]
 _Compile = Callable[..., Callable[[Given], Given]]

@@ -29,8 +29,6 @@ from qengine.write.values import storable_value
 if TYPE_CHECKING:
     from qengine.write.overlay import Overlay
 
-__all__ = ["ColumnValues", "Unbatched", "rows_by_names", "stored", "whole_or_nothing"]
-
 _NULL = type(None)
 _TEXT = frozenset((str,))
 _PLAIN = frozenset((bool, int, float, str, _NULL))

@@ -20,8 +20,6 @@ from qengine.write.batch_merge import merged
 from qengine.write.key_lookup import keyed_nodes
 from qengine.write.patch_table import names_in
 
-__all__ = ["Effects", "Given", "are_apart", "effects_of"]
-
 _ALL = "*"  # in place of a property's key: any
 _FIXED = frozenset(("nodes", "relationships", "length", "id", "elementid"))  # functions of what never changes
 _KEY = "key"

@@ -39,8 +39,6 @@ from qengine.temporal.fields import checked_days, checked_nanoseconds, within
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import parse_zone
 
-__all__ = ["DEEPEST", "VERSION", "decode", "encode"]
-
 VERSION = 3
 """The newest version of the encoding, of commits with patches."""
 _WITHOUT_BLOCKS, _WITH_BLOCKS = 1, 2

@@ -36,8 +36,6 @@ from qengine.write.rules import check_touched
 from qengine.write.steps import Given, Held, StepCompiler, enough
 from qengine.write.table import Rows, Table, as_rows
 
-__all__ = ["execute"]
-
 _ROW = 300  # bytes that a row takes, as a dictionary
 _CHANGE = 200  # and each change that is noted to be taken back, with what is new in it
 _NONE: Any = None  # in place of an execution, between two of them

@@ -9,8 +9,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.plan.physical import PhysicalPlan
 from qengine.storage.store import GraphStore
 
-__all__ = ["Execution"]
-
 
 @frozen
 class Execution:

@@ -52,8 +52,6 @@ from qengine.write.logfile import (
     strays,
 )
 
-__all__ = ["GraphFolder", "check_durability", "open_for_reading", "open_for_writing", "take_over"]
-
 INTERVAL = 0.1
 """Seconds between two syncs in the background."""
 

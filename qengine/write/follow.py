@@ -13,8 +13,6 @@ from qengine.storage.states import Commit
 from qengine.write.frames import Frame, read_frame
 from qengine.write.logfile import commits_of, log_name, open_log, read_head, read_log, size_of
 
-__all__ = ["Follower", "stamp_of"]
-
 Stamp = tuple[int, int, int]
 
 

@@ -26,8 +26,6 @@ from typing import BinaryIO, NamedTuple
 from qengine.errors import StorageError
 from qengine.storage.kernels import checksum
 
-__all__ = ["HEAD_BYTES", "MOST_BYTES", "Frame", "frame", "read_frame", "read_frames", "synced_behind"]
-
 _MAGIC = b"\xff\xfeqL"
 _HEAD = struct.Struct("<4sIQQ")
 _CHECKSUM = struct.Struct("<Q")

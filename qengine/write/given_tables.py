@@ -19,8 +19,6 @@ from qengine.storage.keys import KeyIndex, check_found, key_array
 from qengine.storage.states import Patch
 from qengine.storage.tables import explained_ends, node_table, property_arrays
 
-__all__ = ["Extension", "Known", "Options", "Tables", "resolved"]
-
 KEY = "id"
 """The property that is a label's key where nothing else is said."""
 

@@ -30,9 +30,6 @@ from qengine.write.overlay import Overlay
 from qengine.write.patch_table import names_in
 from qengine.write.table import Rows
 
-__all__ = ["KeyedNode", "Keys", "distinct_keys", "few_rows", "keyed_nodes", "nodes_by_identity", "nodes_by_keys",
-           "relationships_between"]  # fmt: skip
-
 Keys = Mapping[str, list[Any]]
 """By property the value that is looked for, for each row."""
 

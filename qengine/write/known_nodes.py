@@ -20,8 +20,6 @@ from qengine.temporal.arrow import to_values
 from qengine.write.given_tables import several
 from qengine.write.live import LiveGraph
 
-__all__ = ["LiveNodes", "StoredNodes"]
-
 
 class StoredNodes:
     """The nodes of a store (``given_tables.Known``): the column of a key is read once, for many keys."""

@@ -32,17 +32,6 @@ from qengine.write.overlay import Overlay
 from qengine.write.patch_table import names_in
 from qengine.write.readable import Readable
 
-__all__ = [
-    "LiveEnvironment",
-    "LiveGraph",
-    "ValueFinder",
-    "WalkedVersion",
-    "equalities",
-    "gone",
-    "identities",
-    "is_known",
-]
-
 _V = TypeVar("_V", bound=Readable)
 
 _NONE: Any = None  # in place of an execution, between two of them

@@ -34,8 +34,6 @@ from qengine.write.encoding import encode
 from qengine.write.frames import Frame, frame
 from qengine.write.logfile import FRESH, Head, log_name
 
-__all__ = ["FLUSHER", "Durability", "Log", "Place", "create_log", "ends_of"]
-
 Durability = Literal["full", "batched", "none"]
 _REOPEN = "Make room or repair the disk, then open the graph again: what was acknowledged is kept."
 _PIECE = 1 << 20

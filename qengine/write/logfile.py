@@ -24,20 +24,6 @@ from qengine.storage.states import Commit
 from qengine.write.encoding import decode
 from qengine.write.frames import Frame, frame, read_frame, read_frames, synced_behind
 
-__all__ = [
-    "FORMAT",
-    "FRESH",
-    "Head",
-    "commits_of",
-    "log_name",
-    "missing_log",
-    "open_log",
-    "read_head",
-    "read_log",
-    "size_of",
-    "strays",
-]
-
 FORMAT = 1
 FRESH = ".new"
 """What the name of a log ends in that isn't in its place yet."""

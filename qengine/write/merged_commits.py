@@ -19,8 +19,6 @@ from qengine.storage.states import (
 from qengine.write.block_table import BlockTable
 from qengine.write.patch_table import apply_patches, picked
 
-__all__ = ["merged"]
-
 _S = TypeVar("_S", NodeState, RelationshipState)
 _B = TypeVar("_B", NodeBlock, RelationshipBlock)
 _FOLDED = 1_000  # elements that are patched one by one, rather than to have a version made before

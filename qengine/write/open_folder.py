@@ -25,8 +25,6 @@ from qengine.write.follow import Follower
 from qengine.write.log import FLUSHER, Durability
 from qengine.write.logfile import commits_of
 
-__all__ = ["News", "OpenFolder", "Snapshot", "open_folder"]
-
 LEAST_LOG = 64 << 20
 """Bytes of a log that are no reason for a checkpoint."""
 LOG_SHARE = 0.1

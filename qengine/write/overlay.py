@@ -18,8 +18,6 @@ from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place
 from qengine.write.patch_table import PatchTable, apply_patches, row_in
 from qengine.write.touched import TouchedValues
 
-__all__ = ["Changes", "Overlay"]
-
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 _State: TypeAlias = NodeState | RelationshipState | None

@@ -15,8 +15,6 @@ from qengine.storage.states import NodeState, Patch, RelationshipState
 from qengine.storage.variant import concatenate, is_present
 from qengine.temporal.arrow import to_values
 
-__all__ = ["PatchTable", "apply_patches", "names_in", "picked", "row_in"]
-
 _S = TypeVar("_S", NodeState, RelationshipState)
 _NONE = np.empty(0, np.int64)
 _KNOWN = 4096  # elements that are kept as they were made

@@ -19,8 +19,6 @@ from qengine.write.base import Base
 from qengine.write.block_table import place_of
 from qengine.write.patch_table import apply_patches
 
-__all__ = ["History", "PendingVersion"]
-
 _S = TypeVar("_S", NodeState, RelationshipState)
 _Entry = tuple[int, _S | None, Any]  # the commit's place, the state after it, and the entry before
 _MOST_AT_ONCE = 10_000  # touched elements that a reader gathers, rather than to have a store made

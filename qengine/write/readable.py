@@ -9,8 +9,6 @@ from qengine.plan.pattern import LabelExpr
 from qengine.storage.states import NodeState, RelationshipState
 from qengine.write.base import Base
 
-__all__ = ["Readable"]
-
 
 class Readable(Protocol):
     """An ``Overlay`` as readers see it, or a ``PendingVersion``. Elements are known by their numbers."""

@@ -28,8 +28,6 @@ from qengine.write.overlay import Overlay
 from qengine.write.table import Column as TableColumn
 from qengine.write.table import Elements, Plain, Table
 
-__all__ = ["FEW", "PartPlans", "PartReader", "begins_alone", "is_anchored", "matches", "most_rows"]
-
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 _STEPS = 20_000  # elements that are walked, as often as there are rows, sooner than planned for
 FEW = 1_000

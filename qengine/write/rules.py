@@ -17,8 +17,6 @@ from qengine.write.live import LiveGraph
 from qengine.write.overlay import Overlay
 from qengine.write.violations import has_type, violation
 
-__all__ = ["add_rule", "check_touched", "drop_rule"]
-
 _MANY = 16  # elements that are checked together
 _State = NodeState | RelationshipState
 

@@ -14,8 +14,6 @@ from qengine._frozen import frozen
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.storage.arrays import Array
 
-__all__ = ["Column", "Elements", "Plain", "Rows", "Table", "as_rows", "column_of", "repeated"]
-
 Rows: TypeAlias = list[dict[str, Any]]
 _NULL = type(None)
 _VALUE = 80  # bytes of a value

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from qengine.storage.states import NodeState, RelationshipState
 from qengine.write.block_table import place_of
 
-__all__ = ["TouchedValues"]
-
 _Bucket = dict[int, None]
 _Touched: TypeAlias = Mapping[int, NodeState | None] | Mapping[int, RelationshipState | None]
 _NOTHING: Mapping[str, Any] = {}

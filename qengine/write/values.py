@@ -10,8 +10,6 @@ from qengine.exec.scalar.values import kind_of
 from qengine.spatial import Point
 from qengine.temporal import Temporal
 
-__all__ = ["storable_properties", "storable_value"]
-
 _PLAIN = frozenset((bool, int, float, str))
 
 

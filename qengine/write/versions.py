@@ -27,8 +27,6 @@ from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 from qengine.write.pending import History, PendingVersion
 
-__all__ = ["FOLDING", "Version", "Versions", "Writer"]
-
 FOLDING = "qengine-fold"
 """The name of the thread that makes a new base, where much is above the one that there is."""
 

@@ -10,8 +10,6 @@ from qengine.exec.scalar.values import kind_of
 from qengine.plan.expr_text import literal_text, name_text
 from qengine.plan.rule_text import requirement
 
-__all__ = ["has_type", "violation"]
-
 _LONGEST = 60  # characters of a value in a message
 _ZONED = {"TIME": "ZONED TIME", "DATETIME": "ZONED DATETIME"}  # names of types that differ in commands
 

@@ -21,8 +21,6 @@ from qengine.cli.values import to_json, to_text
 from qengine.errors import OutOfMemory, QengineError, QueryInterrupted, QueryTimeout, Unsupported
 from tests.crossings.outcomes import Case, Outcome, Rows, outcome, plain
 
-__all__ = ["DOORS", "explained"]
-
 Door = Callable[[Graph, Case, random.Random], None]
 
 

@@ -25,8 +25,6 @@ from qengine.types import Path as Walk
 from tests.crossings.outcomes import Case, Outcome, case_of, outcome
 from tests.limits.looks import watched
 
-__all__ = ["History"]
-
 _CHANGES = (
     "MATCH (n) SET n.i = toString(n.i)",
     "MATCH (n) WHERE n.k % 2 = 0 SET n.k = n.k + 0.5",

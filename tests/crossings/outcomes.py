@@ -14,8 +14,6 @@ from qengine.testing.oracle import TooExpensive, true_rows
 from qengine.testing.random_query import RandomQuery
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["Case", "Outcome", "Rows", "case_of", "outcome", "plain"]
-
 Rows = list[tuple[Any, ...]]
 Outcome = Rows | QengineError
 

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["THRESHOLDS", "others"]
-
 _SIZES = (1, 3, 7)
 
 THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {

@@ -145,5 +145,3 @@ cupy = SimpleNamespace(
     ),
 )
 """Stands in for the module."""
-
-__all__ = ["CudaError", "DeviceArray", "Stream", "cupy", "current_device"]

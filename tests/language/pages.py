@@ -12,8 +12,6 @@ import qengine
 from qengine.catalog.functions import Function, functions
 from qengine.cli.values import to_text
 
-__all__ = ["FOLDER", "INNER", "grammar_rules", "pages", "read_source"]
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "pages" / "language"
 _SOURCES = ROOT / "docs" / "language"

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from qengine import Graph
 
-__all__ = ["graph"]
-
 _VERTICES, _EDGES = 20_000, 400_000
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "KINDS_BY_NAME", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -16,8 +16,6 @@ import pytest
 
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["Looks", "watched"]
-
 
 @dataclass
 class Looks:

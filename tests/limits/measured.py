@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Measured", "measured"]
-
 _STATUS = Path("/proc/self/status")
 _GUARD = 3 << 30  # bytes of address space beyond those of the parent
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from qengine import Result
 
-__all__ = ["MEMORY_KINDS", "MemoryKind"]
-
 MB = 1_000_000
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from qengine import Graph, Result
 from tests.limits.kinds import Kind
 
-__all__ = ["LIMITED", "WAYS", "ask", "warm_up"]
-
 Started = Callable[[Result], None]
 """Is told the result that is about to be fetched."""
 

@@ -18,8 +18,6 @@ from tests.differential.test_plans_once_wrong import STORE
 from tests.limits.graphs import graph as limits_graph
 from tests.replay.foreign import graph_of
 
-__all__ = ["Case", "graph"]
-
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _SOCIAL = SocialSize(persons=1_000, knows=8_000, cities=10, posts=500, tags=30, likes=2_000)
 

@@ -8,8 +8,6 @@ from difflib import ndiff
 
 from tests.replay.record import Record
 
-__all__ = ["Changes", "changes"]
-
 _SHOWN = 5
 """Queries of each kind whose difference is shown; the others are counted."""
 

@@ -17,8 +17,6 @@ from qengine.syntax import parse
 from qengine.testing import data
 from qengine.testing.statement_graph import StatementGraph, graph_for
 
-__all__ = ["graph_of", "read_statements"]
-
 _ONE_IN = {"corpus": 40, "tck": 6}
 _NO_QUERY = re.compile(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|CALL|LOAD|DROP|FOREACH|EXPLAIN|PROFILE)\b", re.IGNORECASE)
 

@@ -10,18 +10,6 @@ from qengine.testing.generate import rmat, to_csr, vertex_labels, walk_query
 from qengine.testing.generate.raw import RawStream
 from tests.replay.cases import Case
 
-__all__ = [
-    "MODES",
-    "VERSIONS",
-    "connected_graphs",
-    "hinted",
-    "joined",
-    "labelled_walks",
-    "listed",
-    "pattern_cases",
-    "walked",
-]
-
 Edges = tuple[tuple[int, int], ...]
 
 MODES = {"nodes": "DIFFERENT NODES ", "relationships": "", "elements": "REPEATABLE ELEMENTS "}

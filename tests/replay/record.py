@@ -17,8 +17,6 @@ from qengine.testing.verify_physical import verify_physical
 from tests.replay.cases import Case, graph
 from tests.replay.ways import kernels_called, ways
 
-__all__ = ["Record", "compact", "read", "record", "to_text"]
-
 _TIMEOUT = 60.0
 
 

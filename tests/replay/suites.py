@@ -12,8 +12,6 @@ from tests.differential.test_plans_once_wrong import QUERIES as ONCE_WRONG
 from tests.replay import patterns, written
 from tests.replay.cases import Case
 
-__all__ = ["FOREIGN", "SUITES", "cases"]
-
 _RANDOM = {"random": (random_query, 160), "composed": (composed_query, 25)}
 
 

@@ -26,8 +26,6 @@ from qengine.plan.kernels import KERNEL_NAMES
 from qengine.plan.physical import Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
-__all__ = ["kernels_called", "ways"]
-
 KERNELS = {
     "qe_rooted_forest": "around",
     "qe_masked_product": "close",

@@ -16,8 +16,6 @@ from tests.limits.kinds import KINDS
 from tests.replay.cases import Case
 from tests.replay.foreign import read_statements
 
-__all__ = ["benchmarks", "elimination_benchmarks", "examples", "foreign", "golden", "heavy", "social_benchmarks"]
-
 _TESTS = Path(__file__).resolve().parents[1]
 _EXAMPLES = _TESTS.parent / "examples" / "queries"
 _LONG = 400  # characters

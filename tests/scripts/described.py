@@ -16,8 +16,6 @@ from qengine.syntax import ast, parse
 from tests.scripts.procedures import with_procedures
 from tests.scripts.script import GraphText, Script, ScriptError
 
-__all__ = ["FOLDER", "graph_of", "value_of"]
-
 FOLDER = Path(__file__).parent / "graphs"
 
 

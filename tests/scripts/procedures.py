@@ -8,8 +8,6 @@ from typing import Any
 
 import qengine
 
-__all__ = ["with_procedures"]
-
 
 def with_procedures(graph: qengine.Graph) -> qengine.Graph:
     """Return a graph that has the procedures of scripts, and may read their files."""

@@ -39,8 +39,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["WORDS", "GraphText", "Prose", "Query", "Script", "ScriptError", "read"]
-
 WORDS = ("plan", "steps", "warns", "error")
 _PROMPT = re.compile(r"([a-z ]*)> (.*)")
 _PARAMETER = re.compile(r"\$(\w+) = (.+)")

@@ -200,7 +200,6 @@ RECURSIVE = [
             "labels",
             "patterns",
             "procedures",
-            "unwind",
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from qengine import _assets, _native
@@ -55,3 +57,28 @@ def test_a_library_that_does_not_fit_is_refused(
     with pytest.raises(QengineError, match=reason) as caught:
         _native.load()
     assert str(path) in str(caught.value)
+
+
+def test_records_are_declared_in_one_notation() -> None:
+    pair = _native.record("u4 a; f8 b")
+    whole = np.dtype([("at", "<u8"), ("n", "<i4", (2, 3)), ("of", pair, 4)])
+    assert _native.record("p at; i4[2,3] n; PAIR[4] of", PAIR=pair) == whole
+    mirror = _native.struct("qe::Mirror", "p at; i4 m n; f8[3] of; PAIR pair", PAIR=ctypes.c_uint64 * 2)
+    assert mirror.__name__ == "Mirror" and ctypes.sizeof(mirror) == 8 + 2 * 4 + 3 * 8 + 16
+    assert [mirror.at.offset, mirror.m.offset, mirror.n.offset, mirror.of.offset, mirror.pair.offset] == [
+        0,
+        8,
+        12,
+        16,
+        40,
+    ]
+
+
+def test_arrays_of_other_types_are_refused() -> None:
+    library = _native.declared("qe_renumber u4* u8 u4* u4* i4")()
+    table, out = np.arange(3, dtype=np.uint32)[::-1].copy(), np.empty(2, np.uint32)
+    assert library.qe_renumber(np.array([2, 0], np.uint32), 2, table, out, 1) == 0
+    assert out.tolist() == [0, 2]
+    for wrong in (np.array([2, 0], np.int64), np.array([2, 0, 0], np.uint32)[::2]):
+        with pytest.raises(ctypes.ArgumentError, match="a kernel got"):
+            library.qe_renumber(wrong, 2, table, out, 1)

@@ -29,9 +29,6 @@ from qengine.plan.logical import Operator
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.store import GraphStore
 
-__all__ = ["CellAnswer", "CellWork", "Limited", "MergeAnswer", "MergeWork"]
-
-
 _MOST_SLICES = 64
 
 

@@ -20,8 +20,6 @@ from qengine.storage import from_records
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-__all__ = ["Bools", "condition_over_columns", "holds", "nothing"]
-
 Bools = NDArray[np.bool_]
 
 _ROW = "@row"

@@ -19,8 +19,6 @@ from qengine.plan.traverse import free_variables
 from qengine.storage.keys import key_array
 from qengine.storage.normal import normal_array
 
-__all__ = ["END", "FOR", "KEY", "START", "Dealer", "NodeDealer", "Parcel", "Path", "RelationshipDealer", "dealers"]
-
 START, END, KEY, FOR = "@start of", "@end of", "@key of", "@for"
 """Columns of what is sent: keys of a relationship's ends; a node's key, and whose conditions it satisfies."""
 

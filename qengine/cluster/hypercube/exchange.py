@@ -10,8 +10,6 @@ from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeAnswer, M
 from qengine.cluster.hypercube.dealing import Dealer
 from qengine.cluster.hypercube.sources import Source, Spread
 
-__all__ = ["Exchange", "Scan"]
-
 
 @frozen
 class Scan:

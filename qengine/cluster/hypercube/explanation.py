@@ -11,8 +11,6 @@ from qengine.cluster.hypercube.heavy import Layout
 from qengine.cluster.hypercube.joins import Join
 from qengine.cluster.hypercube.shares import Load, fullest, sent
 
-__all__ = ["Moved", "SharesExplanation", "SharesPlan", "TableMoves"]
-
 
 @record
 class Moved:

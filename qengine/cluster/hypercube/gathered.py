@@ -20,8 +20,6 @@ from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import preorder
 from qengine.types import LIST, NODE, RELATIONSHIP, Type
 
-__all__ = ["Gathered", "gathered"]
-
 _MOST_VARIABLES = 60
 """Nodes of patterns: each has a bit of an integer."""
 

@@ -21,8 +21,6 @@ from qengine._frozen import frozen
 from qengine.exec.common.columns import ArrowColumn
 from qengine.exec.spill.hashes import row_hashes
 
-__all__ = ["Grid", "Grids", "hashes_of", "rows_by_cell"]
-
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from qengine.cluster.hypercube.dealing import Dealer, Path
 from qengine.cluster.hypercube.grid import Grid, Grids, hashes_of
 from qengine.cluster.hypercube.shares import Load, Shares, Way, choose, fullest
 
-__all__ = ["Layout", "Sampled", "layout_of"]
-
 _LEAST_COMMON = 16  # times that a key must occur in a sample to be called common
 _COMMON, _HEAVY = 1 / 16, 1.0  # of the rows that a cell would get
 _MOST_PARTED = 3  # variables that are told apart: grids are two to the power of them

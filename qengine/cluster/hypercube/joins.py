@@ -18,8 +18,6 @@ from qengine.plan.pattern import LabelIs, PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables, rewrite_plan
 from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING
 
-__all__ = ["Join", "join_of", "variable_label"]
-
 
 @frozen
 class Join:

@@ -25,8 +25,6 @@ from qengine.cluster.hypercube.exchange import Scan
 from qengine.cluster.hypercube.sources import Source, Spread, look, pieces, rows_of
 from qengine.errors import InternalError, QengineError
 
-__all__ = ["LocalExchange", "answer", "serve"]
-
 _PIECES = 2
 """Pieces of a table that each worker gets on average."""
 

@@ -19,8 +19,6 @@ from qengine.cluster.hypercube.exchange import Scan
 from qengine.cluster.hypercube.parcels import answered, merged_answers, parcel_batches
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
-__all__ = ["RayData"]
-
 _ROWS = 1 << 20  # that are dealt at once
 
 

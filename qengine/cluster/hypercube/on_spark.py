@@ -24,8 +24,6 @@ from qengine.cluster.hypercube.exchange import Scan
 from qengine.cluster.hypercube.parcels import answered, merged_answers, parcel_batches
 from qengine.cluster.hypercube.sources import SAMPLE, Source, Spread, is_path, look
 
-__all__ = ["Spark"]
-
 _PARCELS = "place int, cell int, source int, number bigint, data binary"
 _ANSWERS = "place int, answer binary"
 _ROWS = 1 << 20  # of a partition that are dealt at once

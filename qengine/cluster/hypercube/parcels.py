@@ -11,8 +11,6 @@ import pyarrow as pa
 from qengine.cluster.hypercube.cells import CellAnswer, CellWork, MergeWork
 from qengine.cluster.hypercube.dealing import Parcel
 
-__all__ = ["answered", "merged_answers", "parcel_batches"]
-
 _NOWHERE = -1
 """The place of answers that aren't merged."""
 _PARCEL = pa.schema([("cell", pa.int32()), ("source", pa.int32()), ("number", pa.int64()), ("data", pa.binary())])

@@ -17,8 +17,6 @@ from qengine.plan.logical import Aggregate, Distinct, Filter, Operator, Project,
 from qengine.plan.traverse import children, free_variables, substitute
 from qengine.types import ANY, NODE, Type
 
-__all__ = ["IDENTITY", "check_elements", "expressions", "named_at", "plain"]
-
 IDENTITY = "@node"
 """The property of a cell's nodes that tells a node apart among all."""
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from qengine._frozen import frozen
 
-__all__ = ["Load", "Shares", "Way", "choose", "fullest", "sent"]
-
 Floats = NDArray[np.float64]
 
 _EXACTLY = 64

@@ -17,8 +17,6 @@ from qengine.cluster.hypercube.grid import Grid, Hashes, hashes_of
 from qengine.cluster.hypercube.joins import Join
 from qengine.cluster.hypercube.shares import Load, Way, choose, fullest
 
-__all__ = ["ROOM", "Slice", "slicing"]
-
 ROOM = 8
 """So many times the bytes of its rows a cell may take, until it has found its embeddings."""
 _SALT = np.uint64(0xD6E8FEB86659FD93)

@@ -20,8 +20,6 @@ from qengine.remote.places import RemotePath, place_of
 from qengine.storage.files import parquet_files
 from qengine.storage.given import arrow_table, first_line
 
-__all__ = ["SAMPLE", "Source", "Spread", "folder_of_files", "is_path", "look", "pieces", "rows_of"]
-
 Source = Any
 """A path of Parquet files (a file, a folder of some, a list of files), here or elsewhere, or a table."""
 

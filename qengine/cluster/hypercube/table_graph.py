@@ -33,8 +33,6 @@ from qengine.planned import Planned
 from qengine.result import Result, ResultBatch, ResultStats
 from qengine.statements import check_parameters
 
-__all__ = ["TableGraph"]
-
 _CELL_BYTES = 1 << 28
 """Bytes that a cell is to get at most; what it does takes some times as many."""
 _MOST_CELLS = 1024

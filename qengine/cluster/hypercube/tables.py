@@ -16,8 +16,6 @@ from qengine.storage.given import end_columns, key_column, labels_of, name_of, t
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
 
-__all__ = ["NodeKind", "RelationshipTable", "Tables"]
-
 _ENTRIES = "Entries are (type, start labels, end labels, table); labels name one table of nodes."
 
 

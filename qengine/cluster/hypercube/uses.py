@@ -11,8 +11,6 @@ from qengine.plan.expr import Expr, Subquery
 from qengine.plan.pattern import Direction, PatternRelationship, QueryGraph
 from qengine.plan.traverse import preorder
 
-__all__ = ["Use", "check_graph", "matched", "refuse_subqueries"]
-
 
 @frozen
 class Use:

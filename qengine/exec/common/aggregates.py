@@ -36,8 +36,6 @@ from qengine.exec.scalar.aggregates import accumulator, mean, plus, summed
 from qengine.plan.expr import AggregateCall
 from qengine.temporal import Duration
 
-__all__ = ["Aggregator", "DistinctValues", "State", "aggregator", "total_weight", "weights_of"]
-
 _SAFE = 2.0**62
 _SORTED = 160  # bytes of a value among those that are sorted: the key of its order, and its places
 

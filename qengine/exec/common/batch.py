@@ -9,8 +9,6 @@ import numpy as np
 from qengine._frozen import record
 from qengine.exec.common.columns import BoolArray, Column, IntArray, concatenate
 
-__all__ = ["BATCH_ROWS", "Batch", "concatenate_batches"]
-
 BATCH_ROWS = 65_536  # rows of a full batch: columns of it stay in the second-level cache
 
 

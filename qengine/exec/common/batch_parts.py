@@ -12,8 +12,6 @@ from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import Column, IntArray, ListColumn, ObjectColumn, concatenate
 from qengine.exec.memory import Holding, MemoryAccount, Oversized
 
-__all__ = ["PLACES", "TABLE", "by_parts", "evaluated", "fitting", "pieces", "repeated_pieces", "working_bytes"]
-
 _Found = TypeVar("_Found")
 
 PLACES = 32  # bytes a row and column of what says where rows stand: codes, order, places

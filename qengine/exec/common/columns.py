@@ -35,11 +35,6 @@ from qengine.exec.sizes import size_of
 from qengine.storage.normal import STRING_LIMIT
 from qengine.temporal.arrow import is_text, to_values
 
-__all__ = ["ArrowColumn", "BoolArray", "Column", "ConstantColumn", "IntArray", "ListColumn", "NodeColumn",
-           "ObjectColumn", "PathColumn", "RelationshipColumn", "boolean_column", "concatenate", "from_arrow",
-           "from_many", "from_values", "integer_column", "null_column", "numbers_from", "text_offsets",
-           "vertex_ids"]  # fmt: skip
-
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 

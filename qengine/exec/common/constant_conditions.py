@@ -25,8 +25,6 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import EdgeLevel, Level, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["Bounds", "Execution", "FewVisits", "column_kind", "few_visits"]
-
 _A_VISIT = 16.0  # nanoseconds of one core that a search takes for an element at least, as its cost is told
 _DEARER = 16  # times what asking one of all elements takes: testing one that a search looks at
 _LEAST = 4096  # elements that are asked at once in next to no time

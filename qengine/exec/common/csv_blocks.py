@@ -28,8 +28,6 @@ from qengine.storage.kernels import csv_rows_end
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["Part", "file_parts", "rows_of_file"]
-
 Part: TypeAlias = "TextRows | Iterator[tuple[Any, ...]]"
 """Rows that come together, or one after the other with all that is added for each."""
 

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from qengine.exec.common.columns import Column, IntArray, concatenate
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["assign", "computed", "deal", "packed", "part_size", "places_of", "taken"]
-
 _LEAST, _MOST = 1 << 16, 1 << 19
 """Elements of a part: enough that Python's share of it is small, and no more than fit into caches."""
 _MANY, _LONG = 1 << 26, 1 << 21
@@ -36,11 +34,6 @@ def deal(work: Callable[[int], None], places: Sequence[int], context: ExecutionC
     Where memory is limited they come one after the other, so that no more is held than by one. The function must let go
     of Python's lock for most of the time, as NumPy and Arrow do, and look at the limits itself. Where it fails for
     several, the error of the first is raised, as if they came one after the other.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     begin, alone = perf_counter(), 0
     while alone < len(places):

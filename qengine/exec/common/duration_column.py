@@ -12,8 +12,6 @@ from qengine.exec.common.columns import BoolArray, Column, IntArray, integer_col
 from qengine.temporal import Duration
 from qengine.temporal.values import SECOND
 
-__all__ = ["DurationColumn"]
-
 
 class DurationColumn(Column):
     """Durations.

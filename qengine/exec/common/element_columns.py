@@ -42,10 +42,6 @@ from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
 from qengine.types import Kind
 
-__all__ = ["CODES", "FLOATS", "IDS", "INTEGERS", "Elements", "Keyed", "Numbers", "carried_numbers",
-           "compared_numbers", "elements_of", "evaluated", "evaluations", "extent", "integer_extent", "keyed",
-           "numbers_of", "ordered_numbers", "ranked"]  # fmt: skip
-
 IDS, INTEGERS, FLOATS, CODES = range(4)
 """Kinds of numbers, as ``qe::fold::Kind``."""
 

@@ -31,8 +31,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Search, Source, VertexLevel
 from qengine.plan.traverse import is_repeatable, preorder
 
-__all__ = ["few_rows"]
-
 _ROOTS = 16  # nodes that an index may find
 _PLAIN = frozenset((type(None), bool, float, str, int))
 _TYPED = _PLAIN - {type(None)}  # values that tell their array's type
@@ -100,8 +98,6 @@ def few_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> 
     ------
     ExecutionError
         Where a value makes the query fail.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     if context.profile is not None or context.memory_limit is not None or plan.careful is not None:
         return None

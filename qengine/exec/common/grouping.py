@@ -7,9 +7,7 @@ and mixed values are looked at one by one.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +28,6 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import group_key
-
-__all__ = ["Groups", "ascends", "by_code", "group_rows", "known_apart", "rows_alone"]
 
 _CODE_LIMIT = 2**62
 _ROWS = np.arange(BATCH_ROWS, dtype=np.int64)
@@ -161,18 +157,13 @@ def _numbered(values: IntArray) -> Groups:
     codes = np.empty(len(values), dtype=np.int64)
     first = np.empty(len(values), dtype=np.int64)  # what isn't written takes no memory
     count = ctypes.c_uint64()
-    status = _kernel()(values.ctypes.data, len(values), codes.ctypes.data, first.ctypes.data, ctypes.byref(count))
+    status = _library().qe_integer_codes(values, len(values), codes, first, ctypes.byref(count))
     if status != Status.OK:  # no memory for its table, or more rows than it can number
         raise MemoryError
     return Groups(codes, first[: count.value])
 
 
-@cache
-def _kernel() -> Callable[..., int]:
-    library: Any = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_integer_codes.argtypes = (pointer, ctypes.c_uint64, pointer, pointer, pointer)
-    return library.qe_integer_codes  # type: ignore[no-any-return]
+_library = _native.declared("qe_integer_codes i8* u8 i8* i8* p")
 
 
 def _dictionary(array: pa.Array) -> tuple[IntArray, int]:

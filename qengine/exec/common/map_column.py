@@ -17,8 +17,6 @@ from qengine.exec.common.columns import (
     null_column,
 )
 
-__all__ = ["MapColumn", "maps_of"]
-
 _MOST_KEYS = 64
 
 

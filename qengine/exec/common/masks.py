@@ -24,8 +24,6 @@ from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, Selec
 from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import operators
 
-__all__ = ["Masks", "conditions_hold_out"]
-
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
 
 _Predicate = Callable[[Batch], BoolArray]

@@ -11,52 +11,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine._frozen import record
 from qengine.storage.arrays import address_of
 
-__all__ = [
-    "COMPARISONS",
-    "STRUCTS",
-    "ColumnKind",
-    "CompareOp",
-    "EdgeWay",
-    "LevelKind",
-    "PlanTables",
-    "SearchMode",
-    "SourceFlag",
-    "records",
-]
-
-SPAN = np.dtype([("first", "<i4"), ("count", "<i4")])
-PCSR = np.dtype(
-    [("form", "<i4"), ("lo", "<u4"), ("hi", "<u4"), ("n_keys", "<u4"), ("offsets", "<u8"), ("keys", "<u8"),
-     ("groups", "<u8"), ("neighbours", "<u8"), ("edge_ids", "<u8"), ("n_entries", "<u8")]
-)  # fmt: skip
-SOURCE = np.dtype([("level", "<i4"), ("flags", "<i4"), ("lists", SPAN)])
-RANGE = np.dtype([("begin", "<u4"), ("end", "<u4")])
-PAIR = np.dtype([("a", "<i4"), ("b", "<i4"), ("c", "<i4"), ("d", "<i4")])
-COLUMN = np.dtype(
-    [("begin", "<i8"), ("end", "<i8"), ("values", "<u8"), ("validity", "<u8"), ("validity_offset", "<i8"),
-     ("kind", "<i4"), ("unused", "<i4")]
-)  # fmt: skip
-CONDITION = np.dtype(
-    [("op", "<i4"), ("left", "<i4"), ("right", "<i4"), ("unused", "<i4"), ("left_columns", SPAN),
-     ("right_columns", SPAN)]
-)  # fmt: skip
-EDGE_TYPE = np.dtype(
-    [("list", "<i4"), ("way", "<i4"), ("base", "<i8"), ("bitset", "<u8"), ("in_list", "<i4"), ("unused", "<i4")]
+SPAN = _native.record("i4 first count")
+PCSR = _native.record("i4 form; u4 lo hi n_keys; u8 offsets keys groups neighbours edge_ids n_entries")
+SOURCE = _native.record("i4 level flags; SPAN lists", SPAN=SPAN)
+RANGE = _native.record("u4 begin end")
+PAIR = _native.record("i4 a b c d")
+COLUMN = _native.record("i8 begin end; u8 values validity; i8 validity_offset; i4 kind unused")
+CONDITION = _native.record("i4 op left right unused; SPAN left_columns right_columns", SPAN=SPAN)
+EDGE_TYPE = _native.record("i4 list way; i8 base; u8 bitset; i4 in_list unused")
+LEVEL = _native.record(
+    "i4 kind output; SPAN sources ranges different less greater pairs conditions types; i4 start end; "
+    "u8 bitset candidates; i8 n_candidates; u4 bitset_begin unused",
+    SPAN=SPAN,
 )
-LEVEL = np.dtype(
-    [("kind", "<i4"), ("output", "<i4"), ("sources", SPAN), ("ranges", SPAN), ("different", SPAN), ("less", SPAN),
-     ("greater", SPAN), ("pairs", SPAN), ("conditions", SPAN), ("types", SPAN), ("start", "<i4"), ("end", "<i4"),
-     ("bitset", "<u8"), ("candidates", "<u8"), ("n_candidates", "<i8"), ("bitset_begin", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
-PLAN = np.dtype(
-    [("n_levels", "<i4"), ("seeds", "<i4"), ("enumerated", "<i4"), ("mode", "<i4"), ("n_outputs", "<i4"),
-     ("n_lists", "<i4"), ("breadth_first", "<i4"), ("unused", "<i4"), ("levels", "<u8"), ("sources", "<u8"),
-     ("ranges", "<u8"), ("pairs", "<u8"), ("conditions", "<u8"), ("columns", "<u8"), ("types", "<u8"),
-     ("level_ids", "<u8"), ("list_ids", "<u8"), ("lists", "<u8")]
-)  # fmt: skip
+PLAN = _native.record(
+    "i4 n_levels seeds enumerated mode n_outputs n_lists breadth_first unused; "
+    "u8 levels sources ranges pairs conditions columns types level_ids list_ids lists"
+)
 
 STRUCTS = (PCSR, SPAN, SOURCE, RANGE, PAIR, COLUMN, CONDITION, EDGE_TYPE, LEVEL, PLAN)
 """In the order of ``qe_plan_layout``."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from qengine._frozen import frozen
 
-__all__ = ["OnDevice"]
-
 
 @frozen
 class OnDevice:

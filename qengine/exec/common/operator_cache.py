@@ -9,8 +9,6 @@ from qengine._beside import Beside
 from qengine.exec.view import ExecView
 from qengine.plan.logical import Operator
 
-__all__ = ["PerOperatorCache"]
-
 _MOST = 256  # operators of a graph
 
 Found = TypeVar("Found")

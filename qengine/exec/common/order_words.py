@@ -20,8 +20,6 @@ from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, Constant
 from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from qengine.temporal.arrow import UNITS
 
-__all__ = ["NUMBER", "OrderWords", "Ordered", "order_words", "with_offset"]
-
 NONE, NUMBER, _TEXT, _BOOLEAN, _LIST, _DATE, _LOCAL_TIME, _TIME, _LOCAL_DATE_TIME, _DATE_TIME = range(10)
 """Classes of values: of none there is an order, as of null, NaN, nodes and maps."""
 

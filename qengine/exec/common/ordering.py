@@ -23,8 +23,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 
-__all__ = ["kth_least", "lasting_ranks", "ranks", "sort_keys", "sorted_rows"]
-
 _FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
 
 

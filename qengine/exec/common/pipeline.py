@@ -46,8 +46,6 @@ from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
 
-__all__ = ["batches", "continuing", "run", "runtime_of"]
-
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
     logical.Argument: argument_stage,
@@ -109,8 +107,6 @@ def run(
     ------
     ExecutionError
         Where a value makes the query fail.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        As the context says.
     """
     if matchers is None and (counted := count_fast_path(plan, store, context)) is not None:
         context.check()

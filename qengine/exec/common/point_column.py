@@ -12,8 +12,6 @@ import pyarrow as pa
 from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, ConstantColumn, IntArray, ObjectColumn
 from qengine.spatial import SYSTEMS, Point
 
-__all__ = ["PointColumn", "points_of"]
-
 _NAMES = {srid: name for name, srid in SYSTEMS.items()}
 
 

@@ -28,8 +28,6 @@ from qengine.exec.view import ExecView
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.patched_columns import Change
 
-__all__ = ["Codes", "OrderedTexts", "PropertyTexts", "TextProperty"]
-
 _LEAST = 1_024
 """Rows that are worth making codes for."""
 

@@ -11,7 +11,6 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,10 @@ from qengine.plan.elimination import Matrix, Relation, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 
-__all__ = ["MATRIX", "NUMBERS", "Lists", "Relations", "SparseMatrix", "numbers", "stored"]
-
-NUMBERS = np.dtype([("at", "<u8"), ("bytes", "<i4"), ("unused", "<i4")])
+NUMBERS = _native.record("u8 at; i4 bytes unused")
 """As ``qe::eliminate::Numbers``."""
 
-MATRIX = np.dtype(
-    [("offsets", "<u8"), ("ids", "<u8"), ("values", NUMBERS), ("rows", "<u8"), ("lo", "<u4"), ("hi", "<u4"),
-     ("n_rows", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
+MATRIX = _native.record("u8 offsets ids; NUMBERS values; u8 rows; u4 lo hi n_rows unused", NUMBERS=NUMBERS)
 """As ``qe::eliminate::Matrix``."""
 
 Array = npt.NDArray[Any]
@@ -45,29 +39,10 @@ Array = npt.NDArray[Any]
 _PLACE, _EDGE_IDS, _BACKWARD, _EITHER_WAY = range(4)  # as qe::eliminate::IdsFrom
 
 
-class _Part(ctypes.Structure):
-    """Mirror of ``qe::eliminate::Part``."""
-
-    _fields_ = (
-        ("lists", PcsrStruct),
-        ("out", PcsrStruct),
-        ("admitted", ctypes.c_void_p),
-        ("ids", ctypes.c_int32),
-        ("skip_loops", ctypes.c_int32),
-        ("repeats", ctypes.c_int32),
-        ("unused", ctypes.c_int32),
-    )
-
-
-class _ProductRelation(ctypes.Structure):
-    """Mirror of ``qe::eliminate::ProductRelation``."""
-
-    _fields_ = (
-        ("parts", ctypes.c_void_p),
-        ("factors", ctypes.c_void_p),
-        ("n_factors", ctypes.c_int32),
-        ("n", ctypes.c_uint32),
-    )
+_Part = _native.struct(
+    "qe::eliminate::Part", "PcsrStruct lists out; p admitted; i4 ids skip_loops repeats unused", PcsrStruct=PcsrStruct
+)
+_ProductRelation = _native.struct("qe::eliminate::ProductRelation", "p parts factors; i4 n_factors; u4 n")
 
 
 @frozen
@@ -176,7 +151,7 @@ class Relations:
 
     def lists(self, relation: Relation) -> Lists:
         """Return a relation as stored lists."""
-        parts: list[_Part] = []
+        parts: list[ctypes.Structure] = []
         taken: list[Part] = []
         keep: list[Any] = []
         symmetric = True
@@ -321,7 +296,7 @@ class Relations:
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""
-        parts: list[_Part] = []
+        parts: list[ctypes.Structure] = []
         factors = []
         keep = []
         for relation, exponent in Counter(relations).items():
@@ -393,14 +368,8 @@ def stored(store: ExecView, relations: tuple[Relation, ...]) -> SparseMatrix | N
     )
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, u32, i32 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int32
-    library.qe_eliminate_count_rows.argtypes = (pointer, i32, u32, pointer, pointer)
-    library.qe_eliminate_fill_rows.argtypes = (pointer, i32, u32, pointer, pointer, pointer, pointer)
-    library.qe_eliminate_count_product.argtypes = (pointer,) * 4
-    library.qe_eliminate_fill_product.argtypes = (pointer, pointer, pointer, pointer, i32, pointer)
-    library.qe_eliminate_loops.argtypes = (pointer, i32, u32, pointer, pointer)
-    library.qe_eliminate_gather.argtypes = (pointer, i32, u32, pointer, i32, pointer, pointer)
-    return library
+_library = _native.declared(
+    "qe_eliminate_count_rows p i4 u4 p p; qe_eliminate_fill_rows p i4 u4 p p p p; "
+    "qe_eliminate_count_product p p p p; qe_eliminate_fill_product p p p p i4 p; qe_eliminate_loops p i4 u4 p p; "
+    "qe_eliminate_gather p i4 u4 p i4 p p"
+)

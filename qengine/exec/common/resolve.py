@@ -40,8 +40,6 @@ from qengine.plan.shares import Share
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import address_of
 
-__all__ = ["ResolvedSearch", "resolve"]
-
 _WITHIN = int(SourceFlag.WITHIN)
 
 _HELD = 1 << 20

@@ -44,8 +44,6 @@ from qengine.exec.sizes import size_of
 from qengine.exec.view import ExecView
 from qengine.temporal.arrow import without_text
 
-__all__ = ["ResultRows", "result_rows"]
-
 _PLAIN = frozenset((type(None), bool, int, float, str))
 
 

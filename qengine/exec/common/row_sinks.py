@@ -9,8 +9,6 @@ from typing import Protocol
 from qengine._frozen import frozen
 from qengine.exec.common.columns import IntArray
 
-__all__ = ["RowSink", "SinkRequest", "SinkSource"]
-
 
 @frozen
 class SinkSource:
@@ -36,13 +34,7 @@ class RowSink(Protocol):
         """Return how many rows were taken, for how many conditions held, and how many the search gives after all."""
 
     def end(self) -> None:
-        """Make use of what was taken: the search has found all its rows.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Make use of what was taken: the search has found all its rows."""
 
     def close(self) -> None:
         """Free it; the search is closed."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from qengine.plan.logical import Operator
     from qengine.plan.physical import Eliminate, Search
 
-__all__ = ["Matchers", "Runtime"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matchers:

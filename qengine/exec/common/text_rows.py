@@ -18,8 +18,6 @@ from qengine.exec.common.columns import (
     text_offsets,
 )
 
-__all__ = ["TextRows"]
-
 
 class TextRows(Column):
     """Rows of a file: maps from ``names`` to texts, or without names lists of texts; none is null, texts may be.

@@ -10,7 +10,7 @@ import ctypes
 from array import array as packed
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from math import isnan
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
@@ -30,11 +30,6 @@ from qengine.storage.variant import concatenate, is_variant
 from qengine.temporal import Date, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, to_values
 
-__all__ = [
-    "AnyHashIndex", "AnySortedIndex", "ChangedIndex", "ChangedOrder", "HashIndex", "SortedIndex", "Unanswered",
-    "hash_bytes", "sorted_bytes",
-]  # fmt: skip
-
 _MOST_BITS = 31
 _FEW_CHANGED = 64  # bytes that an index must have for each value that differs from its column's
 _FEW = 7  # rows that are found quickly
@@ -48,29 +43,8 @@ _INTEGERS, _FLOATS, _DAYS, _BITS, _TEXTS, _LARGE_TEXTS = range(6)
 _TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is_timestamp(kind) and kind.tz is None}
 
 
-class _Column(ctypes.Structure):
-    """Mirror of ``qe::ValueColumn``."""
-
-    _fields_ = (
-        ("values", ctypes.c_void_p),
-        ("offsets", ctypes.c_void_p),
-        ("valid", ctypes.c_void_p),
-        ("first", ctypes.c_uint64),
-        ("n", ctypes.c_uint64),
-        ("kind", ctypes.c_int32),
-    )
-
-
-class _Table(ctypes.Structure):
-    """Mirror of ``qe::ValueIndex``."""
-
-    _fields_ = (
-        ("column", _Column),
-        ("starts", ctypes.c_void_p),
-        ("rows", ctypes.c_void_p),
-        ("alike", ctypes.c_void_p),
-        ("bits", ctypes.c_uint32),
-    )
+_Column = _native.struct("qe::ValueColumn", "p values offsets valid; u8 first n; i4 kind")
+_Table = _native.struct("qe::ValueIndex", "_Column column; p starts rows alike; u4 bits", _Column=_Column)
 
 
 class Unanswered(Exception):
@@ -181,7 +155,7 @@ def _numbers(array: Any, kind: int) -> Array:
     return np.frombuffer(array.buffers()[1], dtype)[array.offset :][: len(array)]
 
 
-def _column(array: Any, kind: int) -> _Column:
+def _column(array: Any, kind: int) -> ctypes.Structure:
     """Return an array as a native function reads it; it must be kept."""
     buffers = [0 if each is None else each.address for each in array.buffers()]
     if kind >= _TEXTS:
@@ -240,7 +214,9 @@ class HashIndex(_Index):
 
     def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
         super().__init__(column)
-        self._build, self._find, self._find_one = _library()
+        library = _library()
+        self._build, self._find = library.qe_value_index_build, library.qe_value_index_find
+        self._find_one = library.qe_value_index_one
         self._tables = [self._table(part, context) for part in self._parts]
         numbers = sum(part.of in (int, float) for part in self._parts)
         self.unique = all(unique for _, _, unique in self._tables) and numbers < 2
@@ -253,7 +229,7 @@ class HashIndex(_Index):
             self._quick = self._parts[0].of
             self._address = ctypes.addressof(self._tables[0][0])
 
-    def _table(self, part: _Part, context: ExecutionContext) -> tuple[_Table, tuple[Array, ...], bool]:
+    def _table(self, part: _Part, context: ExecutionContext) -> tuple[ctypes.Structure, tuple[Array, ...], bool]:
         bits = _bits(len(part.array))
         starts, rows = np.empty((1 << bits) + 1, np.uint32), np.empty(len(part.array), np.uint32)
         alike = np.empty((1 << bits) + 7 >> 3, np.uint8)
@@ -261,7 +237,9 @@ class HashIndex(_Index):
         index = _Table(_column(part.array, part.kind), *addresses, bits)
         unique = ctypes.c_int32()
         control = ctypes.byref(context.control)
-        context.run(self._build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows))
+        context.run(
+            _library().qe_value_index_build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows)
+        )
         return index, (starts, rows, alike), bool(unique.value)
 
     def with_change(self, change: Change) -> ChangedIndex:
@@ -336,7 +314,7 @@ class HashIndex(_Index):
             row, found = row[order], found[order]
         return row, found
 
-    def _places(self, part: int, column: _Column, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
+    def _places(self, part: int, column: ctypes.Structure, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
         """Return which keys are found, and at which places of a part's array; ``column`` points into ``keys``."""
         index = ctypes.byref(self._tables[part][0])
         room, found = int(column.n), ctypes.c_uint64()
@@ -344,7 +322,9 @@ class HashIndex(_Index):
             pairs: Any = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
             at = ctypes.addressof(pairs)
             where = room, at, at + 4 * room, ctypes.byref(found)
-            context.raise_for(self._find(index, ctypes.byref(column), *where, ctypes.byref(context.control)))
+            context.raise_for(
+                _library().qe_value_index_find(index, ctypes.byref(column), *where, ctypes.byref(context.control))
+            )
             if found.value <= room:
                 both = np.frombuffer(pairs, np.uint32)
                 return both[: found.value], both[room : room + found.value]
@@ -360,7 +340,7 @@ def _are_int64(values: Sequence[Any]) -> bool:
     return True
 
 
-def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:
+def _one_key(part: _Part, key: Any) -> tuple[ctypes.Structure, Any]:
     """Return a key as a column of the part's kind, and what that points into."""
     if part.kind < _TEXTS:
         number = _NUMBERS[part.kind](key)
@@ -370,7 +350,7 @@ def _one_key(part: _Part, key: Any) -> tuple[_Column, Any]:
     return _Column(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
 
 
-def _keys(part: _Part, keys: Sequence[Any]) -> tuple[_Column, Any]:
+def _keys(part: _Part, keys: Sequence[Any]) -> tuple[ctypes.Structure, Any]:
     """Return keys as a column of the part's kind, and as an array."""
     kind = part.array.type
     if part.kind in (_INTEGERS, _DAYS):
@@ -576,12 +556,6 @@ def _bit_at(array: Any) -> Callable[[int], Any]:
     return lambda at: array[at].as_py()
 
 
-@cache
-def _library() -> tuple[Callable[..., int], Callable[..., int], Callable[..., int]]:
-    library: Any = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_value_index_build.argtypes = (pointer, pointer, pointer)
-    library.qe_value_index_find.argtypes = (pointer, pointer, ctypes.c_uint64, pointer, pointer, pointer, pointer)
-    one = (pointer, ctypes.c_int64, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint32, _Few, pointer)
-    library.qe_value_index_one.argtypes = one
-    return library.qe_value_index_build, library.qe_value_index_find, library.qe_value_index_one
+_library = _native.declared(
+    "qe_value_index_build p p p; qe_value_index_find p p u8 p p p p; qe_value_index_one p i8 p u8 u4 p p"
+)

@@ -18,8 +18,6 @@ from qengine.plan.access import FEW
 from qengine.plan.folding import entry_levels
 from qengine.plan.physical import Search, VertexLevel
 
-__all__ = ["counted_vertices", "scanned_level", "scanned_vertices"]
-
 
 def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
     """Return the only level of a search that emits each of its vertices once, or their number; None for another search.
@@ -43,8 +41,6 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
     ------
     ExecutionError
         Where a predicate fails.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     ranges = runtime.store.label_ranges(level.labels).tolist()
     if not level.predicates:

@@ -15,8 +15,6 @@ from qengine.exec.common.grouping import by_code
 from qengine.exec.common.ordering import ranks
 from qengine.exec.scalar.values import NUMBERS
 
-__all__ = ["of_weighed_values"]
-
 _LOST = {"stdev": 1, "stdevp": 0}
 
 _SAFE = 2.0**62

@@ -11,8 +11,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.physical import PhysicalPlan
 
-__all__ = ["run"]
-
 Rows = TypeVar("Rows")
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["working"]
-
 
 @contextmanager
 def working(run: DeviceRun, what: str) -> Iterator[Any]:

@@ -14,32 +14,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 from qengine.exec.gpu.extend import level_table
 from qengine.plan.physical import MAX_DEVICE_LEVELS
 
-__all__ = ["JOB", "STATE", "STEP", "TABLE", "BfsPlan", "Outcome", "bfs_plan"]
-
 _MAX_STEPS = 4 * MAX_DEVICE_LEVELS
 _MAX_TABLES = 2 * MAX_DEVICE_LEVELS + 1
-TABLE = np.dtype(
-    [("vertices", "<u8"), ("edges", "<u8"), ("parents", "<u8"), ("weights", "<u8"), ("counts", "<u8"),
-     ("classes", "<u8"), ("level", "<i4"), ("up", "<i4"), ("least", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
-STEP = np.dtype(
-    [("kind", "<i4"), ("level", "<i4"), ("from", "<i4"), ("to", "<i4"), ("pending", "<i4"), ("taken", "<i4"),
-     ("through", "<i4"), ("by", "<i4", 2), ("unused", "<i4"), ("blank", "<u8")]
-)  # fmt: skip
-STATE = np.dtype(
-    [("arrived", "<u4"), ("rows", "<u4", _MAX_TABLES), ("tiles", "<u4", _MAX_STEPS),
-     ("outcome", "<i4", 2 * _MAX_STEPS)]
-)  # fmt: skip
-JOB = np.dtype(
-    [("plan", "<u8"), ("stop", "<u8"), ("state", "<u8"), ("tables", "<u8"), ("steps", "<u8"), ("tiles", "<u8"),
-     ("keys", "<u8"), ("firsts", "<u8"), ("n_steps", "<u4"), ("room", "<u4"), ("tile_room", "<u4"),
-     ("warp_bytes", "<u4"), ("key_room", "<u4"), ("once", "<i4")]
-)  # fmt: skip
+TABLE = _native.record("u8 vertices edges parents weights counts classes; i4 level up; u4 least unused")
+STEP = _native.record("i4 kind level from to pending taken through; i4[2] by; i4 unused; u8 blank")
+STATE = _native.record(f"u4 arrived; u4[{_MAX_TABLES}] rows; u4[{_MAX_STEPS}] tiles; i4[{2 * _MAX_STEPS}] outcome")
+JOB = _native.record(
+    "u8 plan stop state tables steps tiles keys firsts; u4 n_steps room tile_room warp_bytes key_room; i4 once"
+)
 
 _FIRST_BYTES = 1 << 26
 _MOST_BYTES = 1 << 30

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
 
-__all__ = ["BIT_ROWS", "SIDE", "side_of"]
-
-BIT_ROWS = np.dtype([("bits", "<u8"), ("of", "<u8"), ("words", "<u8")])
+BIT_ROWS = _native.record("u8 bits of words")
 """As ``BitRows`` of ``masked_product.cu``."""
 
-SIDE = np.dtype([("of", MATRIX), ("rows", BIT_ROWS)])
+SIDE = _native.record("MATRIX of; BIT_ROWS rows", MATRIX=MATRIX, BIT_ROWS=BIT_ROWS)
 """As ``Side``: a matrix and its rows of bits."""
 
 _LEAST = 48
@@ -45,11 +44,6 @@ def side_of(matrix: DeviceMatrix, store: ExecView, run: DeviceRun, held: list[Re
         Gets what is resident, pinned: the bits stay on the device unless conditions decide what the matrix is.
     blocks
         Gets what kernels may use until they are waited for.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     side = np.zeros((), SIDE)
     side["of"] = matrix.record

@@ -26,8 +26,6 @@ from qengine.exec.gpu.signatures import resident_signatures
 from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.view import ExecView
 
-__all__ = ["DeviceCandidates", "build_on_device"]
-
 _THREADS = 1024
 _SHARED_BYTES = 8 * ROOT_LANES
 _MOST_SLOTS = 1 << 31
@@ -110,13 +108,6 @@ def build_on_device(
         Must be lent as long as the graph is used.
     signatures
         What the candidates of its levels start from, if anything.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if "candidate graph" not in plan.made:
         plan.made["candidate graph"] = _shape(plan.resolved)

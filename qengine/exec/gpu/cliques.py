@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.relations import SparseMatrix
 from qengine.exec.gpu.eliminate_matrix import ALL, work_queue
 from qengine.exec.gpu.elimination_steps import TOTAL, DeviceSteps, Unfit
@@ -16,25 +17,22 @@ from qengine.exec.host.cliques import MOST_ROLES, Planes, chain_records, planes_
 from qengine.exec.host.ranked_matrices import RankedMatrices
 from qengine.plan.elimination import Clique, Matrix, NodeIndicator, is_symmetric
 
-__all__ = ["CLIQUE_CHAIN", "CLIQUE_INDEX", "CLIQUE_TASK", "start_cliques"]
-
 _MOST_SLOTS = 16
 
-CLIQUE_INDEX = np.dtype([(name, "<u8") for name in ("offsets", "ids", "planes", "order", "roots")])
+CLIQUE_INDEX = _native.record("u8 offsets ids planes order roots")
 """As the kernels' ``CliqueIndex``."""
 
-CLIQUE_CHAIN = np.dtype(
-    [("factor", "<u8"), ("roles", "u1", MOST_ROLES), ("links", "u1", (MOST_ROLES, MOST_ROLES)),
-     ("below", "u1", MOST_ROLES)]
-)  # fmt: skip
+CLIQUE_CHAIN = _native.record(
+    f"u8 factor; u1[{MOST_ROLES}] roles; u1[{MOST_ROLES},{MOST_ROLES}] links; u1[{MOST_ROLES}] below"
+)
 """As the kernels' ``CliqueChain``."""
 
-CLIQUE_TASK = np.dtype(
-    [("index", CLIQUE_INDEX), ("weights", "<u8", MOST_ROLES), ("total", "<u8"), ("scratch", "<u8"),
-     ("chains", CLIQUE_CHAIN, MOST_ROLES), ("own", "u1", _MOST_SLOTS), ("back", "u1", _MOST_SLOTS)]
-    + [(name, "<u4") for name in ("n_roles", "n_chains", "n_slots", "n_planes", "first", "n_roots", "parts", "most",
-                                  "valued", "lanes")]
-)  # fmt: skip
+CLIQUE_TASK = _native.record(
+    f"CLIQUE_INDEX index; u8[{MOST_ROLES}] weights; u8 total scratch; CLIQUE_CHAIN[{MOST_ROLES}] chains; "
+    f"u1[{_MOST_SLOTS}] own back; u4 n_roles n_chains n_slots n_planes first n_roots parts most valued lanes",
+    CLIQUE_INDEX=CLIQUE_INDEX,
+    CLIQUE_CHAIN=CLIQUE_CHAIN,
+)
 """As the kernels' ``CliqueTask``."""
 
 _FEW, _FEW_WARPS = 64, 8
@@ -84,8 +82,6 @@ def start_cliques(steps: DeviceSteps, step: Clique) -> Any:
     ------
     Unfit
         If a matrix has numbers, loops or repeats.
-    OutOfMemory
-        If it doesn't fit.
     """
     places, planes = planes_of(steps.steps, step)
     index = _index(steps, places)

@@ -13,27 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 
-__all__ = ["WalkCounter"]
-
-REMAINS = np.dtype([(name, "<u8") for name in ("offsets", "ids", "heads", "firsts", "weights", "n", "n_entries")])
+REMAINS = _native.record("u8 offsets ids heads firsts weights n n_entries")
 """As the kernels' ``Remains``."""
 
-STRIP = np.dtype([(name, "<u8") for name in ("begins", "names", "sums", "sizes", "arrived", "stopped", "stop")])
+STRIP = _native.record("u8 begins names sums sizes arrived stopped stop")
 """As the kernels' ``Strip``."""
 
-GROUP = np.dtype(
-    [(name, "<u8") for name in ("marks", "reached", "any", "greater", "sums", "stop")]
-    + [(name, "<u4") for name in ("first", "n_groups", "n_roots", "fives")]
-)
+GROUP = _native.record("u8 marks reached any greater sums stop; u4 first n_groups n_roots fives")
 """As the kernels' ``Group``."""
 
-REST = np.dtype(
-    [(name, "<u8") for name in ("reached", "touched", "sums", "left", "n_left")]
-    + [(name, "<u4") for name in ("slots", "fives")]
-)  # fmt: skip
+REST = _native.record("u8 reached touched sums left n_left; u4 slots fives")
 """As the kernels' ``Rest``."""
 
 WINDOW = 512
@@ -106,13 +99,6 @@ class WalkCounter:
             None, or a block of uint32, one for each row's vertex.
         fives
             Whether walks of five steps are asked for.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         sums = self.block(6 * 8, clear=True)
         if not matrix.entries:

@@ -26,8 +26,6 @@ from qengine.plan.count_shapes import CliqueShape, Component, CountShape, EdgeSh
 from qengine.plan.physical import Search
 from qengine.plan.shares import ALL_ROOTS, Share
 
-__all__ = ["CountedPlan", "components", "share_sums", "try_count", "use_of"]
-
 _ROOM = 256
 _MOST_ENTRIES = 2**32 - 1
 """Of one list: the kernels' slices have 32-bit ends."""
@@ -61,11 +59,6 @@ def try_count(store: ExecView, shapes: Sequence[Component[View]], plan: DevicePl
     """Return how many embeddings a plan of these shapes has; None without any, or where their kernels can't tell.
 
     The counters of a plan that can be used again stay on the device, as long as there is room.
-
-    Raises
-    ------
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     found = _sums(store, shapes, plan, run, (ALL_ROOTS,), slice(None)) if shapes else None
     if found is None:

@@ -17,8 +17,6 @@ from qengine.exec.gpu.extend import block_warps
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 
-__all__ = ["room_for", "run_steps", "try_total"]
-
 _ROOT = np.dtype(("<u8", 2))
 _IMAGE = np.dtype([("state", STATE), ("root", _ROOT), ("job", JOB)], align=True)
 _LANES = 32
@@ -27,13 +25,7 @@ _SHARE = 4
 
 
 def try_total(plan: DevicePlan, run: DeviceRun) -> int | None:
-    """Return how many embeddings a plan without seeds has, None where that takes too many rows.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
-    """
+    """Return how many embeddings a plan without seeds has, None where that takes too many rows."""
     header = plan.resolved.plan[0]
     if header["seeds"] or header["enumerated"] or not header["n_levels"]:
         return None

@@ -22,8 +22,6 @@ from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import WedgeShape
 
-__all__ = ["ColumnCounter"]
-
 _END = 2
 """Of a ``ViewSlice``, which begins with where it begins."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.gpu.count_policy import (
     CLIQUE_LIMITS,
     Launch,
@@ -27,20 +28,6 @@ from qengine.exec.gpu.memory import device_bytes, host_bytes_of
 from qengine.plan.count_shapes import CliqueShape, CountShape, EdgeShape, HouseShape, StarShape, WedgeShape
 from qengine.plan.shares import ALL_ROOTS, Share
 
-__all__ = [
-    "SLICE_BYTES",
-    "VIEW",
-    "DeviceView",
-    "Roots",
-    "ShapeCounter",
-    "SharedBlocks",
-    "ViewSpec",
-    "edge_task",
-    "pack_view",
-    "room_for_copies",
-    "total_of",
-]
-
 SLICE_BYTES = 16
 """Bytes of a ``ViewSlice``."""
 
@@ -54,51 +41,27 @@ _NEXT = 32
 _COUNTERS = 128
 """Bytes of the total, and after it of each launch's counter of pieces dealt and the like."""
 
-_UINT4 = np.dtype([("x", "<u4"), ("y", "<u4"), ("z", "<u4"), ("w", "<u4")])
+_UINT4 = _native.record("u4 x y z w")
 
-VIEW = np.dtype([("slices", "<u8"), ("neighbours", "<u8"), ("rows", "<u8")])
-SLICE_BOUNDS = np.dtype(
-    [
-        *((name, "<u4") for name in ("first", "end", "lo", "hi")),
-        ("below", "<i4"),
-        ("above", "<i4"),
-        ("base", "<u4"),
-        ("hub_words", "<u4"),
-    ]
+VIEW = _native.record("u8 slices neighbours rows")
+SLICE_BOUNDS = _native.record("u4 first end lo hi; i4 below above; u4 base hub_words")
+ROOT_CLASSES = _native.record("u8 classes counts; u4 capacity unused")
+EDGE_TASK = _native.record(
+    "u8 roots n_roots next stop; VIEW outer marked streamed; u4 base hub_words range table; "
+    "i4 taken_outer taken_marked; u8 total",
+    VIEW=VIEW,
 )
-ROOT_CLASSES = np.dtype([("classes", "<u8"), ("counts", "<u8"), ("capacity", "<u4"), ("unused", "<u4")])
-EDGE_TASK = np.dtype(
-    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("marked", VIEW),
-     ("streamed", VIEW), ("base", "<u4"), ("hub_words", "<u4"), ("range", "<u4"), ("table", "<u4"),
-     ("taken_outer", "<i4"), ("taken_marked", "<i4"), ("total", "<u8")]
-)  # fmt: skip
-CLIQUE_TASK = np.dtype(
-    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("streamed", VIEW),
-     ("base", "<u4"), ("hub_words", "<u4"), ("table", "<u4"), ("capacity", "<u4"), ("scratch", "<u8"), ("total", "<u8")]
-)  # fmt: skip
-ROOT_SET = np.dtype(
-    [
-        ("candidates", "<u8"),
-        ("bitset", "<u8"),
-        ("first", "<u4"),
-        ("end", "<u4"),
-        *((name, "<u4") for name in ("bitset_begin", "begin", "taken", "round")),
-    ]
+CLIQUE_TASK = _native.record(
+    "u8 roots n_roots next stop; VIEW outer streamed; u4 base hub_words table capacity; u8 scratch total", VIEW=VIEW
 )
-STAR_TASK = np.dtype(
-    [("roots", "<u8"), ("n_roots", "<u8"), ("slices", "<u8", (4,)), ("less", "<i4", (4,)), ("taken", "<i4", (4,)),
-     ("ordered", "<i4"), ("n_factors", "<i4"), ("total", "<u8")]
-)  # fmt: skip
-HOUSE_TASK = np.dtype(
-    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("whole", VIEW), ("scratch", "<u8"),
-     ("lo", "<u4"), ("span", "<u4"), ("table", "<u4"), ("unused", "<u4"), ("kept", "<u8"), ("n_kept", "<u8"),
-     ("total", "<u8")]
-)  # fmt: skip
-WEDGE_TASK = np.dtype(
-    [("roots", "<u8"), ("n_roots", "<u8"), ("next", "<u8"), ("stop", "<u8"), ("outer", VIEW), ("inner", VIEW),
-     ("cuts", "<u8"), ("lo", "<u4"), ("tile", "<u4"), ("tiles", "<u4"), ("table", "<u4"), ("bound", "<i4"),
-     ("apart", "<i4"), ("total", "<u8")]
-)  # fmt: skip
+ROOT_SET = _native.record("u8 candidates bitset; u4 first end bitset_begin begin taken round")
+STAR_TASK = _native.record("u8 roots n_roots; u8[4] slices; i4[4] less taken; i4 ordered n_factors; u8 total")
+HOUSE_TASK = _native.record(
+    "u8 roots n_roots next stop; VIEW whole; u8 scratch; u4 lo span table unused; u8 kept n_kept total", VIEW=VIEW
+)
+WEDGE_TASK = _native.record(
+    "u8 roots n_roots next stop; VIEW outer inner; u8 cuts; u4 lo tile tiles table; i4 bound apart; u8 total", VIEW=VIEW
+)
 
 
 @dataclass(frozen=True, slots=True)

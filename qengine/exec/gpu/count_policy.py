@@ -6,19 +6,6 @@ from dataclasses import dataclass, replace
 
 from qengine.exec.gpu.properties import DeviceProperties
 
-__all__ = [
-    "CLIQUE_LIMITS",
-    "Launch",
-    "clique_launch",
-    "edge_launch",
-    "edge_limits",
-    "filter_launch",
-    "house_launches",
-    "hub_words",
-    "star_launch",
-    "wedge_launches",
-]
-
 _WARP = 32
 _HUBS = 16384
 """At most so many ids have their members among themselves as rows of bits: 32 MB, which stay in the L2 cache."""

@@ -32,8 +32,6 @@ from qengine.exec.gpu.memory import host_bytes_of
 from qengine.plan.count_shapes import CountShape, EdgeShape
 from qengine.plan.shares import Share
 
-__all__ = ["SegmentCounter", "Segmented", "is_segmented", "moved"]
-
 _BEGIN, _TAIL, _END = range(3)
 """Of a ``ViewSlice``."""
 
@@ -94,13 +92,7 @@ class Segmented:
         """Nothing must be clear when the count starts."""
 
     def start(self, run: DeviceRun) -> None:
-        """Start the count.
-
-        Raises
-        ------
-        OutOfMemory, QueryTimeout, QueryInterrupted
-            By the run's limits.
-        """
+        """Start the count."""
         raise NotImplementedError
 
     def sums(self, run: DeviceRun) -> tuple[int, int]:

@@ -11,8 +11,6 @@ from typing import Generic, TypeVar
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import guarded
 
-__all__ = ["Dealing", "deal", "each_device", "shares_in_words", "streamed"]
-
 _WAITING_CHUNKS = 4
 """Of each device, that have been found and are not taken yet."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,31 +14,18 @@ from qengine import _native
 from qengine.errors import InternalError
 from qengine.exec.common.match_plan import SPAN
 
-__all__ = ["STRUCTS", "Derived", "From", "NodeKind", "Wedge", "derive"]
-
-VIEW = np.dtype(
-    [("level", "<i4"), ("kind", "<i4"), ("lists", SPAN), ("lo", "<u4"), ("hi", "<u4"), ("unique", "<i4"),
-     ("below", "<i4"), ("above", "<i4"), ("within", "<i4")]
-)  # fmt: skip
-OPERAND = np.dtype(
-    [("from", "<i4"), ("index", "<i4"), ("newest", "<i4"), ("clip", "<i4"), ("less", "<u8"), ("greater", "<u8")]
+VIEW = _native.record("i4 level kind; SPAN lists; u4 lo hi; i4 unique below above within", SPAN=SPAN)
+OPERAND = _native.record("i4 from index newest clip; u8 less greater")
+LEVEL = _native.record(
+    "u4 lo hi; SPAN operands; i4 vertex fixed filtered check_ranges cut unused; "
+    "u8 rest_less rest_greater local_less local_greater less greater different certain apart mentions",
+    SPAN=SPAN,
 )
-LEVEL = np.dtype(
-    [("lo", "<u4"), ("hi", "<u4"), ("operands", SPAN), ("vertex", "<i4"), ("fixed", "<i4"), ("filtered", "<i4"),
-     ("check_ranges", "<i4"), ("cut", "<i4"), ("unused", "<i4"), ("rest_less", "<u8"), ("rest_greater", "<u8"),
-     ("local_less", "<u8"), ("local_greater", "<u8"), ("less", "<u8"), ("greater", "<u8"), ("different", "<u8"),
-     ("certain", "<u8"), ("apart", "<u8"), ("mentions", "<u8")]
-)  # fmt: skip
-NODE = np.dtype(
-    [("shape", "<i4"), ("wedge", "<i4"), ("levels", SPAN), ("context", SPAN), ("children", SPAN), ("memo", "<i4"),
-     ("nested", "<i4"), ("local", "<i4"), ("pairs", "<i4"), ("repeats", "<u8")]
-)  # fmt: skip
-PLAN = np.dtype(
-    [("n_levels", "<i4"), ("seeds", "<i4"), ("enumerated", "<i4"), ("impossible", "<i4"), ("n_kinds", "<i4"),
-     ("n_memos", "<i4"), ("n_roots", "<i4"), ("n_nodes", "<i4"), ("n_operands", "<i4"), ("n_views", "<i4"),
-     ("n_ids", "<i4"), ("unused", "<i4"), ("levels", "<u8"), ("operands", "<u8"), ("views", "<u8"),
-     ("nodes", "<u8"), ("ids", "<u8")]
-)  # fmt: skip
+NODE = _native.record("i4 shape wedge; SPAN levels context children; i4 memo nested local pairs; u8 repeats", SPAN=SPAN)
+PLAN = _native.record(
+    "i4 n_levels seeds enumerated impossible n_kinds n_memos n_roots n_nodes n_operands n_views n_ids unused; "
+    "u8 levels operands views nodes ids"
+)
 
 STRUCTS = (VIEW, OPERAND, LEVEL, NODE, PLAN)
 """In the order of ``qe_derived_layout``."""
@@ -121,13 +107,4 @@ def _records(address: int, dtype: np.dtype[Any], n: int) -> npt.NDArray[Any]:
     return np.frombuffer(ctypes.string_at(address, n * dtype.itemsize), dtype).copy()
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_derived_open.argtypes = (pointer, ctypes.c_int32, pointer)
-    library.qe_derived_plan.argtypes = (pointer,)
-    library.qe_derived_plan.restype = pointer
-    library.qe_derived_close.argtypes = (pointer,)
-    library.qe_derived_close.restype = None
-    return library
+_library = _native.declared("qe_derived_open p i4 p; qe_derived_plan p -> p; qe_derived_close p -> none")

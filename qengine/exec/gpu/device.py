@@ -11,22 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qengine.errors import DeviceError
-from qengine.exec.gpu.compiling import compiled_meanwhile
+from qengine.exec.gpu.compiled import compiled_meanwhile
 from qengine.exec.gpu.nvrtc import INSTALL
 from qengine.exec.gpu.properties import DeviceProperties
-
-__all__ = [
-    "PLAIN_SHARED_BYTES",
-    "Device",
-    "cupy",
-    "device",
-    "found_devices",
-    "guarded",
-    "missing",
-    "properties_of",
-    "usable",
-    "using",
-]
 
 _NO_DRIVER = (35, 3)
 """cudaErrorInsufficientDriver, cudaErrorInitializationError."""

@@ -11,8 +11,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["OperatorFacts", "stored_directions"]
-
 
 @dataclass
 class OperatorFacts:

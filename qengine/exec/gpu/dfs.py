@@ -34,8 +34,6 @@ from qengine.exec.host.search import Ids, SearchChunk, one_total, scaled
 from qengine.exec.view import ExecView
 from qengine.plan.physical import MAX_DEVICE_LEVELS, Search
 
-__all__ = ["LEVEL_VARIANTS", "dfs_chunks", "dfs_total"]
-
 LEVEL_VARIANTS = (8, MAX_DEVICE_LEVELS)
 """The most levels of each variant of the kernel that takes any plan; stacks of the last are in device memory."""
 
@@ -98,8 +96,6 @@ def dfs_total(store: ExecView, plan: DevicePlan, run: DeviceRun) -> int | None:
 
     Raises
     ------
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the run's limits.
     ResourceError
         If a count within one root exceeds 64 bits.
     """

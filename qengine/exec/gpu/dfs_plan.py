@@ -13,63 +13,46 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.match_plan import PAIR, RANGE, SPAN, LevelKind, SearchMode, SourceFlag
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 
-__all__ = [
-    "BRANCH", "CHECK", "JOB", "LANES", "MEMO", "NODE", "PLAN", "SLICE", "STACK", "STATE", "VIEW", "WIDE_BRANCH", "Tree",
-    "cuts", "trees",
-]  # fmt: skip
-
 LANES = 32
 
-SLICE = np.dtype([("begin", "<u8"), ("n", "<u4"), ("unused", "<u4")])
-VIEW = np.dtype(
-    [("slices", "<u8"), ("neighbours", "<u8"), ("lo", "<u4"), ("hi", "<u4"), ("begin", "<u4"), ("end", "<u4"),
-     ("list", "<i4"), ("below", "<i4"), ("above", "<i4"), ("unused", "<i4")]
-)  # fmt: skip
-CHECK = np.dtype([("kind", "<i4"), ("depth", "<i4"), ("view", "<i4"), ("unused", "<i4")])
-NODE = np.dtype(
-    [("leaf", "<i4"), ("depth", "<i4"), ("child", "<i4"), ("next", "<i4"), ("kind", "<i4"), ("level", "<i4"),
-     ("output", "<i4"), ("spine", "<i4"), ("plain", "<i4"), ("minus", "<i4"), ("again", "<i4"), ("memo", "<i4"),
-     ("memo_depth", "<i4", 2), ("filter", "<i4"), ("enough", "<i4"), ("checks", SPAN), ("ranges", SPAN),
-     ("pairs", SPAN), ("bitset_begin", "<u4"), ("n_candidates", "<u4"), ("bitset", "<u8"), ("candidates", "<u8")]
-)  # fmt: skip
-PLAN = np.dtype(
-    [("match", "<u8"), ("nodes", "<u8"), ("checks", "<u8"), ("views", "<u8"), ("ranges", "<u8"), ("pairs", "<u8"),
-     ("first", "<u8"), ("pivot", "<i4"), ("exists", "<i4"), ("spine", "<i4"), ("row_depth", "<i4"),
-     ("branches", "<i4"), ("memo_bits", "<u4"), ("n_views", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
-STATE = np.dtype(
-    [("next_task", "<u8"), ("rows", "<u8"), ("total_low", "<u8"), ("total_high", "<u8"), ("working", "<i4"),
-     ("served", "<u4"), ("waiting", "<u4"), ("next_saved", "<i4"), ("saved", "<i4"), ("full", "<i4"),
-     ("stop", "<i4"), ("status", "<i4")]
-)  # fmt: skip
-MEMO = np.dtype([("key", "<u8"), ("count", "<u8")])
-JOB = np.dtype(
-    [("plan", "<u8"), ("state", "<u8"), ("memos", "<u8"), ("seeds", "<u8"), ("row", "<u8"), ("columns", "<u8"),
-     ("counts", "<u8"), ("capacity", "<u8"), ("stacks", "<u8"), ("gifts", "<u8"), ("saved_before", "<u8"),
-     ("saved", "<u8"), ("queue", "<u8"), ("stop", "<u8"), ("n_roots", "<u8"), ("hubs", "<u4"), ("parts", "<u4"),
-     ("batch", "<u4"), ("n_saved_before", "<i4")]
-)  # fmt: skip
+SLICE = _native.record("u8 begin; u4 n unused")
+VIEW = _native.record("u8 slices neighbours; u4 lo hi begin end; i4 list below above unused")
+CHECK = _native.record("i4 kind depth view unused")
+NODE = _native.record(
+    "i4 leaf depth child next kind level output spine plain minus again memo; i4[2] memo_depth; i4 filter enough; "
+    "SPAN checks ranges pairs; u4 bitset_begin n_candidates; u8 bitset candidates",
+    SPAN=SPAN,
+)
+PLAN = _native.record(
+    "u8 match nodes checks views ranges pairs first; i4 pivot exists spine row_depth branches; "
+    "u4 memo_bits n_views unused"
+)
+STATE = _native.record(
+    "u8 next_task rows total_low total_high; i4 working; u4 served waiting; i4 next_saved saved full stop status"
+)
+MEMO = _native.record("u8 key count")
+JOB = _native.record(
+    "u8 plan state memos seeds row columns counts capacity stacks gifts saved_before saved queue stop n_roots; "
+    "u4 hubs parts batch; i4 n_saved_before"
+)
 
 
 def _branch(value: str, number: str) -> np.dtype[Any]:
-    return np.dtype(
-        [("begin", "<u8", LANES), ("sum", "<u8", LANES), ("product", "<u8", LANES), ("value", value, LANES),
-         ("end", number, LANES), ("parent", "<u1", LANES), ("leader", "<u1", LANES), ("pivot", "<i1", LANES),
-         ("first", number), ("step", number), ("at", number), ("count", number), ("n", "<i4"), ("node", "<i4"),
-         ("child", "<i4"), ("computed", "<u4")]
+    return _native.record(
+        f"u8[{LANES}] begin sum product; VALUE[{LANES}] value; NUMBER[{LANES}] end; u1[{LANES}] parent leader; "
+        f"i1[{LANES}] pivot; NUMBER first step at count; i4 n node child; u4 computed", VALUE=value, NUMBER=number
     )  # fmt: skip
 
 
 BRANCH, WIDE_BRANCH = _branch("<u4", "<u4"), _branch("<i8", "<u8")
 """``DfsBranch`` where all nodes are viewed, and else."""
 
-STACK = np.dtype(
-    [("filled", "<i4"), ("depth", "<i4"), ("part", "<u4"), ("parts", "<u4"), ("at", "<u8"), ("count", "<u8")]
-)
+STACK = _native.record("i4 filled depth; u4 part parts; u8 at count")
 """``DfsStack`` without its branches."""
 
 

@@ -40,8 +40,6 @@ from qengine.plan.kernels import kernel
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall
 
-__all__ = ["run_eliminate"]
-
 _MOST_FACTOR = 2**62
 """Of the terms together: 64 bits more than numbers have are enough then."""
 

@@ -8,30 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.relations import Relations
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.gpu.upload import resident_array
 from qengine.plan.elimination import Matrix
 
-__all__ = ["ALL", "MATRIX", "WORK_QUEUE", "DeviceMatrix", "uploaded", "work_queue"]
-
-MATRIX = np.dtype(
-    [
-        ("offsets", "<u8"),
-        ("ids", "<u8"),
-        ("values", "<u8"),
-        ("rows", "<u8"),
-        ("n_entries", "<u8"),
-        ("lo", "<u4"),
-        ("hi", "<u4"),
-        ("n_rows", "<u4"),
-        ("unused", "<u4"),
-    ]
-)
+MATRIX = _native.record("u8 offsets ids values rows n_entries; u4 lo hi n_rows unused")
 """As ``qe::eliminate::Matrix``."""
 
-WORK_QUEUE = np.dtype([("next", "<u8"), ("stop", "<u8"), ("share", "<u4"), ("shares", "<u4")])
+WORK_QUEUE = _native.record("u8 next stop; u4 share shares")
 """As ``qe::eliminate::WorkQueue``."""
 
 ALL = (0, 1)
@@ -87,11 +74,6 @@ def uploaded(
 
     The graph's own arrays stay there, and so does what is merged of them, unless conditions decide; ``held`` gets both,
     pinned. ``wide``: numbers have 128 bits.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     merged = (id(known.store), "relations", step, run.memory.placement)
     key = (*merged, wide)

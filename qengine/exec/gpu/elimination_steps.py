@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.relations import Relations
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.gpu.bit_rows import side_of
@@ -51,15 +52,13 @@ __all__ = [
 ]
 
 MOST_SUMS = 24
-FACTORS = np.dtype([("of", "<u8", (MOST_FACTORS,)), ("n", "<u4"), ("unused", "<u4")])
-SUMS = np.dtype([("of", FACTORS, (MOST_SUMS,)), ("n", "<u8")])
-PARTS = np.dtype([("sums", "<u8"), ("open", "<u8")])
-FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "slot")])
-FOREST_PLAN = np.dtype(
-    [("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"), ("vectors", "<u8"), ("roots", "<u8"),
-     ("scratch", "<u8"), ("scratch_bytes", "<u8"), ("n_nodes", "<i4"), ("n_tops", "<i4"), ("n_slots", "<i4"),
-     ("n", "<u4"), ("n_roots", "<u4"), ("words", "<u4")]
-)  # fmt: skip
+FACTORS = _native.record(f"u8[{MOST_FACTORS}] of; u4 n unused")
+SUMS = _native.record(f"FACTORS[{MOST_SUMS}] of; u8 n", FACTORS=FACTORS)
+PARTS = _native.record("u8 sums open")
+FOREST_NODE = _native.record("i4 start vector link first count slot")
+FOREST_PLAN = _native.record(
+    "u8 nodes children tops matrices vectors roots scratch scratch_bytes; i4 n_nodes n_tops n_slots; u4 n n_roots words"
+)
 _ROW, _SUMMED = -1, -2
 """Slots of nodes that are rows of the root, and of those of which only the sum is wanted."""
 

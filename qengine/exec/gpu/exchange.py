@@ -12,8 +12,6 @@ from qengine.catalog.costs import costs
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.schedule import Call, KernelCall
 
-__all__ = ["Exchange", "is_shared", "is_worth_sharing"]
-
 _SHARED = frozenset({"cliques", "masked_product", "masked_forest", "rooted_forest", "row_products", "triangle_counts"})
 """Kernels that can do a share of their work, and leave 0 where another device has numbers."""
 

@@ -12,8 +12,6 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, Eliminate, PhysicalPlan, Search
 from qengine.plan.traverse import operators
 
-__all__ = ["expected_placement"]
-
 _READ = {
     Use.SEARCH: "read over the link where they are",
     Use.VECTORS: "read over the link in order",

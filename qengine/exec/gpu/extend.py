@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.errors import OutOfMemory
 from qengine.exec.common.match_plan import LevelKind, SearchMode
 from qengine.exec.common.resolve import ResolvedSearch
@@ -24,17 +25,6 @@ from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.properties import DeviceProperties
 from qengine.plan.physical import MAX_DEVICE_LEVELS
-
-__all__ = [
-    "MOST_SLOTS",
-    "DeviceRows",
-    "Extension",
-    "LevelTable",
-    "block_warps",
-    "has_room",
-    "level_table",
-    "window_bytes",
-]
 
 _LANES = 32
 _STEP_BYTES = 32
@@ -52,16 +42,10 @@ _GROWTH = 4
 _LEAST_SLOTS = 1 << 10
 _NULL = np.uint64(0)
 
-SLOT_TILES = np.dtype(
-    [
-        *((name, "<u8") for name in ("offsets", "ticket", "n", "begin", "end", "tile")),
-        ("level", "<i4"),
-        ("unused", "<i4"),
-    ]
-)
+SLOT_TILES = _native.record("u8 offsets ticket n begin end tile; i4 level unused")
 """Mirror of ``SlotTiles`` of ``kernels/cuda/search/extend.cu``."""
 
-SURVIVORS = np.dtype([(name, "<u8") for name in ("values", "rows", "ends", "tiles", "tile")])
+SURVIVORS = _native.record("u8 values rows ends tiles tile")
 """Mirror of ``Survivors``."""
 
 
@@ -177,11 +161,6 @@ class Extension:
             int64[n] for each seed: vertex ids, -1 for null.
         n
             Input rows; 1 without seeds.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         first = self._first(seeds, n)
         if first:

@@ -21,8 +21,6 @@ from qengine.exec.gpu.extend import Extension, LevelTable
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
 
-__all__ = ["CountingExtension"]
-
 _GROWTH = 4
 _FEWER = 8
 _FIRST_SLOTS = 1 << 10

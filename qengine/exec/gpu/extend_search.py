@@ -16,8 +16,6 @@ from qengine.exec.gpu.upload import DevicePlan
 from qengine.exec.host.search import Ids, SearchChunk, scaled
 from qengine.plan.physical import Search
 
-__all__ = ["as_emitted", "extended"]
-
 _MAX_COUNT = 2**63 - 1
 _LEAST_BUFFER = 1 << 12
 _MOST_BUFFER = 32 << 20
@@ -35,11 +33,6 @@ def extended(
     ----------
     rows
         Input rows; 1 without seeds.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     free, limit = run.free_bytes(), run.context.memory_limit
     buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)

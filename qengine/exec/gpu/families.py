@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["FAMILIES", "MESSAGE_WINDOW"]
-
 MESSAGE_WINDOW = 512
 """Entries of a matrix that a warp takes at a time in an elimination's message."""
 

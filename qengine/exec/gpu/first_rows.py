@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.common.element_columns import Numbers
 from qengine.exec.common.fold_plan import COLUMN, MOST_VARIABLES
@@ -25,9 +26,7 @@ from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["SORT_KEY", "first_of_search"]
-
-SORT_KEY = np.dtype([("column", COLUMN), ("descending", "<i4"), ("unused", "<i4")])
+SORT_KEY = _native.record("COLUMN column; i4 descending unused", COLUMN=COLUMN)
 """Mirror of ``SortKey`` of ``kernels/cuda/fold/first_rows.cu``."""
 
 _WHAT = "rows to be ordered"
@@ -64,8 +63,6 @@ def first_of_search(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     DeviceError
         If there is no usable device.
     Unsupported

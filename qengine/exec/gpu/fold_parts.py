@@ -11,8 +11,6 @@ import numpy.typing as npt
 from qengine._frozen import frozen
 from qengine.exec.common.fold_plan import DISTINCT, GREATEST, LEAST, Task
 
-__all__ = ["FoldedPart", "can_be_put_together", "different_in", "put_together"]
-
 Ids = npt.NDArray[np.int64]
 
 

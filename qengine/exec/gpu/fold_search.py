@@ -20,8 +20,6 @@ from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["columns_of", "fold_search", "lent_folds"]
-
 
 @contextmanager
 def lent_folds(store: ExecView, context: ExecutionContext) -> Iterator[DeviceFolds]:
@@ -62,8 +60,6 @@ def fold_search(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     Unsupported
         If the search has more levels than the device's kernels take.
     """

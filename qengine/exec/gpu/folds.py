@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.common.dealing import computed
 from qengine.exec.common.element_columns import Keyed, Numbers
 from qengine.exec.common.fold_plan import (
@@ -39,18 +40,10 @@ from qengine.exec.gpu.predicates import device_masks
 from qengine.exec.gpu.upload import resident_array
 from qengine.exec.view import ExecView, MaskProvider
 
-__all__ = ["ROWS", "TABLE", "DeviceFold", "DeviceFolds", "rows_record"]
-
-TABLE = np.dtype(
-    [("plan", PLAN), ("slots", "<u8"), ("codes", "<u8"), ("empty", "<u8"), ("groups", "<u8"), ("places", "<u8"),
-     ("copies", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
+TABLE = _native.record("PLAN plan; u8 slots codes empty groups places; u4 copies unused", PLAN=PLAN)
 """Mirror of ``qe::fold::DeviceTable``."""
 
-ROWS = np.dtype(
-    [("ids", "<u8", (MOST_VARIABLES,)), ("weights", "<u8"), ("n", "<u8"), ("times", "<u8"), ("wide", "<u4"),
-     ("unused", "<u4")]
-)  # fmt: skip
+ROWS = _native.record(f"u8[{MOST_VARIABLES}] ids; u8 weights n times; u4 wide unused")
 """Mirror of ``FoldRows`` of ``kernels/cuda/fold/fold.cu``."""
 
 _WHAT = "groups"

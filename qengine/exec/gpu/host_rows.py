@@ -17,8 +17,6 @@ import numpy.typing as npt
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.extend import DeviceRows
 
-__all__ = ["HostRows", "to_host"]
-
 _BUFFERS = 8
 _BUFFER_BYTES = 32 << 20
 _ALIGNMENT = 64

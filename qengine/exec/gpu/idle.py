@@ -6,8 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 
-__all__ = ["WhenIdle"]
-
 
 class WhenIdle:
     """Calls ``act`` in a thread of its own when no ``with`` block of it has been entered for some seconds.

@@ -43,8 +43,6 @@ from qengine.plan.elimination import (
 from qengine.plan.kernels.shapes import row_products
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["NUMBERS_OF_STEPS", "TOTALS_OF_STEPS", "Sums", "run_call", "start_total"]
-
 Sums = Callable[[], Mapping[int, int]]
 """Returns totals by place once the kernels have ended."""
 

@@ -19,8 +19,6 @@ from qengine.exec.gpu.device import Device, cupy, device
 from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
 from qengine.exec.gpu.paged import parts_at
 
-__all__ = ["DeviceRun", "device_run", "launch_pass"]
-
 _THREADS = 256
 
 _SPIN_SECONDS = 0.002

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -20,13 +19,10 @@ import numpy.typing as npt
 from qengine import _native
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["HEAD_BYTES", "LIST_PIECE", "ROOT_BYTES", "Images", "Piece", "RootPieces", "RootSlices", "segments"]
-
 _Array = npt.NDArray[np.uint32]
 
-LIST_PIECE = np.dtype(
-    [(name, "<u8") for name in ("first", "second", "rows", "tiles", "slots", "markeds", "outers", "members")]
-    + [(name, "<u4") for name in ("n_rows", "n_first", "n_roots", "n_members")]
+LIST_PIECE = _native.record(
+    "u8 first second rows tiles slots markeds outers members; u4 n_rows n_first n_roots n_members"
 )
 """As the kernel's ``ListPiece``."""
 
@@ -36,11 +32,7 @@ ROOT_LISTS = np.dtype(
     + [("share", "<u4", 3), ("limits", "<u4", 4), ("n_classes", "<u4"), ("unused", "<u4")],
     align=True,
 )
-ROOT_PIECE = np.dtype(
-    [(name, "<u8") for name in ("at", "begin", "end")]
-    + [(name, "<u4") for name in ("segment", "n_heads", "n_rows", "n_members")]
-    + [("classes", "<u4", 4)]
-)
+ROOT_PIECE = _native.record("u8 at begin end; u4 segment n_heads n_rows n_members; u4[4] classes")
 """As in ``kernels/host/count/list_pieces.cpp``."""
 
 HEAD_BYTES, _ROW_BYTES = 16, 8
@@ -196,11 +188,6 @@ class RootPieces:
         least
             Where a marked slice ends with what the outer one has of the segment, the members that it must have; None
             where it doesn't.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         arrays = [np.ascontiguousarray(each) for each in (roots.numbers, roots.marked_begin, roots.marked_end)]
         ends = [np.ascontiguousarray(each) for each in cuts]
@@ -239,10 +226,4 @@ class RootPieces:
         )  # fmt: skip
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
-    library.qe_root_pieces.argtypes = (pointer, pointer, u64, pointer, pointer, pointer)
-    library.qe_root_images.argtypes = (pointer, pointer, u64, pointer, pointer)
-    return library
+_library = _native.declared("qe_root_pieces p p u8 p p p; qe_root_images p p u8 p p")

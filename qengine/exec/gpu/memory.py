@@ -24,20 +24,6 @@ from qengine.exec.gpu.placement import WHOLE, Use, page_runs, placement, scratch
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView
 
-__all__ = [
-    "IN_HOST_MEMORY",
-    "DeviceMemory",
-    "QueryMemory",
-    "Resident",
-    "bound_of",
-    "device_bytes",
-    "device_memory",
-    "host_bytes",
-    "host_bytes_of",
-    "release",
-    "trimmer",
-]
-
 IN_HOST_MEMORY = "{:,.1f} MB of its lists are in the host's memory"
 """What a profile tells."""
 

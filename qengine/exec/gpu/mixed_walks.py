@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from qengine.exec.gpu.eliminate_matrix import DeviceMatrix, uploaded
 from qengine.exec.gpu.elimination_steps import SUMS, TOTAL, TOTAL_BLOCKS, DeviceSteps, blocks_of, integer
-from qengine.exec.gpu.planes import matrix_along
 from qengine.exec.gpu.row_products import ROW_PRODUCTS, run_row_products
+from qengine.plan.elimination import Matrix
 from qengine.plan.kernels.cliques import numbered_matrices
-from qengine.plan.kernels.mixed_walks import mixed_walks, passes_of
+from qengine.plan.kernels.mixed_walks import Way, mixed_walks, passes_of
 
-__all__ = ["start_mixed_walks", "total_of"]
+
+def matrix_along(steps: DeviceSteps, given: Mapping[Way, DeviceMatrix], way: Way) -> DeviceMatrix:
+    """Return a matrix by its place, maybe seen from the other end; ``given``: those that steps have."""
+    if way in given:
+        return given[way]
+    step = steps.steps[way[0]]
+    assert isinstance(step, Matrix)
+    turned = replace(step, relations=tuple(each.reversed() for each in step.relations)) if way[1] else step
+    return uploaded(steps.relations, turned, steps.run, steps.held, steps.wide)
 
 
 def start_mixed_walks(steps: DeviceSteps, place: int) -> Any:
     """Start the kernels that count a step's walks; return a block that gets their number, of ``TOTAL`` bytes.
 
     Vertices go by their ids, which descend by degree among those of the same labels.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     along = mixed_walks(steps.steps[place])
     assert along is not None

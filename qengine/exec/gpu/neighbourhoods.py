@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
@@ -21,16 +22,12 @@ from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, column_dom
 from qengine.plan.kernels.shapes import RowProducts
 from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["Piece", "run_among"]
-
-NEIGHBOURS = np.dtype(
-    [("first", MATRIX), ("second", MATRIX), ("by", MATRIX)]
-    + [(name, "<u8") for name in ("offsets", "ids", "values", "from", "other")]
-    + [(name, "<u4") for name in ("begin", "end", "bits", "few")]
-)  # fmt: skip
+NEIGHBOURS = _native.record(
+    "MATRIX first second by; u8 offsets ids values from other; u4 begin end bits few", MATRIX=MATRIX
+)
 """As the kernels' ``Neighbours``."""
 
-LOCAL = np.dtype([("links", MATRIX), *((name, "<u8") for name in ("ends", "owners", "words", "bits"))])
+LOCAL = _native.record("MATRIX links; u8 ends owners words bits", MATRIX=MATRIX)
 """As the kernels' ``Local``."""
 
 _SHARE = 16

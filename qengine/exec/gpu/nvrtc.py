@@ -11,8 +11,6 @@ from qengine.errors import DeviceError, InternalError
 
 _log = logging.getLogger(__name__)
 
-__all__ = ["INSTALL", "compile_program", "supported_architectures", "version"]
-
 INSTALL = (
     "pip install cupy-cuda13x nvidia-cuda-nvrtc cuda-pathfinder "
     "(for a driver of CUDA 12: cupy-cuda12x nvidia-cuda-nvrtc-cu12 cuda-pathfinder)"

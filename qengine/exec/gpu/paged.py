@@ -15,9 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from qengine import _native
 from qengine.exec.gpu.device import cupy
-
-__all__ = ["DEVICE", "HOST", "OUT_OF_MEMORY", "Location", "NoPages", "PagedBlock", "Pages", "parts_at"]
 
 DEVICE, HOST = 1, 3
 """``CU_MEM_LOCATION_TYPE_DEVICE`` and ``…_HOST_NUMA``."""
@@ -53,26 +52,11 @@ class Location:
     number: int = 0
 
 
-class _Location(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_int), ("number", ctypes.c_int))
-
-
-class _Properties(ctypes.Structure):
-    """``CUmemAllocationProp``."""
-
-    _fields_ = (
-        ("type", ctypes.c_int),
-        ("handle_types", ctypes.c_int),
-        ("location", _Location),
-        ("win32", ctypes.c_void_p),
-        ("flags", ctypes.c_uint8 * 8),
-    )
-
-
-class _Access(ctypes.Structure):
-    """``CUmemAccessDesc``."""
-
-    _fields_ = (("location", _Location), ("flags", ctypes.c_int))
+_Location = _native.struct("CUmemLocation", "i4 kind number")
+_Properties = _native.struct(
+    "CUmemAllocationProp", "i4 type handle_types; _Location location; p win32; u1[8] flags", _Location=_Location
+)
+_Access = _native.struct("CUmemAccessDesc", "_Location location; i4 flags", _Location=_Location)
 
 
 class _Range:

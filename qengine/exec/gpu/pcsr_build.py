@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.common.match_plan import PCSR
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.storage.adjacency import GROUP, Adjacency, Form
 from qengine.storage.forms import home_groups
-
-__all__ = ["DeviceLists", "lists_from_pairs", "symmetric_lists"]
 
 _THREADS = 256
 _BLOCKS_EACH = 8
@@ -25,9 +24,7 @@ _KINDS: dict[str, np.dtype[Any]] = {
 }  # fmt: skip
 _WHAT = "relationships that are sorted"
 
-LIST_ORDER = np.dtype(
-    [*((name, "<u8") for name in ("order", "ends", "opened", "n_lists")), ("homes", "<u4"), ("unused", "<u4")]
-)
+LIST_ORDER = _native.record("u8 order ends opened n_lists; u4 homes unused")
 """Mirror of ``ListOrder`` of ``kernels/cuda/load/pcsr_build.cu``."""
 
 
@@ -61,13 +58,6 @@ def symmetric_lists(run: DeviceRun, out: Adjacency, loops: int, form: Form) -> D
     ----------
     loops
         How many of its relationships join a vertex with itself: these come once.
-
-    Raises
-    ------
-    OutOfMemory
-        If there is no room on the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     given = np.zeros(1, PCSR)
     given["form"], given["lo"], given["hi"], given["n_entries"] = out.form, out.lo, out.hi, len(out)

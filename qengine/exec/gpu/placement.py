@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-__all__ = ["STREAMED", "VERTEX_BYTES", "WHOLE", "Placement", "Use", "page_runs", "placement", "scratch_bytes"]
-
 VERTEX_BYTES = 48
 """What queries derive by vertex, about: two slices of lists of 16 bytes each, or as many vectors, and sorted roots."""
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from qengine import _native
 from qengine._frozen import frozen
 from qengine.errors import ExecutionError, OutOfMemory
 from qengine.exec.common.batch import Batch
@@ -36,12 +37,7 @@ from qengine.plan.physical import VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
 from qengine.types import BOOLEAN
 
-__all__ = ["STEP", "device_masks"]
-
-STEP = np.dtype(
-    [("column", COLUMN), ("table", "<u8"), ("low", "<i8"), ("integer", "<i8"), ("real", "<f8")]
-    + [(name, "<i4") for name in ("kind", "op", "codes", "whole")]
-)
+STEP = _native.record("COLUMN column; u8 table; i8 low integer; f8 real; i4 kind op codes whole", COLUMN=COLUMN)
 """Mirror of ``PredicateStep`` of ``kernels/cuda/filter/predicates.cu``."""
 
 _TABLE, _COMPARE, _LACKS, _AND, _OR, _XOR, _NOT = range(7)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from qengine.errors import InternalError
 
-__all__ = ["DeviceProperties"]
-
 _OWN_SHARED_BYTES = 1024
 """Shared memory that kernels declare themselves, at most."""
 

@@ -23,8 +23,6 @@ from qengine.exec.host import reach_kernel as host
 from qengine.exec.host.reach_kernel import LANES, Lanes, ReachChunk, ReachRules, ReturnRule
 from qengine.exec.host.walk_kernel import EndFilter, WalkLists, WalkSpace
 
-__all__ = ["SHARED_BYTES", "THREADS", "reach_chunks", "reach_counts"]
-
 THREADS = 512
 SHARED_BYTES = 8 * 32
 """Of the launch that makes levels."""

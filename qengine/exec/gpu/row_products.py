@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import ALL, MATRIX, work_queue
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.plan.kernels.gpu import MOST_KINDS
 
-__all__ = ["ROW_PRODUCTS", "SHARED_BYTES", "WAYS", "run_row_products"]
-
-WAYS = np.dtype([("start", MATRIX), ("link", MATRIX), ("through", "<u8"), ("exponent", "<u4"), ("unused", "<u4")])
+WAYS = _native.record("MATRIX start link; u8 through; u4 exponent unused", MATRIX=MATRIX)
 """As the kernels' ``Ways``."""
 
-ROW_PRODUCTS = np.dtype(
-    [("ways", WAYS, MOST_KINDS)]
-    + [(name, "<u8") for name in ("weights", "factors", "ends", "owners", "out", "left", "n_left", "n")]
-    + [(name, "<u4") for name in ("n_rows", "n_kinds", "slots", "counters", "ranked", "adds", "factor", "back")]
+ROW_PRODUCTS = _native.record(
+    f"WAYS[{MOST_KINDS}] ways; u8 weights factors ends owners out left n_left n; "
+    "u4 n_rows n_kinds slots counters ranked adds factor back",
+    WAYS=WAYS,
 )
 """As the kernels' ``RowProducts``, of which a caller fills all but ``left``, ``n_left``, ``slots`` and ``counters``."""
 
@@ -56,11 +55,6 @@ def run_row_products(
         Gets what kernels may use until they are waited for.
     share
         Which of the rows: the device's number, and of how many.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     rows = int(task["n_rows"])
     blocks += [run.allocate(4 * max(1, rows), _WHAT), run.zeroed(8, _WHAT), run.zeroed(16, _WHAT)]

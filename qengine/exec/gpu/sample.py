@@ -13,17 +13,6 @@ from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.sample_job import GUIDE, JOB, MOST_WARPS, TOTALS
 from qengine.exec.gpu.upload import DevicePlan
 
-__all__ = [
-    "LEVEL_VARIANTS",
-    "TOTALS_BYTES",
-    "DeviceDraw",
-    "DeviceSamples",
-    "SampledSpace",
-    "Totals",
-    "plan_space",
-    "with_estimator",
-]
-
 LEVEL_VARIANTS = (16, 64)
 """The most levels of each variant of the kernels for any plan."""
 
@@ -163,11 +152,6 @@ class DeviceSamples:
             of 64.
         streaming
             Whether a warp refines large sets of candidates together (§4.2). The samples are the same.
-
-        Raises
-        ------
-        OutOfMemory, QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         run, depth, job, threads = self._run, self._depth, self._job, self._space.threads
         room = run.allocate(8 * samples * depth, "the sampled embeddings") if rows else None

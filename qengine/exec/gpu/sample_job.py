@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from qengine import _native
 from qengine.plan.physical import MAX_DEVICE_LEVELS
-
-__all__ = ["GUIDE", "JOB", "MOST_WARPS", "PACKED_GRAPH", "PACKED_LEVELS", "PACKED_SOURCES", "TOTALS", "WORK"]
 
 MOST_WARPS = 32
 PACKED_LEVELS = 16
 PACKED_SOURCES = 64
 
-TOTALS = np.dtype([("weight", "<f8"), ("square", "<f8"), ("reached", "<u8"), ("work", "<u8")])
-WORK = np.dtype([("walk", "<i4"), ("place", "<i4")])
-JOB = np.dtype(
-    [("seed", "<u8"), ("first", "<u8"), ("samples", "<u8"), ("totals", "<u8"), ("rows", "<u8"), ("weights", "<u8"),
-     ("stop", "<u8"), ("depth", "<i4"), ("inheritance", "<i4"), ("streaming", "<i4"), ("least", "<i4"),
-     ("guide", "<u8"), ("work", WORK, MAX_DEVICE_LEVELS)]
-)  # fmt: skip
-GUIDE = np.dtype([("ways", "<u8"), ("running", "<u8"), ("lo", "<u4"), ("unused", "<u4")])
-PACKED_GRAPH = np.dtype(
-    [("words", "<u8"), ("n_words", "<u4"), ("ids", "<u4"), ("lo", "<u4", PACKED_LEVELS),
-     ("roots", "<u4", PACKED_LEVELS), ("n_roots", "<u4", PACKED_LEVELS), ("offsets", "<u4", PACKED_SOURCES),
-     ("entries", "<u4", PACKED_SOURCES)]
-)  # fmt: skip
+TOTALS = _native.record("f8 weight square; u8 reached work")
+WORK = _native.record("i4 walk place")
+JOB = _native.record(
+    f"u8 seed first samples totals rows weights stop; i4 depth inheritance streaming least; u8 guide; "
+    f"WORK[{MAX_DEVICE_LEVELS}] work",
+    WORK=WORK,
+)
+GUIDE = _native.record("u8 ways running; u4 lo unused")
+PACKED_GRAPH = _native.record(
+    f"u8 words; u4 n_words ids; u4[{PACKED_LEVELS}] lo roots n_roots; u4[{PACKED_SOURCES}] offsets entries"
+)

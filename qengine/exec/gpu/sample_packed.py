@@ -17,8 +17,6 @@ from qengine.exec.gpu.properties import DeviceProperties
 from qengine.exec.gpu.sample import TOTALS_BYTES, SampledSpace
 from qengine.exec.gpu.sample_job import PACKED_GRAPH, PACKED_LEVELS, PACKED_SOURCES
 
-__all__ = ["PackedPlan", "packed_plan"]
-
 _WORD = 16
 _SHORT = 1 << 16
 _THREADS_EACH = 1024
@@ -54,13 +52,7 @@ class PackedPlan:
         return macros, threads, whole if shared else TOTALS_BYTES
 
     def space(self, run: DeviceRun) -> SampledSpace:
-        """Copy it to the device.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
-        """
+        """Copy it to the device."""
         macros, threads, shared_bytes = self.variant(run.device)
         block = run.upload(self.image, "the candidate graph")
         graph = self.graph.copy()
@@ -69,13 +61,7 @@ class PackedPlan:
 
 
 def packed_plan(candidates: ResolvedSearch, context: ExecutionContext) -> PackedPlan | None:
-    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Pack the plan of a candidate graph; None where it demands more of a vertex than lists and differences say."""
     levels, sources, ranges, lists = (candidates.tables[k] for k in (0, 1, 2, 9))
     level_ids, list_ids = candidates.tables[7], candidates.tables[8]
     n_sources = levels["sources"]["count"]

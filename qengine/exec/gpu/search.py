@@ -22,8 +22,6 @@ from qengine.exec.host.search import Ids, SearchChunk, completed, one_total
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
-__all__ = ["run_search"]
-
 _MOST_ROWS = 1 << 22
 
 

@@ -13,8 +13,6 @@ from qengine.exec.gpu.upload import resident_array, resident_lists
 from qengine.exec.view import ExecView
 from qengine.storage.signatures import Signatures
 
-__all__ = ["built_signatures", "resident_signatures"]
-
 _THREADS = 128
 _WHAT = "the signatures of nodes"
 
@@ -23,13 +21,6 @@ def resident_signatures(store: ExecView, signatures: Signatures, run: DeviceRun,
     """Return where the table of signatures is on the device; ``held`` gets it, pinned.
 
     It is built there of the graph's lists, which become resident, too; or copied where the host has made it already.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit the device.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if signatures.has_table:
         return resident_array(store, signatures.table, run, held, _WHAT)

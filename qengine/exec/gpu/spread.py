@@ -22,8 +22,6 @@ from qengine.plan.device_cost import device_search_cost
 from qengine.plan.physical import Search, SearchPart, VertexLevel
 from qengine.plan.shares import Share, guided_shares
 
-__all__ = ["Part", "is_spread", "root_shares", "search_parts", "shaped_total"]
-
 _GUIDED = ((2e8, (4, 2, 1, 1)), (5e7, (3, 1)), (0.0, (1,)))
 """From so many nanoseconds on, what each device takes one after the other, in parts of its own share: ever less, so
 that all end at about the same time, whichever is held up. Every piece has an end at which few of its roots are left, so
@@ -64,8 +62,6 @@ def shaped_total(store: ExecView, search: Search, resolved: ResolvedSearch, cont
     ------
     DeviceError
         If a device fails.
-    OutOfMemory, QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
     if len(search.shapes) != 1:
         return None

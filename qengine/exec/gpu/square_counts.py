@@ -20,8 +20,6 @@ from qengine.exec.gpu.memory import Resident
 from qengine.exec.view import ExecView
 from qengine.plan.count_shapes import WedgeShape
 
-__all__ = ["closed_walks_of_four"]
-
 
 @dataclass(eq=False)
 class _Squares:
@@ -37,13 +35,6 @@ def closed_walks_of_four(store: ExecView, matrix: DeviceMatrix, run: DeviceRun, 
     """Return the closed walks of four steps of the matrix of a simple graph without conditions.
 
     What they are counted by stays on the device; ``held`` gets it, pinned.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
     """
     if not matrix.entries:
         return 0

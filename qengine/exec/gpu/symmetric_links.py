@@ -9,23 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.eliminate_matrix import MATRIX, DeviceMatrix
 from qengine.exec.gpu.elimination_steps import DeviceSteps
 
-__all__ = ["LinkedPairs", "link_squares", "linked_pairs"]
-
-SYMMETRIC_LINKS = np.dtype(
-    [("matrix", MATRIX)]
-    + [(name, "<u8") for name in ("owners", "counts", "offsets", "ids", "from", "to")]
-    + [("few", "<u4"), ("exact", "<u4")]
-)  # fmt: skip
+SYMMETRIC_LINKS = _native.record("MATRIX matrix; u8 owners counts offsets ids from to; u4 few exact", MATRIX=MATRIX)
 """As the kernels' ``SymmetricLinks``."""
 
-LINK_SQUARES = np.dtype(
-    [("links", SYMMETRIC_LINKS), ("ends", "<u8"), ("out", "<u8")]
-    + [(name, "<u4") for name in ("begin", "end", "counters", "lesser")]
-)  # fmt: skip
+LINK_SQUARES = _native.record(
+    "SYMMETRIC_LINKS links; u8 ends out; u4 begin end counters lesser", SYMMETRIC_LINKS=SYMMETRIC_LINKS
+)
 """As the kernels' ``LinkSquares``."""
 
 _FEW = 128
@@ -64,15 +58,7 @@ class LinkedPairs:
 
 
 def linked_pairs(steps: DeviceSteps, by: int, first: int, n: int) -> LinkedPairs:
-    """Find the links of the pairs that are the n entries from ``first`` on of a symmetric matrix, which ``by`` is.
-
-    Raises
-    ------
-    OutOfMemory
-        If they don't fit.
-    QueryTimeout, QueryInterrupted
-        By the run's limits.
-    """
+    """Find the links of the pairs that are the n entries from ``first`` on of a symmetric matrix, which ``by`` is."""
     matrix = steps.matrices[by]
     record = np.zeros((), MATRIX)
     record["hi"] = n
@@ -105,13 +91,7 @@ def linked_pairs(steps: DeviceSteps, by: int, first: int, n: int) -> LinkedPairs
 
 
 def link_squares(steps: DeviceSteps, linked: LinkedPairs) -> Any:
-    """Return the sums, for each pair, of the squares of the ways from its links to each vertex along the matrix.
-
-    Raises
-    ------
-    OutOfMemory
-        If they don't fit.
-    """
+    """Return the sums, for each pair, of the squares of the ways from its links to each vertex along the matrix."""
     matrix, links = steps.matrices[linked.by], linked.links
     pairs = links.rows
     out = steps.allocate(steps.width * max(1, pairs), "a vector", clear=True)

@@ -10,24 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.gpu.eliminate_matrix import ALL, DeviceMatrix
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.memory import Resident, device_bytes
 from qengine.exec.view import ExecView
 
-__all__ = [
-    "LINKS_OF_TRIANGLES",
-    "MOST_WEIGHT",
-    "TRIANGLES_OF_VERTICES",
-    "TriangleCounter",
-]
-
-TRIANGLES = np.dtype(
-    [(name, "<u8") for name in ("offsets", "ids", "middles", "rows", "ranks", "roots", "n_roots", "taken", "stop",
-                                "vertices", "pairs")]
-    + [(name, "<u4") for name in ("lo", "n", "hubs", "words", "few", "hub_counters", "share", "shares")]
-    + [("links", "<u8"), ("begins", "<u8")]
-)  # fmt: skip
+TRIANGLES = _native.record(
+    "u8 offsets ids middles rows ranks roots n_roots taken stop vertices pairs; "
+    "u4 lo n hubs words few hub_counters share shares; u8 links begins"
+)
 """As the kernels' ``Triangles``."""
 
 TRIANGLES_OF_VERTICES = "triangles of vertices"
@@ -109,13 +101,6 @@ class TriangleCounter:
         """Return a block that gets the triangles of each row's vertex (uint64), or each entry (uint32) of lesser ids.
 
         Those of vertices stay on the device, as degrees do, where no conditions decide what the matrix is.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         key = None if by_pair or matrix.key is None else (*matrix.key, TRIANGLES_OF_VERTICES)
         if key is not None and (resident := self.run.memory.pin(key)) is not None:
@@ -144,13 +129,6 @@ class TriangleCounter:
         ----------
         weights
             A block of uint32, less than ``MOST_WEIGHT``, one for each row's vertex.
-
-        Raises
-        ------
-        OutOfMemory
-            If it doesn't fit.
-        QueryTimeout, QueryInterrupted
-            By the run's limits.
         """
         sums = self.zeroed(4 * 16)
         if matrix.entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,8 +23,6 @@ from qengine.exec.gpu.placement import Use
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, PcsrStruct
-
-__all__ = ["DevicePlan", "device_plan", "resident_array", "resident_lists"]
 
 _ALIGNMENT = 256
 _POINTERS = (
@@ -85,11 +84,6 @@ def device_plan(
     """Lend a plan on the device, made now or by an earlier query; the graph's lists stay there.
 
     ``use``: how lists are read that there is no room for.
-
-    Raises
-    ------
-    OutOfMemory
-        If it doesn't fit.
     """
     memory = run.memory
     run.memory.expect(_bytes_of(resolved), int(store.vertex_count), use)
@@ -278,7 +272,7 @@ def resident_lists(
     return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
 
 
-def _starts(store: ExecView, lists: PcsrStruct, *, by_vertex: bool) -> Sequence[int]:
+def _starts(store: ExecView, lists: ctypes.Structure, *, by_vertex: bool) -> Sequence[int]:
     """Return where the parts of an array of lists begin, in bytes, that are of vertices with the same labels.
 
     Of these the first have most neighbours. Where there are many parts, or lists are found otherwise than by the row

@@ -10,8 +10,6 @@ from qengine.exec.gpu.compiled import compiled, is_compiled
 from qengine.exec.gpu.device import device
 from qengine.exec.gpu.families import FAMILIES
 
-__all__ = ["warm_up"]
-
 
 def warm_up() -> Iterator[tuple[str, float]]:
     """Compile every variant of every family for the current device, several at a time.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -21,8 +21,6 @@ from qengine.errors import InternalError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.elimination import Step, Term
-
-__all__ = ["CachedSums", "VectorKey", "cached_sums", "cached_vector", "not_negative", "product_sums", "vector_key"]
 
 _MAX_COUNT = 2**63 - 1
 
@@ -101,8 +99,6 @@ class CachedSums:
 
         Raises
         ------
-        QueryTimeout, QueryInterrupted
-            By the context's limits.
         ResourceError
             If a sum exceeds 128 bits.
         """
@@ -153,21 +149,14 @@ def product_sums(records: Sequence[int], first: Any, n: int, context: ExecutionC
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     ResourceError
         If a sum exceeds 128 bits.
     """
     count = len(first) - 1
     halves = (ctypes.c_uint64 * (2 * count))()
     where = (ctypes.c_uint64 * len(records))(*records), first, count, n, halves, ctypes.byref(context.control)
-    context.run(_totals(), *where, reads=len(records) * n)
+    context.run(_library().qe_eliminate_totals, *where, reads=len(records) * n)
     return [halves[2 * k] | halves[2 * k + 1] << 64 for k in range(count)]
 
 
-@cache
-def _totals() -> Callable[..., int]:
-    function: Any = _native.load().qe_eliminate_totals
-    pointer = ctypes.c_void_p
-    function.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint64, pointer, pointer)
-    return function  # type: ignore[no-any-return]
+_library = _native.declared("qe_eliminate_totals p p i4 u8 p p")

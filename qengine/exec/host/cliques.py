@@ -12,11 +12,10 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.host.elimination_steps import Array
 from qengine.plan.elimination import Clique, Matrix, Step, is_symmetric
 from qengine.plan.kernels.cliques import numbered_matrices
-
-__all__ = ["CHAIN", "MOST_ROLES", "TASK", "Planes", "chain_records", "planes_of"]
 
 MOST_ROLES = 8
 
@@ -26,10 +25,7 @@ CHAIN = np.dtype(
 )  # fmt: skip
 """As ``qe::eliminate::Chain``."""
 
-TASK = np.dtype(
-    [("matrices", "<u8"), ("chains", "<u8"), ("weights", "<u8"), ("n_roles", "<i4"), ("n_chains", "<i4"),
-     ("valued", "<u4"), ("wide", "<u4"), ("by_vertex", "<u8"), ("sum", "<u8", 2)]
-)  # fmt: skip
+TASK = _native.record("u8 matrices chains weights; i4 n_roles n_chains; u4 valued wide; u8 by_vertex; u8[2] sum")
 """As ``qe::eliminate::CliqueTask``; ``weights``: ``NUMBERS`` records."""
 
 Planes = tuple[tuple[int, ...], ...]

@@ -9,8 +9,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.physical import Eliminate, PhysicalPlan
 
-__all__ = ["count_fast_path"]
-
 
 def count_fast_path(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Batch | None:
     """Return the only row of a plan that counts a pattern and does nothing else, where the count takes sums alone.

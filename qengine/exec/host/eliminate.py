@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine._control import Status
 from qengine.exec.common.relations import Relations, SparseMatrix
 from qengine.exec.common.runtime import Runtime
@@ -56,7 +57,7 @@ __all__ = [
 
 _MAX_COUNT = 2**63 - 1
 
-_PAIR_TERM = np.dtype([("plan", "<u8"), ("factor_low", "<u8"), ("factor_high", "<i8")])
+_PAIR_TERM = _native.record("u8 plan factor_low; i8 factor_high")
 _PAIR_CHUNK = np.dtype(
     [(name, "<u8") for name in ("first", "next", "most", "capacity", "ends", "counts", "begins", "lengths")]
 )
@@ -111,8 +112,6 @@ def term_vectors(operator: Eliminate, runtime: Runtime, masks: MaskProvider, val
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits.
     """

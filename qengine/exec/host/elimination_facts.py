@@ -14,8 +14,6 @@ from qengine.plan.kernels import kernel
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["Facts", "facts_of", "unused_after"]
-
 _KEPT = ("kept_indicator", "degrees")
 """Kernels whose vectors the graph keeps."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,16 +27,8 @@ from qengine.plan.elimination import (
     domain_of,
 )
 
-__all__ = [
-    "Array", "Found", "NumberOverflow", "Plan", "Steps", "Unfit", "address", "indicator_vector", "records_of",
-    "told_apart",
-]  # fmt: skip
-
-_FOREST_NODE = np.dtype([(name, "<i4") for name in ("start", "vector", "link", "first", "count", "unused")])
-_FOREST_PLAN = np.dtype(
-    [("n_nodes", "<i4"), ("n_tops", "<i4"), ("nodes", "<u8"), ("children", "<u8"), ("tops", "<u8"), ("matrices", "<u8"),
-     ("vectors", "<u8"), ("roots", "<u8"), ("n", "<u4"), ("unused", "<u4")]
-)  # fmt: skip
+_FOREST_NODE = _native.record("i4 start vector link first count unused")
+_FOREST_PLAN = _native.record("i4 n_nodes n_tops; u8 nodes children tops matrices vectors roots; u4 n unused")
 
 _T = TypeVar("_T")
 
@@ -266,24 +257,11 @@ def address(vector: Array | None) -> int:
     return 0 if vector is None else vector.ctypes.data
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int32
-    library.qe_eliminate_message.argtypes = (pointer, pointer, i32, u32, pointer, i32, pointer, pointer)
-    library.qe_eliminate_product.argtypes = (pointer, i32, u64, i32, pointer, pointer)
-    library.qe_masked_product.argtypes = (pointer, pointer, pointer, u32, pointer, i32, pointer, pointer)
-    library.qe_eliminate_triangle_sums.argtypes = (pointer, pointer, i32, pointer, pointer)
-    library.qe_eliminate_local_triangles.argtypes = (pointer, pointer, u64, pointer, pointer)
-    library.qe_eliminate_local_sums.argtypes = (pointer, pointer, u64, i32, pointer, pointer)
-    library.qe_eliminate_local_walks.argtypes = (pointer, pointer, u64, pointer, pointer)
-    library.qe_row_squares.argtypes = (pointer, pointer)
-    library.qe_rooted_forest.argtypes = (pointer, i32, pointer, pointer)
-    library.qe_masked_forest.argtypes = (pointer, pointer, pointer, u32, i32, pointer, pointer)
-    library.qe_eliminate_turned.argtypes = (pointer, pointer, pointer)
-    library.qe_eliminate_pairs.argtypes = (pointer, i32, u32, i32, pointer, pointer)
-    library.qe_mixed_walks.argtypes = (pointer, pointer)
-    library.qe_cliques.argtypes = (pointer, pointer)
-    library.qe_fold_pairs.argtypes = (pointer, i32, pointer)
-    library.qe_fold_pair_rows.argtypes = (pointer, pointer, i32, pointer)
-    return library
+_library = _native.declared(
+    "qe_eliminate_message p p i4 u4 p i4 p p; qe_eliminate_product p i4 u8 i4 p p; "
+    "qe_masked_product p p p u4 p i4 p p; qe_eliminate_triangle_sums p p i4 p p; "
+    "qe_eliminate_local_triangles p p u8 p p; qe_eliminate_local_sums p p u8 i4 p p; "
+    "qe_eliminate_local_walks p p u8 p p; qe_row_squares p p; qe_rooted_forest p i4 p p; "
+    "qe_masked_forest p p p u4 i4 p p; qe_eliminate_turned p p p; qe_eliminate_pairs p i4 u4 i4 p p; "
+    "qe_mixed_walks p p; qe_cliques p p; qe_fold_pairs p i4 p; qe_fold_pair_rows p p i4 p"
+)

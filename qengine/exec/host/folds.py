@@ -35,8 +35,6 @@ from qengine.exec.view import MaskProvider
 if TYPE_CHECKING:
     from qengine.exec.host.elimination_steps import Steps
 
-__all__ = ["Fold", "FoldedEnds", "HostFolds", "column_on_host", "float_range"]
-
 PAIRS = np.dtype(
     [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
     + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]
@@ -98,11 +96,6 @@ class Fold:
         How many are expected.
     context
         Limits.
-
-    Raises
-    ------
-    OutOfMemory
-        By the context's limits.
     """
 
     def __init__(
@@ -169,13 +162,7 @@ class Fold:
         return True
 
     def add_vertices(self, begin: int, end: int, admitted: Any = None) -> None:
-        """Fold the vertices ``[begin, end)``, the only variable's, or those of which ``admitted`` (bool) is true.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Fold the vertices ``[begin, end)``, the only variable's, or those of which ``admitted`` (bool) is true."""
         given = None if admitted is None else np.ascontiguousarray(admitted).view(np.uint8)
         self._keep.append(given)  # an interrupted call may go on for a while
         self._context.run(
@@ -184,13 +171,7 @@ class Fold:
         )  # fmt: skip
 
     def add_entries(self, lists: EntryLists, conditions: Sequence[Condition]) -> None:
-        """Fold the entries of lists for which all conditions hold.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Fold the entries of lists for which all conditions hold."""
         addresses = [0 if each is None else each.ctypes.data for each in lists.arrays]
         record = lists_record(lists, self._names, addresses)
         compared = condition_records(conditions, self._column)
@@ -205,8 +186,6 @@ class Fold:
 
         Raises
         ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         NumberOverflow
             Where numbers, or what all counts add up to, are too large; the fold is of no use any more.
         """
@@ -220,13 +199,7 @@ class Fold:
         steps.call("qe_fold_pair_rows", self._handle, record.ctypes.data, int(steps.wide))
 
     def groups(self) -> tuple[list[Ids], list[list[Ids]]]:
-        """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return the codes of each key, and for each task its columns, a row a group, in the order of the codes."""
         found = ctypes.c_uint64()
         self._context.raise_for(self._library.qe_fold_groups(self._handle, ctypes.byref(found)))
         n, width = found.value, sum(self._columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from qengine._frozen import frozen
 from qengine.errors import OutOfMemory
 from qengine.exec.common.columns import IntArray
 from qengine.exec.context import ExecutionContext
-
-__all__ = ["JoinTable", "Operand", "Test"]
 
 _DENSE = 8  # an array with up to so many places for each row beats hashing
 _MOST_ROWS = 2**32 - 2
@@ -32,56 +29,12 @@ Test = Sequence[tuple[Operand, Operand]]
 """Equations; a pair of rows for which all of them hold is left out."""
 
 
-class _Table(ctypes.Structure):
-    """Mirror of ``JoinTable`` in ``kernels/host/join/hash_join.cpp``."""
-
-    _fields_ = (
-        ("n_keys", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("n", ctypes.c_int64),
-        ("keys", ctypes.c_void_p),
-        ("low", ctypes.c_int64),
-        ("places", ctypes.c_int64),
-        ("slots", ctypes.c_int64),
-        ("table", ctypes.c_void_p),
-        ("begins", ctypes.c_void_p),
-        ("rows", ctypes.c_void_p),
-    )
-
-
-class _Equation(ctypes.Structure):
-    """Mirror of ``Equation``."""
-
-    _fields_ = (
-        ("left", ctypes.c_void_p),
-        ("right", ctypes.c_void_p),
-        ("left_built", ctypes.c_int32),
-        ("right_built", ctypes.c_int32),
-    )
-
-
-class _Test(ctypes.Structure):
-    """Mirror of ``JoinTest``."""
-
-    _fields_ = (("count", ctypes.c_int64), ("equations", _Equation * 2))
-
-
-class _Probe(ctypes.Structure):
-    """Mirror of ``JoinProbe``."""
-
-    _fields_ = (
-        ("keys", ctypes.c_void_p),
-        ("n", ctypes.c_int64),
-        ("tests", ctypes.c_void_p),
-        ("n_tests", ctypes.c_int64),
-        ("once", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("row", ctypes.c_int64),
-        ("place", ctypes.c_int64),
-        ("room", ctypes.c_int64),
-        ("out_probe", ctypes.c_void_p),
-        ("out_built", ctypes.c_void_p),
-    )
+_Table = _native.struct("JoinTable", "i4 n_keys reserved; i8 n; p keys; i8 low places slots; p table begins rows")
+_Equation = _native.struct("Equation", "p left right; i4 left_built right_built")
+_Test = _native.struct("JoinTest", "i8 count; _Equation[2] equations", _Equation=_Equation)
+_Probe = _native.struct(
+    "JoinProbe", "p keys; i8 n; p tests; i8 n_tests; i4 once reserved; i8 row place room; p out_probe out_built"
+)
 
 
 class JoinTable:
@@ -98,8 +51,6 @@ class JoinTable:
     ------
     OutOfMemory
         For 2³² rows or more.
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
     """
 
     __slots__ = ("_arrays", "_context", "_table", "nbytes")
@@ -180,17 +131,11 @@ def _dense(keys: Sequence[IntArray]) -> tuple[int, int]:
     return (low, places) if 0 < places <= _DENSE * len(keys[0]) + 1024 else (0, 0)
 
 
-def _native_test(test: Test) -> _Test:
+def _native_test(test: Test) -> ctypes.Structure:
     equations = [
         _Equation(left.ids.ctypes.data, right.ids.ctypes.data, left.built, right.built) for left, right in test
     ]
     return _Test(len(equations), (_Equation * 2)(*equations))
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_join_build.argtypes = (pointer, pointer)
-    library.qe_join_probe.argtypes = (pointer, pointer, pointer, pointer)
-    return library
+_library = _native.declared("qe_join_build p p; qe_join_probe p p p p")

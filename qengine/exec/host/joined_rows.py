@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.row_sinks import RowSink, SinkSource
 from qengine.exec.context import ExecutionContext
@@ -14,14 +15,9 @@ from qengine.exec.host.hash_join import JoinTable
 from qengine.exec.host.row_sinks import NativeSink
 from qengine.plan.physical import HashJoin
 
-__all__ = ["JoinedRowsSink"]
-
-COLUMN = np.dtype([("built", "<u8"), ("column", "<i4"), ("unused", "<i4")])
-TEST = np.dtype([("count", "<i8"), ("operands", COLUMN, (4,))])
-JOINED_ROWS = np.dtype(
-    [(name, "<u8") for name in ("table", "keys", "columns", "tests", "control", "to")]
-    + [(name, "<i4") for name in ("n_columns", "n_tests", "once", "unused")]
-)
+COLUMN = _native.record("u8 built; i4 column unused")
+TEST = _native.record("i8 count; COLUMN[4] operands", COLUMN=COLUMN)
+JOINED_ROWS = _native.record("u8 table keys columns tests control to; i4 n_columns n_tests once unused")
 
 
 class JoinedRowsSink(NativeSink):

@@ -12,6 +12,7 @@ from itertools import chain
 
 import numpy as np
 
+from qengine import _native
 from qengine.errors import InternalError
 from qengine.exec.common.relations import MATRIX, NUMBERS, Lists, SparseMatrix, numbers, stored
 from qengine.exec.host.cached_vectors import cached_vector, product_sums
@@ -39,12 +40,10 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["NUMBERS_OF_STEPS", "TOTALS_OF_STEPS", "run_call", "run_total"]
-
-ROW_SQUARES = np.dtype([("start", "<u8"), ("link", "<u8"), ("out", "<u8"), ("n_roots", "<u4"), ("n_columns", "<u4")])
+ROW_SQUARES = _native.record("u8 start link out; u4 n_roots n_columns")
 """As ``qe::eliminate::RowSquares``."""
 
-SIDE_WEIGHTS = np.dtype([("numbers", NUMBERS), ("starts", "<u8"), ("ends", "<u8")])
+SIDE_WEIGHTS = _native.record("NUMBERS numbers; u8 starts ends", NUMBERS=NUMBERS)
 """As ``qe::eliminate::SideWeights``."""
 
 _MOST_WALK_WEIGHT = 2**32 - 1
@@ -60,8 +59,6 @@ def run_call(steps: Steps, call: KernelCall) -> Found:
         If the kernel doesn't take what it is given.
     NumberOverflow
         If a number doesn't fit.
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
     return NUMBERS_OF_STEPS[call.kernel](steps, call)
 

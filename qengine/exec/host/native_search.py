@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from math import prod
 
 import numpy as np
@@ -14,8 +13,6 @@ from qengine import _native
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.context import ExecutionContext
 from qengine.storage.arrays import address_of
-
-__all__ = ["SearchHandle"]
 
 WAIT_MS = 20
 """The native search is asked again after this long, so that Python can handle Ctrl-C."""
@@ -128,19 +125,8 @@ class _Lent:
         self._return(self._lent)
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
-    library.qe_search_open.argtypes = (pointer, pointer, i64, pointer, i64, pointer)
-    library.qe_search_wait.argtypes = (pointer, i64, pointer, pointer)
-    library.qe_search_take.argtypes = (pointer, pointer)
-    library.qe_search_lend.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_search_put.argtypes = (pointer, i64, pointer)
-    library.qe_search_attach.argtypes = (pointer, pointer, pointer)
-    library.qe_search_return.argtypes = (pointer,)
-    library.qe_search_return.restype = None
-    library.qe_search_totals.argtypes = (pointer, pointer, i32)
-    library.qe_search_close.argtypes = (pointer,)
-    library.qe_search_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_search_open p p i8 p i8 p; qe_search_wait p i8 p p; qe_search_take p p; qe_search_lend p p p p; "
+    "qe_search_put p i8 p; qe_search_attach p p p; qe_search_return p -> none; qe_search_totals p p i4; "
+    "qe_search_close p -> none"
+)

@@ -6,7 +6,6 @@ import ctypes
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +19,7 @@ from qengine.exec.root_ranges import most_links, root_matrices, root_ranges
 from qengine.plan.elimination import AtPairs, Domain, Neighbourhoods, Step
 from qengine.plan.schedule import Among, KernelCall
 
-__all__ = ["NEIGHBOURS", "Piece", "run_among"]
-
-NEIGHBOURS = np.dtype(
-    [("first", "<u8"), ("second", "<u8"), ("by", "<u8"), ("begin", "<u4"), ("end", "<u4"), ("n", "<u4"),
-     ("repeats", "<i4")]
-)  # fmt: skip
+NEIGHBOURS = _native.record("u8 first second by; u4 begin end n; i4 repeats")
 """As ``qe::eliminate::NeighboursTask``."""
 
 _MOST_LINKS = 1 << 26
@@ -228,12 +222,6 @@ class Piece(Steps):
         )
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_eliminate_neighbours.argtypes = (pointer,) * 4
-    library.qe_eliminate_neighbours_take.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_eliminate_neighbours_close.argtypes = (pointer,)
-    library.qe_eliminate_neighbours_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_eliminate_neighbours p p p p; qe_eliminate_neighbours_take p p p p; qe_eliminate_neighbours_close p -> none"
+)

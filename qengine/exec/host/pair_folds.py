@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.host.eliminate import Array, with_pair_terms
@@ -15,16 +16,13 @@ from qengine.exec.host.folds import Fold, FoldedEnds
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
-__all__ = ["NO_CLASS", "PAIR_FOLD", "Met", "fold_pair_rows", "fold_pairs"]
-
 NO_CLASS = 2**32 - 1
 """The class of vertices that don't count."""
 
 _SHORT = 2**16  # numbers below it are sorted by their digits
 
-PAIR_FOLD = np.dtype(
-    [(name, "<u8") for name in ("terms", "roots", "groups", "classes", "distinct", "least", "greatest", "n_groups")]
-    + [("n_classes", "<u4"), ("n", "<u4"), ("n_terms", "<i4"), ("unused", "<i4")]
+PAIR_FOLD = _native.record(
+    "u8 terms roots groups classes distinct least greatest n_groups; u4 n_classes n; i4 n_terms unused"
 )
 """As ``qe::eliminate::PairFold``."""
 
@@ -59,8 +57,6 @@ def fold_pairs(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits.
     """
@@ -106,8 +102,6 @@ def fold_pair_rows(
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a number on the way exceeds 128 bits, or all counts add up to too much.
     """

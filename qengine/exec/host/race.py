@@ -18,8 +18,6 @@ from qengine.exec.host.native_search import SearchHandle
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search
 
-__all__ = ["raced"]
-
 _PATIENCE = 0.25
 """Seconds that a search takes before others are looked for."""
 

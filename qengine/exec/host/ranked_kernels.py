@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from qengine import _native
 from qengine.exec.common.relations import NUMBERS, SparseMatrix, numbers
 from qengine.exec.host.cliques import TASK, chain_records, planes_of
 from qengine.exec.host.elimination_steps import Array, Steps, Unfit, address
@@ -15,14 +16,10 @@ from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.mixed_walks import Path, mixed_walks, passes_of
 from qengine.plan.schedule import KernelCall
 
-__all__ = ["cliques", "cliques_by_vertex", "walks"]
-
-_WALK_PASS = np.dtype([("planes", "<i4", 4), ("factor", "<u4"), ("back", "<u4")])
+_WALK_PASS = _native.record("i4[4] planes; u4 factor back")
 """As ``qe::eliminate::WalkPass``."""
 
-_WALK_TASK = np.dtype(
-    [("matrices", "<u8"), ("passes", "<u8"), ("n_passes", "<i4"), ("unused", "<i4"), ("sum", "<u8", 2)]
-)
+_WALK_TASK = _native.record("u8 matrices passes; i4 n_passes unused; u8[2] sum")
 """As ``qe::eliminate::WalkTask``."""
 
 

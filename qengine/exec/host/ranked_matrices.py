@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ import numpy.typing as npt
 from qengine import _native
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
-
-__all__ = ["RankedMatrices"]
 
 Array = npt.NDArray[Any]
 
@@ -34,11 +31,6 @@ class RankedMatrices:
         The number of vertices.
     context
         Limits for making it.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
 
     def __init__(
@@ -65,11 +57,6 @@ class RankedMatrices:
 
         All by rank. Bit 2 m of ``planes``: matrix m links it with the other; bit 2 m + 1: that one with it, unless the
         matrix is symmetric. At most 8 matrices.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted
-            By the context's limits.
         """
         offsets = np.empty(n + 1, np.uint64)
         order = np.empty(n, np.uint32)
@@ -87,12 +74,6 @@ class RankedMatrices:
             self._library.qe_ranked_matrices_close(handle)
 
 
-@cache
-def _library() -> Any:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_ranked_matrices.argtypes = (pointer, pointer, ctypes.c_int32, ctypes.c_uint32, *(pointer,) * 4)
-    library.qe_ranked_lists.argtypes = (pointer,) * 6
-    library.qe_ranked_matrices_close.argtypes = (pointer,)
-    library.qe_ranked_matrices_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_ranked_matrices p p i4 u4 p p p p; qe_ranked_lists p p p p p p; qe_ranked_matrices_close p -> none"
+)

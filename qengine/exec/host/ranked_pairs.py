@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ import numpy as np
 from qengine import _native
 from qengine.exec.common.relations import MATRIX, SparseMatrix
 from qengine.exec.context import ExecutionContext
-
-__all__ = ["RankedPairs"]
 
 
 class RankedPairs:
@@ -26,11 +23,6 @@ class RankedPairs:
         One with ``pairs`` and without factors.
     context
         Limits for making it.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     """
 
     def __init__(self, matrix: SparseMatrix, context: ExecutionContext) -> None:
@@ -74,13 +66,7 @@ class RankedPairs:
         context.run(self._library.qe_triangle_corners, self._handle, *where)
 
     def closed_walks(self, context: ExecutionContext) -> int:
-        """Return how many closed walks of four steps there are, over all vertices.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
-        """
+        """Return how many closed walks of four steps there are, over all vertices."""
         halves = (ctypes.c_uint64 * 2)()
         context.run(self._library.qe_closed_walks, self._handle, halves, ctypes.byref(context.control))
         return halves[0] | halves[1] << 64
@@ -94,11 +80,6 @@ class RankedPairs:
         ----------
         weights
             One for each vertex of the graph (uint64), below 2^32. None: 0 each.
-
-        Raises
-        ------
-        QueryTimeout, QueryInterrupted, OutOfMemory
-            By the context's limits.
         """
         words = (ctypes.c_uint64 * 6)()
         address = None if weights is None else weights.ctypes.data
@@ -111,15 +92,7 @@ class RankedPairs:
             self._library.qe_ranked_pairs_close(handle)
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_ranked_pairs.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_triangle_counts.argtypes = (pointer, pointer, pointer)
-    library.qe_triangle_corners.argtypes = (pointer, pointer, ctypes.c_int32, pointer, pointer)
-    library.qe_closed_walks.argtypes = (pointer, pointer, pointer)
-    library.qe_long_closed_walks.argtypes = (pointer, pointer, pointer, pointer)
-    library.qe_ranked_pairs_close.argtypes = (pointer,)
-    library.qe_ranked_pairs_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_ranked_pairs p p p p; qe_triangle_counts p p p; qe_triangle_corners p p i4 p p; qe_closed_walks p p p; "
+    "qe_long_closed_walks p p p p; qe_ranked_pairs_close p -> none"
+)

@@ -19,8 +19,6 @@ from qengine.exec.host.walk_kernel import EndFilter, WalkMode, WalkRows, WalkRul
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Reach
 
-__all__ = ["run_reach"]
-
 _FEW_STARTS = 8
 """Up to so many, searches from both ends read less than one of everything that leads to an end."""
 
@@ -49,11 +47,6 @@ def run_reach(
         Evaluates ``op``'s predicates.
     kernels
         What follows sets of vertices.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     if op.start in op.by and op.count is None:
         for batch in batches:

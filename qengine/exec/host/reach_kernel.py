@@ -7,29 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qengine import _native
-from qengine._control import Control
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import EndFilter, WalkSpace
 from qengine.plan.pattern import PathMode
-
-__all__ = [
-    "HOST",
-    "LANES",
-    "Lanes",
-    "ReachChunk",
-    "ReachKernels",
-    "ReachRules",
-    "ReturnRule",
-    "reach_chunks",
-    "reach_counts",
-]
 
 IntArray = NDArray[np.int64]
 
@@ -40,53 +26,15 @@ _UNBOUNDED = 2**63 - 1
 _ROWS = 1 << 16
 
 
-class _Plan(ctypes.Structure):
-    """Mirror of ``qe::ReachPlan``."""
-
-    _fields_ = (
-        ("forward", ctypes.c_void_p),
-        ("backward", ctypes.c_void_p),
-        ("closing", ctypes.c_void_p),
-        ("n_layers", ctypes.c_int32),
-        ("lanes", ctypes.c_int32),
-        ("returns", ctypes.c_int32),
-        ("minimum", ctypes.c_int32),
-        ("only_returns", ctypes.c_int32),
-        ("n_closing", ctypes.c_int32),
-        ("maximum", ctypes.c_int64),
-        ("vertex_count", ctypes.c_int64),
-        ("offsets", ctypes.c_void_p),
-        ("starts", ctypes.c_void_p),
-        ("end_bits", ctypes.c_void_p),
-        ("through_bits", ctypes.c_void_p),
-        ("end_lo", ctypes.c_uint32),
-        ("end_hi", ctypes.c_uint32),
-    )
+_Plan = _native.struct(
+    "qe::ReachPlan",
+    "p forward backward closing; i4 n_layers lanes returns minimum only_returns n_closing; "
+    "i8 maximum vertex_count; p offsets starts end_bits through_bits; u4 end_lo end_hi",
+)
+_Output = _native.struct("qe::ReachOutput", "p lane end hops; i8 capacity rows")
 
 
-class _Output(ctypes.Structure):
-    """Mirror of ``qe::ReachOutput``."""
-
-    _fields_ = (
-        ("lane", ctypes.c_void_p),
-        ("end", ctypes.c_void_p),
-        ("hops", ctypes.c_void_p),
-        ("capacity", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-    )
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    library.qe_reach_open.argtypes = (
-        ctypes.POINTER(_Plan), ctypes.POINTER(Control), ctypes.POINTER(ctypes.c_void_p),
-    )  # fmt: skip
-    library.qe_reach_next.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Output), ctypes.POINTER(ctypes.c_int32))
-    library.qe_reach_count.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    library.qe_reach_close.argtypes = (ctypes.c_void_p,)
-    library.qe_reach_close.restype = None
-    return library
+_library = _native.declared("qe_reach_open p p p; qe_reach_next p p p; qe_reach_count p p; qe_reach_close p -> none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +121,6 @@ def reach_chunks(
         The sets; with ``hops`` of one start each.
     only_returns
         Leave out all but the starts that are ends of their own sets by another rule than that any walk comes back.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     library = _library()
     if not len(lanes):

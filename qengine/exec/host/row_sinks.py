@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -15,17 +15,10 @@ from qengine.exec.common.row_sinks import SinkSource
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.folds import Fold, column_on_host
 
-__all__ = ["FirstRowsSink", "FoldSink", "NativeSink"]
-
-SOURCE = np.dtype(
-    [("columns", "<u8"), ("conditions", "<u8"), ("orbits", "<i8")]
-    + [(name, "<i4") for name in ("n_images", "n_variables", "n_conditions", "weighted")]
-)
-ROW_FOLD = np.dtype([("source", SOURCE), ("folds", "<u8"), ("n_folds", "<i4"), ("unused", "<i4")])
-ORDER_KEY = np.dtype([("column", COLUMN), ("descending", "<i4"), ("unused", "<i4")])
-FIRST_ROWS = np.dtype(
-    [("source", SOURCE), ("keys", "<u8"), ("control", "<u8"), ("limit", "<i8"), ("n_keys", "<i4"), ("n_outputs", "<i4")]
-)
+SOURCE = _native.record("u8 columns conditions; i8 orbits; i4 n_images n_variables n_conditions weighted")
+ROW_FOLD = _native.record("SOURCE source; u8 folds; i4 n_folds unused", SOURCE=SOURCE)
+ORDER_KEY = _native.record("COLUMN column; i4 descending unused", COLUMN=COLUMN)
+FIRST_ROWS = _native.record("SOURCE source; u8 keys control; i8 limit; i4 n_keys n_outputs", SOURCE=SOURCE)
 
 
 class NativeSink:
@@ -139,16 +132,7 @@ class FirstRowsSink(_Sink):
         context.raise_for(self._library.qe_first_rows_open(record.ctypes.data, ctypes.byref(self._handle)))
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_row_fold_open.argtypes = (pointer, pointer)
-    library.qe_row_fold_merge.argtypes = (pointer, pointer)
-    library.qe_first_rows_open.argtypes = (pointer, pointer)
-    library.qe_joined_rows_open.argtypes = (pointer, pointer)
-    library.qe_sink_rows.argtypes = (pointer, pointer)
-    library.qe_sink_rows.restype = None
-    library.qe_sink_close.argtypes = (pointer,)
-    library.qe_sink_close.restype = None
-    return library
+_library = _native.declared(
+    "qe_row_fold_open p p; qe_row_fold_merge p p; qe_first_rows_open p p; qe_joined_rows_open p p; "
+    "qe_sink_rows p p -> none; qe_sink_close p -> none"
+)

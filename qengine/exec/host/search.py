@@ -21,8 +21,6 @@ from qengine.exec.host.race import raced
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import EdgeLevel, Search
 
-__all__ = ["SearchChunk", "run_search"]
-
 _CHUNK_ROWS = 65_536
 _MAX_COUNT = 2**63 - 1
 

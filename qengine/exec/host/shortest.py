@@ -26,9 +26,6 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.pattern import ANY_SHORTEST, PathMode
 from qengine.plan.physical import Shortest
 
-__all__ = ["run_shortest"]
-
-
 _SHARED = 8
 """Rows that begin at one node, in the mean, from which starts are followed together to given ends."""
 
@@ -65,11 +62,6 @@ def run_shortest(
         Evaluates ``op``'s predicates.
     kernels
         What follows sets of vertices, where only lengths are wanted, or which ends there are.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
     ends = end_filter(store, op.end, masks)

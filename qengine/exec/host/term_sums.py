@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from qengine import _native
 from qengine.errors import ResourceError
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["rounded_terms", "summed_terms"]
-
-SUM_TERM = np.dtype([("numbers", "<u8"), ("factor", "<i8"), ("wide", "<i4"), ("unused", "<i4")])
+SUM_TERM = _native.record("u8 numbers; i8 factor; i4 wide unused")
 """As ``qe::eliminate::SumTerm``."""
 
 _MOST_FACTOR = 2**63 - 1
@@ -27,13 +24,7 @@ Terms = Sequence[tuple[int, Array]]
 
 
 def summed_terms(terms: Terms, n: int, context: ExecutionContext) -> Array:
-    """Return the sums of terms: int64[n], or Python's integers where 64 bits don't do.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Return the sums of terms: int64[n], or Python's integers where 64 bits don't do."""
     whole = np.empty(n, np.int64)
     return whole if _natively(terms, n, whole, None, context) else _exact(terms, n)
 
@@ -80,9 +71,4 @@ def _integers(vector: Array) -> Array:
     return found
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_term_sums.argtypes = (pointer, ctypes.c_int32, ctypes.c_uint64, pointer, pointer, pointer)
-    return library
+_library = _native.declared("qe_term_sums p i4 u8 p p p")

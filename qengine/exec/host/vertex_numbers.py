@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,10 @@ from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 
-__all__ = ["WholeNumbers", "counts_found", "float_parts"]
-
 _MANTISSA = 53
 _NARROW = 62
 """Bits of values that are summed in 64 bits first."""
-_SPAN = np.dtype([("top", "<i4"), ("lowest", "<i4")])
+_SPAN = _native.record("i4 top lowest")
 _NONE = -(2**31)
 
 Ids = npt.NDArray[np.int64]
@@ -34,13 +31,7 @@ class WholeNumbers:
 
 
 def float_parts(values: npt.NDArray[np.float64], width: int, context: ExecutionContext) -> Iterator[WholeNumbers]:
-    """Yield finite floats in parts of so many bits: one for each sign where the values' range isn't wide.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted
-        By the context's limits.
-    """
+    """Yield finite floats in parts of so many bits: one for each sign where the values' range isn't wide."""
     library, n, control = _library(), len(values), ctypes.byref(context.control)
     values = np.ascontiguousarray(values)
     span = np.zeros(1, _SPAN)
@@ -74,11 +65,6 @@ def counts_found(counts: Ids, context: ExecutionContext) -> tuple[Ids, Ids]:
     return places[: found.value], numbers[: found.value]
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer, i32, u64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64
-    library.qe_float_span.argtypes = (pointer, u64, ctypes.c_double, i32, i32, pointer, pointer)
-    library.qe_float_parts.argtypes = (pointer, u64, ctypes.c_double, pointer, i32, i32, pointer, pointer)
-    library.qe_counts_found.argtypes = (pointer, u64, pointer, pointer, pointer, pointer)
-    return library
+_library = _native.declared(
+    "qe_float_span p u8 f8 i4 i4 p p; qe_float_parts p u8 f8 p i4 i4 p p; qe_counts_found p u8 p p p p"
+)

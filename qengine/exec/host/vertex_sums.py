@@ -20,8 +20,6 @@ from qengine.exec.host.vertex_numbers import WholeNumbers, float_parts
 from qengine.exec.view import MaskProvider
 from qengine.plan.physical import Eliminate
 
-__all__ = ["is_summable", "vertex_sums"]
-
 _WIDTHS = (90, 60)
 """Bits of a part of floats: summed in 128, the fewer there are the more embeddings can be added up."""
 
@@ -48,8 +46,6 @@ def vertex_sums(operator: Eliminate, values: Array, runtime: Runtime, masks: Mas
 
     Raises
     ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        By the context's limits.
     ResourceError
         If a sum exceeds 128 bits.
     """

@@ -38,9 +38,6 @@ from qengine.plan.access import FEW
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Reach, Repeat, Shortest, VertexLevel, Walk
 
-__all__ = ["end_filter", "forbidden_relationships", "joined", "joined_walks", "merging", "run_walk", "walk_rows",
-           "walk_space", "walked_types"]  # fmt: skip
-
 
 def run_walk(
     store: ExecView, op: Walk, batch: Batch, context: ExecutionContext, masks: MaskProvider
@@ -59,11 +56,6 @@ def run_walk(
         Limits.
     masks
         Evaluates ``op``'s predicates.
-
-    Raises
-    ------
-    QueryInterrupted, QueryTimeout, OutOfMemory
-        As the context says.
     """
     ends = end_filter(store, op.end, masks)
     rows = walk_rows(op, batch, ends, op.different)

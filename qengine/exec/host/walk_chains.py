@@ -11,8 +11,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_kernel import EndFilter, WalkChunk, WalkMode, WalkRows, WalkRules, WalkSpace, walk_chunks
 from qengine.exec.view import ExecView
 
-__all__ = ["chain_chunks", "lead_one_way"]
-
 _MANY = 256
 """Rows that are worth a hop of their own; fewer are walked one by one."""
 _ROW_BYTES = 64

@@ -6,31 +6,17 @@ import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qengine import _native
-from qengine._control import Control, Status
+from qengine._control import Status
 from qengine.exec.common.merged_lists import merged_neighbours
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction, PathMode
 from qengine.storage.adjacency import Adjacency, PcsrStruct
-
-__all__ = [
-    "ChunkSize",
-    "EndFilter",
-    "WalkChunk",
-    "WalkLists",
-    "WalkMode",
-    "WalkRows",
-    "WalkRules",
-    "WalkSpace",
-    "pack_bits",
-    "walk_chunks",
-]
 
 IntArray = NDArray[np.int64]
 BitArray = NDArray[np.uint64]
@@ -51,77 +37,22 @@ _VERTEX_RULES = {PathMode.ACYCLIC: 1, PathMode.SIMPLE: 2}
 """``qe::VertexRule`` of the modes that have one."""
 
 
-class _Layer(ctypes.Structure):
-    """Mirror of ``qe::WalkLayer``."""
-
-    _fields_ = (
-        ("lists", PcsrStruct),
-        ("out", PcsrStruct),
-        ("base", ctypes.c_int64),
-        ("allowed", ctypes.c_void_p),
-        ("is_out", ctypes.c_int32),
-        ("skip_loops", ctypes.c_int32),
-        ("two_way", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    )
-
-
-class _Plan(ctypes.Structure):
-    """Mirror of ``qe::WalkPlan``."""
-
-    _fields_ = (
-        ("forward", ctypes.c_void_p),
-        ("backward", ctypes.c_void_p),
-        ("n_layers", ctypes.c_int32),
-        ("mode", ctypes.c_int32),
-        ("distinct_edges", ctypes.c_int32),
-        ("lists", ctypes.c_int32),
-        ("vertices", ctypes.c_int32),
-        ("hasty", ctypes.c_int32),
-        ("vertex_count", ctypes.c_int64),
-        ("minimum", ctypes.c_int64),
-        ("maximum", ctypes.c_int64),
-        ("count", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        ("starts", ctypes.c_void_p),
-        ("targets", ctypes.c_void_p),
-        ("forbidden_offsets", ctypes.c_void_p),
-        ("forbidden", ctypes.c_void_p),
-        ("end_bits", ctypes.c_void_p),
-        ("through_bits", ctypes.c_void_p),
-        ("end_lo", ctypes.c_uint32),
-        ("end_hi", ctypes.c_uint32),
-    )
+_Layer = _native.struct(
+    "qe::WalkLayer",
+    "PcsrStruct lists out; i8 base; p allowed; i4 is_out skip_loops two_way reserved",
+    PcsrStruct=PcsrStruct,
+)
+_Plan = _native.struct(
+    "qe::WalkPlan",
+    "p forward backward; i4 n_layers mode distinct_edges lists vertices hasty; i8 vertex_count minimum maximum "
+    "count rows; p starts targets forbidden_offsets forbidden end_bits through_bits; u4 end_lo end_hi",
+)
+_Output = _native.struct(
+    "qe::WalkOutput", "p row end offsets relationships hops; i8 row_capacity id_capacity rows needed_ids"
+)
 
 
-class _Output(ctypes.Structure):
-    """Mirror of ``qe::WalkOutput``."""
-
-    _fields_ = (
-        ("row", ctypes.c_void_p),
-        ("end", ctypes.c_void_p),
-        ("offsets", ctypes.c_void_p),
-        ("relationships", ctypes.c_void_p),
-        ("hops", ctypes.c_void_p),
-        ("row_capacity", ctypes.c_int64),
-        ("id_capacity", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        ("needed_ids", ctypes.c_int64),
-    )
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    library.qe_walk_open.argtypes = (
-        ctypes.POINTER(_Plan), ctypes.POINTER(Control), ctypes.POINTER(ctypes.c_void_p),
-    )  # fmt: skip
-    library.qe_walk_next.argtypes = (
-        ctypes.c_void_p, ctypes.POINTER(_Output), ctypes.c_int32, ctypes.POINTER(ctypes.c_int32),
-    )  # fmt: skip
-    library.qe_walk_close.argtypes = (ctypes.c_void_p,)
-    library.qe_walk_close.restype = None
-    return library
+_library = _native.declared("qe_walk_open p p p; qe_walk_next p p i4 p; qe_walk_close p -> none")
 
 
 def pack_bits(mask: NDArray[np.bool_]) -> BitArray:
@@ -196,8 +127,8 @@ class WalkSpace:
         steps = [(index, step) for index in types for step in _steps(store.types[index].undirected, direction)]
         self.two_way = direction is Direction.BOTH or any(store.types[index].undirected for index in types)
         self.unmerged: tuple[WalkLists, ...] = ()
-        self.forward: ctypes.Array[_Layer]
-        self.backward: ctypes.Array[_Layer]
+        self.forward: ctypes.Array[ctypes.Structure]
+        self.backward: ctypes.Array[ctypes.Structure]
         if merged and not self.two_way:
             self._merge(steps)
             self.closing = self.backward
@@ -436,7 +367,7 @@ class _Buffer:
         self._hops = hops
         self._arrays: list[IntArray] | None = None
 
-    def output(self) -> _Output:
+    def output(self) -> ctypes.Structure:
         if self._arrays is None:
             rows, ids = self._rows, self._ids
             lengths = (rows, rows, rows + 1 if self._lists else 0, ids, rows if self._hops else 0)

@@ -13,8 +13,6 @@ from qengine.exec.view import GraphReader
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, LabelExpr, PatternNode
 
-__all__ = ["Edge", "Finder", "PlainGraph", "WalkedGraph"]
-
 
 @frozen
 class Edge:

@@ -17,8 +17,6 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import Chain, MatchMode, PathMode, PathSelector, PatternNode, PatternRelationship, QueryGraph
 from qengine.plan.traverse import conjunction
 
-__all__ = ["Matcher"]
-
 
 class _State(NamedTuple):
     """A partial embedding: the row so far, and which edges and vertices its elements take."""

@@ -21,8 +21,6 @@ from qengine.plan.pattern import (
     QueryGraph,
 )
 
-__all__ = ["ChainPath", "chain_paths", "repetitions", "selected_paths"]
-
 _MOST = 4  # repetitions that are tried where relationships may repeat
 
 Embeddings = Callable[[dict[str, Any]], Iterator[dict[str, Any]]]

@@ -26,8 +26,6 @@ from qengine.exec.view import ExecView
 from qengine.plan import logical as op
 from qengine.plan.expr import Call, Expr, Subquery
 
-__all__ = ["run"]
-
 _CHUNK = 256  # rows whose nodes and relationships are fetched together
 
 

@@ -11,8 +11,6 @@ from qengine.errors import Unsupported
 from qengine.exec.reference.graph import Edge, WalkedGraph
 from qengine.plan.pattern import Direction, PathSelector
 
-__all__ = ["Hop", "Walk", "follow", "shortest", "walks"]
-
 
 @frozen
 class Walk:

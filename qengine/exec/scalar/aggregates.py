@@ -18,8 +18,6 @@ from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 from qengine.plan.expr import AggregateCall
 from qengine.temporal import Duration
 
-__all__ = ["AGGREGATES", "Accumulator", "accumulator", "mean", "plus", "summed"]
-
 
 class Accumulator(Protocol):
     """The state of one aggregate of one group."""

@@ -12,8 +12,6 @@ from qengine.exec.scalar.environment import Environment
 from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUNCTIONS
 from qengine.exec.scalar.values import kind_of
 
-__all__ = ["CASTS"]
-
 _Cast = Callable[[Environment, Any], Any]
 
 _CONVERSIONS = {"BOOLEAN": "toboolean", "INTEGER": "tointeger", "FLOAT": "tofloat", "STRING": "tostring"}

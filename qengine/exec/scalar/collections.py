@@ -10,8 +10,6 @@ from qengine.exec.scalar.compare import equals, group_key, order_key
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import no_longer, wrong_argument
 
-__all__ = ["COLLECTIONS"]
-
 
 def _items(name: str, items: Any) -> list[Any]:
     if type(items) is not list:

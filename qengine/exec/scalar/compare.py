@@ -21,8 +21,6 @@ from qengine.exec.scalar.values import INSTANTS, NUMBERS, NodeHandle, PathHandle
 from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
-__all__ = ["equals", "group_key", "less", "order_key", "ordered", "row_key"]
-
 _Comparison = Callable[[Any, Any], bool]
 
 

@@ -10,8 +10,6 @@ from qengine.exec.memory import ListBytes, MemoryAccount
 from qengine.exec.scalar.environment import Row
 from qengine.exec.sizes import ITEM, size_of
 
-__all__ = ["Steps", "compile_all_reduce", "compile_list_comprehension", "compile_quantifier", "compile_reduce"]
-
 _Source = Callable[[Row], list[Any] | None]
 _Condition = Callable[[Row], bool | None]
 

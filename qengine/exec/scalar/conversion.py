@@ -11,8 +11,6 @@ from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.text import TEXTUAL, number_text, parse_float, parse_integer, scalar_text
 from qengine.exec.scalar.values import NUMBERS, checked, kind_of, wrong_argument
 
-__all__ = ["CONVERSIONS"]
-
 _BAD_VALUE = "InvalidArgumentValue"
 
 

@@ -25,8 +25,6 @@ from qengine.plan.logical import LoadCsv
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["CsvRow", "csv_rows", "encoding_of", "file_rows", "named", "path_of", "records", "unreadable"]
-
 CsvRow: TypeAlias = "list[str | None] | dict[str, str | None]"
 
 _LONGEST = 1 << 24  # characters of a row

@@ -8,8 +8,6 @@ from qengine.catalog.fields import Field
 from qengine.exec.scalar.values import kind_of
 from qengine.types import Kind, Type
 
-__all__ = ["fitting", "kind_told", "told"]
-
 
 def told(field: Field) -> str:
     """Return a field's type with its article, for messages."""

@@ -16,8 +16,6 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.spatial import Point
 from qengine.temporal import Temporal
 
-__all__ = ["ENTITIES", "label_names", "number_of", "property_of"]
-
 _DIGITS = 19  # of numbers that can't be reached
 
 _BAD_VALUE = "InvalidArgumentValue"

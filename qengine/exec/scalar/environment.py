@@ -21,8 +21,6 @@ from qengine.exec.view import ColumnReader, GraphReader
 if TYPE_CHECKING:
     from qengine.plan.expr import Subquery
 
-__all__ = ["Environment", "Row"]
-
 Row = Mapping[str, Any]
 
 _ALONE = 16  # property values that are read before it looks as if a page were needed

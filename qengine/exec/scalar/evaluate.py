@@ -31,8 +31,6 @@ from qengine.plan import expr as x
 from qengine.plan.traverse import preorder
 from qengine.types import FLOAT, INTEGER
 
-__all__ = ["Evaluator", "charges", "compile", "compile_predicate"]
-
 Evaluator = Callable[[Row], Any]
 
 _MAKERS = (x.ListOf, x.MapOf, x.MapProjection, x.ListComprehension, x.Quantifier, x.Reduce, x.PathOf, x.Subquery)

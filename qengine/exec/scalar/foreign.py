@@ -11,8 +11,6 @@ from qengine.exec.view import GraphReader
 from qengine.storage.numbers import Numbers
 from qengine.types import Node, Relationship
 
-__all__ = ["find_in_graph"]
-
 
 def find_in_graph(given: Sequence[Given], store: GraphReader) -> None:
     """Find what was given with parameters in the graph.

@@ -19,8 +19,6 @@ from qengine.exec.scalar.temporal.functions import CLOCK_FUNCTIONS, TEMPORAL_FUN
 from qengine.exec.scalar.type_tests import TYPE_TESTS
 from qengine.exec.scalar.vectors import VECTORS
 
-__all__ = ["ACCOUNTED_FUNCTIONS", "FUNCTIONS", "GRAPH_FUNCTIONS"]
-
 GRAPH_FUNCTIONS: dict[str, Callable[..., Any]] = {**ENTITIES, **CLOCK_FUNCTIONS, **POINT_FUNCTIONS, **CASTS}
 """The part of ``FUNCTIONS`` that takes the ``Environment`` as first argument."""
 

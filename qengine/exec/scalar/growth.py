@@ -13,8 +13,6 @@ from qengine.exec.scalar.text import TEXTUAL, scalar_text
 from qengine.exec.scalar.values import NUMBERS, NodeHandle, PathHandle, RelationshipHandle, no_longer
 from qengine.exec.sizes import ITEM, text_bytes, width
 
-__all__ = ["GROWTH"]
-
 _POINTER = 8
 _STRING = 76  # a string beside its characters
 _NORMAL_FORMS = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18}  # characters of one at most, as Unicode tells

@@ -13,8 +13,6 @@ from urllib.parse import unquote, urlsplit
 from qengine._frozen import frozen
 from qengine.errors import ExecutionError, SemanticError
 
-__all__ = ["NO_IMPORTS", "ImportRoots", "folder", "folders_by_prefix", "refused"]
-
 
 def refused(message: str, hint: str | None = None) -> ExecutionError:
     """Return the error of a file that can't be read."""

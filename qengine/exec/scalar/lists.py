@@ -12,8 +12,6 @@ from qengine.exec.scalar.compare import equals
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import wrong_argument
 
-__all__ = ["LISTS", "count_of", "range_of"]
-
 _LONG = 1 << 20  # numbers that are made between two looks at the clock
 
 

@@ -7,41 +7,31 @@ from typing import Any
 
 from qengine.exec.scalar.environment import Row
 
-__all__ = ["compile_and", "compile_coalesce", "compile_or", "compile_xor"]
-
 _Truth = Callable[[Row], bool | None]
 
 
 def compile_and(args: Sequence[_Truth]) -> _Truth:
     """Return the conjunction: false if any is, else null if any is, else true."""
-
-    def conjunction(row: Row) -> bool | None:
-        result: bool | None = True
-        for arg in args:
-            value = arg(row)
-            if value is False:
-                return False
-            if value is None:
-                result = None
-        return result
-
-    return conjunction
+    return _unless(args, False)
 
 
 def compile_or(args: Sequence[_Truth]) -> _Truth:
     """Return the disjunction: true if any is, else null if any is, else false."""
+    return _unless(args, True)
 
-    def disjunction(row: Row) -> bool | None:
-        result: bool | None = False
+
+def _unless(args: Sequence[_Truth], decisive: bool) -> _Truth:
+    def junction(row: Row) -> bool | None:
+        result: bool | None = not decisive
         for arg in args:
             value = arg(row)
-            if value is True:
-                return True
+            if value is decisive:
+                return decisive
             if value is None:
                 result = None
         return result
 
-    return disjunction
+    return junction
 
 
 def compile_xor(args: Sequence[_Truth]) -> _Truth:

@@ -13,8 +13,6 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.exec.view import ResultReader
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["materialize"]
-
 
 def materialize(
     rows: Sequence[Sequence[Any]], store: ResultReader, check: Callable[[], None] = unchecked

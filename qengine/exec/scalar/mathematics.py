@@ -11,8 +11,6 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, checked, wrong_argument
 
-__all__ = ["MATHEMATICS", "float_sum"]
-
 
 def _of_float(name: str, function: Callable[[float], float]) -> Callable[[Any], Any]:
     def result(value: Any) -> float | None:

@@ -16,8 +16,6 @@ from qengine.exec.scalar.text import TEXTUAL, scalar_text
 from qengine.exec.scalar.values import NUMBERS, PathHandle, checked, wrong_argument
 from qengine.temporal import Duration, Temporal
 
-__all__ = ["MEMBERSHIP", "OPERATORS"]
-
 _COMPARED = 1024  # items of a list that are compared between two looks at the clock
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from qengine.exec.scalar.environment import Environment, Row
 from qengine.exec.scalar.values import NodeHandle, PathHandle
 
-__all__ = ["compile_path"]
-
 
 def compile_path(elements: Sequence[str], env: Environment) -> Callable[[Row], PathHandle | None]:
     """Return the path through variables ``elements``: node, relationship or list of them, node, …

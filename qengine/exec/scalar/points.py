@@ -12,8 +12,6 @@ from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, NodeHandle, RelationshipHandle, wrong_argument
 from qengine.spatial import SYSTEMS, Point
 
-__all__ = ["POINTS", "POINT_FUNCTIONS", "on_earth", "part_of"]
-
 _BAD_VALUE = "InvalidArgumentValue"
 _EARTH = 6_378_140.0  # metres of the earth's radius
 _NAMES = {srid: name for name, srid in SYSTEMS.items()}

@@ -21,8 +21,6 @@ from qengine.plan.logical import ProcedureCall
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["ProcedureCaller"]
-
 _PLAIN = frozenset((bool, float))  # values of the language, whatever they are
 
 

@@ -9,8 +9,6 @@ from qengine._frozen import frozen
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.exec.view import GraphReader
 
-__all__ = ["ScoredElements"]
-
 _ROWS = 1024
 """Rows that are made between two looks whether to stop."""
 

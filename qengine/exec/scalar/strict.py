@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-__all__ = ["strict"]
-
 
 def strict(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make ``function`` return null when any of its arguments is null."""

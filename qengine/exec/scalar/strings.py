@@ -10,8 +10,6 @@ from qengine.errors import ExecutionError
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import wrong_argument
 
-__all__ = ["STRINGS"]
-
 
 def _string(name: str, value: Any) -> str:
     if type(value) is str:

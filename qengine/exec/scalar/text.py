@@ -10,8 +10,6 @@ from qengine.exec.scalar.values import NUMBERS, checked
 from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
-__all__ = ["TEXTUAL", "number_text", "parse_float", "parse_integer", "scalar_text"]
-
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}

@@ -8,8 +8,6 @@ from typing import Any
 
 from qengine.exec.scalar.values import kind_of
 
-__all__ = ["TYPE_TESTS"]
-
 _Test = Callable[[Any], bool]
 
 _KINDS = {"ZONED TIME": "TIME", "ZONED DATETIME": "DATETIME"}

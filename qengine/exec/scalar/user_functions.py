@@ -25,8 +25,6 @@ from qengine.exec.scalar.values import Given
 from qengine.exec.view import GraphReader
 from qengine.types import Kind
 
-__all__ = ["FAILED", "ROWS", "FunctionCaller"]
-
 ROWS = 1 << 16
 """Rows that a vectorized function gets at a time, at most."""
 

@@ -22,9 +22,6 @@ from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from qengine.types import Node, Relationship
 
-__all__ = ["INSTANTS", "LONGEST_LIST", "NUMBERS", "NodeHandle", "PathHandle", "RelationshipHandle", "checked",
-           "failing_at", "kind_of", "no_longer", "number_of_rows", "readable", "wrong_argument"]  # fmt: skip
-
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 LONGEST_LIST = 1 << 24  # items; of numbers they take 0.6 GB
 _LONGEST_STRING = 1 << 27  # characters
@@ -33,40 +30,32 @@ INSTANTS = frozenset({Date, DateTime, LocalDateTime, LocalTime, Time})
 """The temporal values that have an order between them: all but durations."""
 
 
-class NodeHandle:
+class _Handle:
+    __slots__ = ("id",)
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.id))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id})"
+
+
+class NodeHandle(_Handle):
     """A node inside a running query: its id and nothing else."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id: int) -> None:
-        self.id = id
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is NodeHandle and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash((NodeHandle, self.id))
-
-    def __repr__(self) -> str:
-        return f"NodeHandle({self.id})"
+    __slots__ = ()
 
 
-class RelationshipHandle:
+class RelationshipHandle(_Handle):
     """A relationship inside a running query: its id and nothing else."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id: int) -> None:
-        self.id = id
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is RelationshipHandle and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash((RelationshipHandle, self.id))
-
-    def __repr__(self) -> str:
-        return f"RelationshipHandle({self.id})"
+    __slots__ = ()
 
 
 class PathHandle:

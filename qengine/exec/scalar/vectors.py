@@ -13,8 +13,6 @@ from qengine.exec.scalar.mathematics import float_sum
 from qengine.exec.scalar.strict import strict
 from qengine.exec.scalar.values import NUMBERS, wrong_argument
 
-__all__ = ["VECTORS"]
-
 
 def _pair(name: str, one: Any, other: Any) -> tuple[list[float], list[float]]:
     """Return two lists of numbers as floats, of which there are as many."""

@@ -12,8 +12,6 @@ from qengine.exec.memory import Holding
 from qengine.exec.spill.given_back import give_back
 from qengine.exec.spill.rows import WORKING
 
-__all__ = ["computed_ahead"]
-
 Computed = TypeVar("Computed")
 
 

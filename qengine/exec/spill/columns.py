@@ -20,8 +20,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.spill.values import packed, unpacked
 
-__all__ = ["Restore", "stored"]
-
 Restore = Callable[[Any], Column]
 """Makes a column of the array that was stored of it; it is kept in memory, and with it a constant's value."""
 

@@ -16,8 +16,6 @@ from threading import Lock
 
 from qengine.errors import ResourceError
 
-__all__ = ["PREFIX", "SpillFolder", "failed"]
-
 PREFIX = "qengine-spill-"
 
 _swept: set[str] = set()

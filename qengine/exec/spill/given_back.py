@@ -12,8 +12,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["give_back"]
-
 _LARGE = 1 << 28  # bytes of a limit beside which what allocators keep is little
 
 

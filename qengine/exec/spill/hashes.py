@@ -5,9 +5,7 @@ They hold as long as the process does.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +25,6 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
-
-__all__ = ["row_hashes"]
 
 Hashes = NDArray[np.uint64]
 
@@ -151,10 +147,4 @@ def _of_strings(values: list[str]) -> Hashes:
     return _of_texts(texts.buffers()[2], offsets)
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    library = _native.load()
-    pointer = ctypes.c_void_p
-    library.qe_hash_words.argtypes = (pointer, ctypes.c_uint64, pointer)
-    library.qe_hash_texts.argtypes = (pointer, pointer, ctypes.c_uint64, pointer)
-    return library
+_library = _native.declared("qe_hash_words p u8 p; qe_hash_texts p p u8 p")

@@ -19,8 +19,6 @@ from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import Holding
 from qengine.exec.spill.rows import SpilledRows, block_bytes, in_blocks, working_of
 
-__all__ = ["SortedRuns"]
-
 Order = Callable[[Batch], IntArray]
 """Returns the rows of a batch in order, ties in the order in which they stand."""
 

@@ -16,8 +16,6 @@ from qengine.exec.spill.given_back import give_back
 from qengine.exec.spill.hashes import row_hashes
 from qengine.exec.spill.rows import SpilledRows
 
-__all__ = ["DEPTH", "Partitions", "waiting_bytes"]
-
 _FEWEST_BITS, _MOST_BITS = 3, 6
 DEPTH = 64 // _MOST_BITS
 """How often rows can be dealt."""

@@ -22,8 +22,6 @@ from qengine.exec.spill.folder import failed
 if TYPE_CHECKING:
     from qengine.exec.context import ExecutionContext
 
-__all__ = ["WORKING", "SpilledRows", "block_bytes", "in_blocks", "working_of"]
-
 _LARGEST_BLOCK, _SMALLEST_BLOCK = 1 << 20, 1 << 13
 WORKING = 3  # times their bytes that rows take while they are worked on: themselves, in one piece, and what is made
 _BLOCKS = 512  # a block is about this part of the memory limit

@@ -14,8 +14,6 @@ from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandl
 from qengine.spatial import Point
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 
-__all__ = ["packed", "unpacked"]
-
 _ATOMS = frozenset({type(None), bool, int, float, str})
 
 

@@ -25,8 +25,6 @@ from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
 from qengine.types import BOOLEAN, NODE
 
-__all__ = ["Compared", "Eliminated", "Wanted", "eliminated"]
-
 _MOST_VERTICES = 64
 _MOST_APART = 12
 """Of patterns of more vertices some quotients are made, and none where vertices must differ."""

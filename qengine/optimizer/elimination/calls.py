@@ -16,8 +16,6 @@ from qengine.plan.kernels.shapes import one
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
 
-__all__ = ["schedule_cost", "scheduled"]
-
 Order = Sequence[int | PlacesAmong]
 
 

@@ -13,8 +13,6 @@ from qengine.plan.kernels import KERNELS, Kernel
 from qengine.plan.kernels.cliques import clique_group
 from qengine.plan.kernels.shapes import one
 
-__all__ = ["StepCosts", "groups_of", "rows_of"]
-
 
 @cache
 def rows_of(device: str, form: Hashable) -> tuple[Kernel, ...]:

@@ -39,8 +39,6 @@ from qengine.plan.elimination import (
 from qengine.plan.expr import Comparison, Property, Variable
 from qengine.plan.pattern import Direction
 
-__all__ = ["ProgramFacts"]
-
 _UNEVEN = 8.0
 """Times the square of the average degree among neighbours, the average of its square."""
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from qengine._frozen import frozen
 from qengine.plan.elimination import AtPairs, ByRoot, Step, Term, among_pairs, operands
 
-__all__ = ["PlacesAmong", "in_order"]
-
 
 @frozen
 class PlacesAmong:

@@ -20,8 +20,6 @@ from qengine.plan.elimination import (
     operands,
 )
 
-__all__ = ["StepBuilder", "reached", "used"]
-
 
 class StepBuilder:
     """The steps of one elimination as they grow."""

@@ -27,8 +27,6 @@ from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelAnd, PatternNode
 from qengine.plan.physical import MAX_LEVELS, Level, Search
 
-__all__ = ["Pattern", "TermSearches", "search_cost"]
-
 _LEAST, _LEAST_UNLABELLED = 5e6, 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead, where labels tell vertices apart and
 where none do: there terms cost nearly as much as the pattern, and it takes longer to plan them."""

@@ -38,8 +38,6 @@ from qengine.plan.elimination import (
     among_pairs,
 )
 
-__all__ = ["Elimination"]
-
 _MOST_LEFT = 12
 """Vertices that may be left when trees have been summed out: the ways to go on are too many for more."""
 

@@ -22,8 +22,6 @@ from qengine.plan.physical import LookUp
 from qengine.plan.traverse import free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP
 
-__all__ = ["Located", "located", "renamed"]
-
 
 class Located(NamedTuple):
     """A match with relationships whose ends are bound before: what is left of it, and what binds them.

@@ -27,8 +27,6 @@ from qengine.plan.physical import Search
 from qengine.plan.traverse import is_repeatable, operators, preorder
 from qengine.types import BOOLEAN, Kind
 
-__all__ = ["bounded_sort"]
-
 _MARGIN = 8.0
 """Times as many rows as are wanted are expected within a bound: estimates are off, and values go with degrees."""
 _LEAST_ROWS = 50_000.0

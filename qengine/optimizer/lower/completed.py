@@ -20,8 +20,6 @@ from qengine.plan.pattern import NO_HINTS
 from qengine.plan.physical import Completed
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["completed", "matched_alone"]
-
 _EMPTY = {"count": 0, "sum": 0, "avg": None, "min": None, "max": None}
 """What aggregates are of no value."""
 _MOST_HOPS = 1  # of what stands before the optional part: it is matched twice

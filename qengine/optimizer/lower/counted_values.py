@@ -14,8 +14,6 @@ from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import INTEGER, NODE
 
-__all__ = ["counted_values"]
-
 _REPEATED = 4.0  # how often what is counted must come in a group, in the mean
 _LEAST = 1e5  # rows that are worth it
 _TIMES, _VALUE = "@times", "@value"

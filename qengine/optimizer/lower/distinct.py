@@ -7,8 +7,6 @@ from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, P
 from qengine.plan.physical import AggregateEntries, Eliminate, HashJoin, Search
 from qengine.plan.traverse import free_variables, is_repeatable, operators
 
-__all__ = ["distinct_as_groups", "is_read_soon"]
-
 _ROWS, _ENTRIES = 1e7, 1e8
 """Rows of a search, and entries of lists, that are grouped soon enough for the first row to be given."""
 

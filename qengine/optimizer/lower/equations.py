@@ -10,8 +10,6 @@ from qengine.plan.physical import HashJoin
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 from qengine.types import INTEGER
 
-__all__ = ["Equation", "equations", "is_simple", "joined_by_value"]
-
 Equation = tuple[Expr, Expr]
 """What the rows give, and what the part gives."""
 

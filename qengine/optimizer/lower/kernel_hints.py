@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from qengine.plan.pattern import Hints
 from qengine.plan.schedule import Schedule
 
-__all__ = ["check_kernels"]
-
 
 def check_kernels(hints: Hints, schedules: Iterable[Schedule]) -> None:
     """Refuse a hint that names a kernel which nothing is computed by.

@@ -11,8 +11,6 @@ from qengine.plan.physical import Shortest
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import INTEGER
 
-__all__ = ["lengths_alone"]
-
 _LENGTHS = frozenset({"length", "size"})
 _KNOWN = "@length "
 

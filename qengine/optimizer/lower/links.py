@@ -19,8 +19,6 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Argument, Match
 from qengine.plan.pattern import MatchMode, PatternRelationship, QueryGraph
 
-__all__ = ["AbsentLink", "absent_links", "with_links"]
-
 _MOST_ABSENT = 2  # each is a sign more: twice the terms
 
 

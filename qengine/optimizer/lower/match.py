@@ -37,8 +37,6 @@ from qengine.plan.pattern import MatchMode, Repetition
 from qengine.plan.physical import PathPart, VertexLevel
 from qengine.types import BOOLEAN, INTEGER, NODE, RELATIONSHIP
 
-__all__ = ["MatchLowering"]
-
 
 @record
 class MatchLowering(MatchPairs):

@@ -23,8 +23,6 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import LookUp, ThetaJoin
 from qengine.plan.traverse import conjunction, free_variables, is_repeatable
 
-__all__ = ["MatchByValue"]
-
 _FEW_FOUND = 2.0
 """Nodes that a look-up may find where relationships or a walk lead to the node from one that is there."""
 

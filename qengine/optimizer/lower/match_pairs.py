@@ -33,8 +33,6 @@ from qengine.plan.physical import Between, SharedKeys, ThetaJoin
 from qengine.plan.traverse import conjunction, free_variables
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP
 
-__all__ = ["MatchPairs"]
-
 _WORTH = 2e6
 """Nanoseconds that another way must take for this one to be looked into."""
 

@@ -26,8 +26,6 @@ from qengine.plan.physical import Eliminate, FewOrMany, HashJoin, Level, Search,
 from qengine.plan.traverse import free_variables
 from qengine.types import INTEGER
 
-__all__ = ["MatchSearches"]
-
 _ALONE = 12  # nodes of a pattern that may be eliminated, or be cut into parts
 
 

@@ -20,8 +20,6 @@ from qengine.plan.pattern import MatchMode, PatternNode, QueryGraph
 from qengine.plan.traverse import conjunction, free_variables
 from qengine.types import BOOLEAN, RELATIONSHIP, list_of
 
-__all__ = ["MatchState", "Purpose"]
-
 
 @frozen
 class Purpose:

@@ -27,8 +27,6 @@ from qengine.plan.device_cost import device_search_cost
 from qengine.plan.logical import Unit
 from qengine.plan.physical import Level
 
-__all__ = ["MatchRequest", "MatchStrategies", "MatchStrategy"]
-
 _WIDE_ROWS = 2.0**50
 """Where so many embeddings are expected, a search's counts, of 64 bits, may not do: elimination has more."""
 _TRIANGLE = 5.0

@@ -13,8 +13,6 @@ from qengine.plan.physical import Eliminate, HashJoin, Reach, Search, Walk
 from qengine.plan.text import inputs
 from qengine.plan.traverse import preorder
 
-__all__ = ["matching_cost"]
-
 _WALKED, _ROW = 400.0, 30.0  # nanoseconds for each row of a walk, and of other operators
 
 

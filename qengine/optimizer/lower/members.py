@@ -26,8 +26,6 @@ from qengine.plan.physical import HashJoin, Members
 from qengine.plan.traverse import free_variables, preorder
 from qengine.types import Kind
 
-__all__ = ["GivenRows", "lower_match"]
-
 _MARGIN = 2.0  # so much cheaper it must be to begin at the list
 _WORTH = 2e6  # nanoseconds of a match for which another way is looked for
 _WORTH_ONCE = 3e5  # the same where subqueries may be found for all nodes at once

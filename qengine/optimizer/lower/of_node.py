@@ -22,8 +22,6 @@ from qengine.plan.predicates import both, placed
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
 from qengine.types import NODE
 
-__all__ = ["each_node_once", "has_subqueries"]
-
 _MOST_HOPS = 3
 _MOST_COUNTED_HOPS = 2  # numbers of more could exceed 64 bits for a node of which none is asked
 

@@ -11,8 +11,6 @@ from qengine.plan.logical import Aggregate, Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import AggregateEntries, Carried, EdgeLevel, Eliminate, Search, VertexLevel
 
-__all__ = ["over_entries"]
-
 _AN_ENTRY = 2.0
 """Nanoseconds of reading an entry of a list, and of each key or aggregate that it goes to."""
 _AN_ELEMENT = 2.0

@@ -27,8 +27,6 @@ from qengine.plan.physical import Between, SharedKeys
 from qengine.plan.traverse import conjuncts, free_variables, rewrite
 from qengine.types import ANY, INTEGER, Kind
 
-__all__ = ["EVERY_PAIR", "Partners", "is_implied", "partners"]
-
 Way: TypeAlias = SharedKeys | Between
 
 _MOST_WAYS = 16

@@ -11,8 +11,6 @@ from qengine.plan.logical import Aggregate, Operator, Project
 from qengine.plan.physical import Reach, Repeat
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["counted_ends", "reaching_by"]
-
 
 def reaching_by(root: Operator, columns: Collection[str], wanted: Collection[str]) -> tuple[Operator, list[str]]:
     """Return an operator, and its columns; if it finds ends alone, its rows are told apart by those that are read.

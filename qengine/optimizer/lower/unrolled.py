@@ -21,8 +21,6 @@ from qengine.plan.predicates import both
 from qengine.plan.traverse import free_variables, preorder, substitute
 from qengine.types import RELATIONSHIP, list_of
 
-__all__ = ["is_of_several", "unrolled"]
-
 _RELATIONSHIPS = 6  # of the longest pattern
 _ALL_RELATIONSHIPS = 12  # of a pattern, with the others in it
 _PATTERNS = 3

@@ -9,8 +9,6 @@ from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, P
 from qengine.plan.pattern import PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables
 
-__all__ = ["below_distinct"]
-
 Change = Callable[[Match, frozenset[str]], Operator]
 
 

@@ -11,8 +11,6 @@ from qengine.plan.expr import Expr
 from qengine.plan.logical import Filter, Match, Operator, Project, Union
 from qengine.plan.pattern import PatternNode, PatternRelationship
 
-__all__ = ["Rule", "bottom_up", "changes", "kinds_in", "reached", "with_expressions", "would_change"]
-
 _POLLED = 1024  # nodes between two looks whether to stop
 
 Elements = TypeVar("Elements", tuple[PatternNode, ...], tuple[PatternRelationship, ...])

@@ -8,21 +8,6 @@ from math import sqrt
 from qengine.plan.elimination import Clique, Matrix, Relation, Step, operands
 from qengine.plan.kernels.row import Facts, Group
 
-__all__ = [
-    "MOST_PLANES",
-    "clique_by_vertex_cost",
-    "clique_by_vertex_groups",
-    "clique_cost",
-    "clique_group",
-    "clique_groups",
-    "counts_cliques",
-    "counts_cliques_by_vertex",
-    "looked_at",
-    "numbered_matrices",
-    "plain_clique_groups",
-    "unless_plain",
-]
-
 MOST_PLANES = 16
 """Different matrices, each with its way back, that cliques are counted along."""
 

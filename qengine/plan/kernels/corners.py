@@ -21,8 +21,6 @@ from qengine.plan.elimination import (
 from qengine.plan.kernels.row import Facts, Group
 from qengine.plan.kernels.shapes import MOST_ENTRIES, is_triangle, pairs_of
 
-__all__ = ["corner_groups", "opposite_groups", "vertex_groups"]
-
 
 def corner_groups(facts: Facts, places: Collection[int]) -> Iterator[Group]:
     """Yield totals that are sums over the triangles of a simple graph, of the product of weights at some corners.

@@ -32,8 +32,6 @@ from qengine.plan.kernels.mixed_walks import mixed_walks, plain_walk_groups, ran
 from qengine.plan.kernels.row import Facts, Group, Kernel
 from qengine.plan.kernels.sums import MOST_FACTORS, vector_sums
 
-__all__ = ["GPU_KERNELS", "MOST_FOREST_NODES", "MOST_KINDS"]
-
 MOST_FOREST_NODES = 32
 
 MOST_KINDS = 3

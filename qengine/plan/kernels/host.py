@@ -39,8 +39,6 @@ from qengine.plan.kernels.corners import opposite_groups
 from qengine.plan.kernels.mixed_walks import mixed_walk_groups, mixed_walks, mixed_walks_cost, unless_plain_walks
 from qengine.plan.kernels.row import Facts, Group, Kernel
 
-__all__ = ["HOST_KERNELS"]
-
 _FIRST = 0.1
 """The share of making what stays with the graph that a run is charged: others find it there."""
 

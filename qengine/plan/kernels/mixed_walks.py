@@ -11,19 +11,6 @@ from qengine.plan.kernels.cliques import numbered_matrices
 from qengine.plan.kernels.row import Facts, Group
 from qengine.plan.kernels.shapes import row_products
 
-__all__ = [
-    "Pass",
-    "Path",
-    "Way",
-    "mixed_walk_groups",
-    "mixed_walks",
-    "mixed_walks_cost",
-    "passes_of",
-    "plain_walk_groups",
-    "ranked_meetings",
-    "unless_plain_walks",
-]
-
 _ROOTS = 512
 """Roots that are counted from at once, a bit each."""
 

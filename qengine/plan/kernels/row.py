@@ -8,8 +8,6 @@ from typing import Protocol
 from qengine._frozen import frozen
 from qengine.plan.elimination import MaskedForest, Pairs, Relation, RootedForest, Step
 
-__all__ = ["BOTH_WIDTHS", "Facts", "Group", "Kernel", "always"]
-
 BOTH_WIDTHS = (64, 128)
 """Bits of the numbers that a kernel takes and gives."""
 

@@ -27,35 +27,6 @@ from qengine.plan.elimination import (
 )
 from qengine.plan.kernels.row import Facts, Group
 
-__all__ = [
-    "MOST_ENTRIES",
-    "ClosedWalks",
-    "RowProducts",
-    "Ways",
-    "closed_walks",
-    "degrees",
-    "is_numberless",
-    "is_triangle",
-    "is_walks",
-    "labels_alone",
-    "lists_alone",
-    "local_sums",
-    "local_triangles",
-    "local_walks",
-    "matrices",
-    "one",
-    "pairs_of",
-    "row_products",
-    "row_squares",
-    "squared_rows",
-    "triangles_of_one_matrix",
-    "unless_simple",
-    "unless_symmetric",
-    "unless_walks",
-    "vectors",
-    "walk_groups",
-]
-
 MOST_ENTRIES = 2**32 - 1
 """Of a matrix whose entries kernels tell by 32 bits."""
 

@@ -11,8 +11,6 @@ from collections.abc import Collection, Sequence
 from qengine.plan.elimination import Matrix, MatVec, Product, Step
 from qengine.plan.kernels.row import Facts
 
-__all__ = ["MOST_FACTORS", "vector_sums"]
-
 MOST_FACTORS = 16
 """Of one product."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Budget"]
-
 _ENTRY = 32  # bytes that sorting one relationship takes: its neighbour, its place, and what the sort keeps beside them
 _COPIES = 3  # of a value of a property: in one array, put in order, and on its way to a file
 _LEAST, _MOST = 1 << 12, 1 << 26  # that are sorted at a time

@@ -33,8 +33,6 @@ from qengine.storage.store import EdgeType, GraphStore, LabelGroup
 from qengine.storage.tables import check_undirected
 from qengine.storage.variant import concatenate
 
-__all__ = ["from_sources"]
-
 NodeSource = tuple[tuple[str, ...], Source]
 RelationshipSource = tuple[str, str | None, str | None, Source]
 

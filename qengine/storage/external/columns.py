@@ -11,8 +11,6 @@ from qengine.storage import normal
 from qengine.storage.external.scratch import Scratch, mapped
 from qengine.storage.variant import concatenate
 
-__all__ = ["ColumnWriter"]
-
 _OFFSETS = ((pa.types.is_list, np.int32), (pa.types.is_large_list, np.int64),
             (pa.types.is_string, np.int64), (pa.types.is_large_string, np.int64))  # fmt: skip
 _SLICE = 1 << 20  # offsets that are made shorter at a time

@@ -20,8 +20,6 @@ from qengine.storage.csvtypes import as_written, doubtful_columns
 from qengine.storage.external.scratch import Scratch, mapped
 from qengine.storage.external.sources import Source
 
-__all__ = ["csv_source"]
-
 _KINDS = (
     pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.time32("s"), pa.timestamp("s"), pa.timestamp("s", "UTC"),
     pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.float64(), pa.string(),

@@ -20,8 +20,6 @@ from qengine.storage.external.sources import Source
 from qengine.storage.keys import check_types, key_array, lie_close
 from qengine.storage.tables import Finder, KeyTable, as_strings, explained_ends, explained_key
 
-__all__ = ["Ends", "find_ends"]
-
 _TAIL = 8  # bytes at the end of a text that its hash reads
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MOST_FILES = 800  # that are open at a time: one for each part of each column of keys

@@ -13,8 +13,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.external.scratch import Scratch
 from qengine.storage.forms import choose_of, grouped
 from qengine.storage.kernels import sort_lists
-
-__all__ = ["Buckets", "Layout", "Piece", "sorted_pieces"]
+from qengine.storage.pcsr_build import repeats_neighbour
 
 _LEAST_SPAN = 1 << 12
 
@@ -171,15 +170,7 @@ def sorted_pieces(buckets: Buckets) -> Iterator[Piece]:
             buckets.slots[first:last], begin, end - begin, buckets.neighbours[first:last], order=True
         )
         assert order is not None
-        yield Piece((begin, end), (first, last), neighbours, order, _repeats(neighbours, offsets))
-
-
-def _repeats(neighbours: Array, offsets: Array) -> bool:
-    """Tell whether a list holds a neighbour twice; some may be empty."""
-    same = neighbours[1:] == neighbours[:-1]
-    borders = offsets[1:-1].astype(np.int64)
-    same[borders[(borders > 0) & (borders < len(neighbours))] - 1] = False
-    return bool(same.any())
+        yield Piece((begin, end), (first, last), neighbours, order, repeats_neighbour(neighbours, offsets))
 
 
 def _cuts(begins: Array, most: int) -> Array:

@@ -20,8 +20,6 @@ import pyarrow as pa
 from qengine.errors import ResourceError
 from qengine.storage.arrays import Array
 
-__all__ = ["Scratch", "Spool", "mapped"]
-
 _WITHOUT_FILE: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 """What keeps a map from holding a descriptor of its own."""
 _WRITE = 1 << 16  # bytes of a buffer before a file

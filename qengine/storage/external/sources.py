@@ -14,8 +14,6 @@ from qengine.errors import StorageError
 from qengine.storage.given import arrow_table, first_line, own_columns
 from qengine.storage.normal import check_array, normal_array
 
-__all__ = ["Source", "parquet_source"]
-
 
 @dataclass
 class Source:

@@ -20,8 +20,6 @@ from qengine.storage.external.scratch import Scratch, Spool
 from qengine.storage.kernels import count_vertices, renumber
 from qengine.storage.variant import concatenate, is_variant
 
-__all__ = ["BuiltType", "Properties", "build_type"]
-
 
 @dataclass
 class Properties:

@@ -18,8 +18,6 @@ from qengine.testing.random_query import RandomQuery
 from qengine.testing.verify import verify
 from qengine.testing.verify_physical import verify_physical
 
-__all__ = ["Outcome", "check"]
-
 Outcome = Literal["rows", "empty", "refused", "error", "too expensive", "planned"]
 
 _STEPS = 20_000  # of the reference

@@ -9,8 +9,6 @@ from qengine.testing.random_expressions import Scope
 from qengine.testing.random_graph import RandomGraph
 from qengine.testing.random_patterns import Patterns
 
-__all__ = ["Clauses"]
-
 _MODES = ("", "", "", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ", "DIFFERENT RELATIONSHIPS ")
 _KEPT = ("TRAIL", "ACYCLIC", "SIMPLE", "ALL SHORTEST", "SHORTEST 2 GROUPS")
 _OWN_MODES = ("ACYCLIC", "SIMPLE", "TRAIL")

@@ -18,9 +18,6 @@ from qengine.testing.composed.spelling import KEYS, spellings
 from qengine.testing.random_graph import RandomGraph
 from qengine.testing.random_query import RandomQuery
 
-__all__ = ["derived_query"]
-
-
 _CLAUSES = ("match", "match", "match", "unwind", "with_clause", "with_clause")
 _SCOPED = frozenset(
     (

@@ -9,8 +9,6 @@ from typing import Any
 from qengine.testing.random_expressions import Expressions, Scope
 from qengine.testing.random_graph import RandomGraph
 
-__all__ = ["ComposedExpressions"]
-
 Subquery = Callable[[Scope, str, int], str]
 """Makes the query inside ``{ … }``, for a scope, a use (``exists``, ``count``, ``integers``, ``number``), a depth."""
 

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, cast
 
 from qengine.syntax.automaton import build_grammar
 
-__all__ = ["WEIGHTS", "Rule", "all_rules", "expansions", "step_towards"]
-
 
 class Rule(NamedTuple):
     """An expansion of a nonterminal: ``name`` is its alias or the nonterminal, ``height`` that of its least tree."""

@@ -10,8 +10,6 @@ from qengine.testing.random_expressions import Scope
 from qengine.testing.random_graph import RandomGraph
 from qengine.testing.random_query import RandomQuery
 
-__all__ = ["composed_query"]
-
 
 def composed_query(seed: int | str, graph: RandomGraph) -> RandomQuery:
     """Return a random composed query over a graph's labels, types and properties, the same for the same seed."""

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from qengine.syntax.scanner import SYMBOLS
 from qengine.syntax.words import MATCH_MODES, PATTERN_PREFIX
 
-__all__ = ["KEYS", "spellings"]
-
 KEYS = ("k", "i", "m", "s", "l", "f", "none")
 """Property keys, most of them of ``random_graph``."""
 

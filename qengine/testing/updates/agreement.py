@@ -16,8 +16,6 @@ from qengine.testing.updates.model import ModelError, ModelGraph, Shown, Undefin
 from qengine.testing.updates.statements import Statement
 from qengine.types import Node, Relationship
 
-__all__ = ["Chain"]
-
 _ORDERS = 3  # of rows, in which a session is tried to see that it has one outcome
 _MORE_ORDERS = 200  # where it differs from the engine's
 _EITHER = ["EntityNotFound", "InvalidPropertyType"]

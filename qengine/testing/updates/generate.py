@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from qengine.testing.updates import statements as st
 
-__all__ = ["Transaction", "random_session"]
-
 _LABELS = ("A", "B", "C")
 _TYPES = ("R", "S")
 _KEYS = ("i", "j", "s", "l")

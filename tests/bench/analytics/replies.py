@@ -11,8 +11,6 @@ from typing import Any
 
 from tests.bench.runner import Limits, Worker
 
-__all__ = ["Request", "replies"]
-
 
 @dataclass(frozen=True)
 class Request:

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from qengine import Graph
 
-__all__ = ["SHAPES", "make"]
-
 Integers = npt.NDArray[np.int64]
 Ends = tuple[int, Integers, Integers]
 """How many nodes, and the starts and ends of relationships."""

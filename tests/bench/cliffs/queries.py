@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CHANGES", "PARAMETERS", "READS", "WRITES"]
-
 PARAMETERS = {
     "id": 7,
     "v": 30,

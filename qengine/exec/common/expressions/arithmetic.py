@@ -20,8 +20,6 @@ from qengine.exec.common.expressions.operand import NUMERIC, Operand, as_double,
 from qengine.exec.common.expressions.texts import texts
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["ARITHMETIC"]
-
 _Arrow = Callable[..., Any]
 
 

@@ -41,8 +41,6 @@ from qengine.exec.common.expressions.operand import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["COMPARISON", "combine_truths", "true_rows"]
-
 _FEW_LISTS = 16  # of many rows, whose values are looked for list by list
 _MOST_COMPARED = 1 << 22  # items of lists that values are compared with, one by one
 _EXACT = 2.0**53  # up to here every integer is a double

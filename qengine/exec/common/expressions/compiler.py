@@ -55,8 +55,6 @@ from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import expr as x
 from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
-__all__ = ["COLUMNAR", "VOLATILE", "Evaluate", "compile_expression", "compile_predicate", "is_volatile"]
-
 Evaluate = Callable[[Batch], Column]
 _Found = TypeVar("_Found")
 

@@ -34,8 +34,6 @@ from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["ENTITIES", "has_labels", "label_lists", "property_of", "type_names"]
-
 
 def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
     """Return a property of nodes or relationships, or a field of maps, dates and times: null where it is absent."""

@@ -29,8 +29,6 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
 from qengine.exec.scalar.text import parse_float, parse_integer
 
-__all__ = ["FUNCTIONS", "choose", "chosen_rows"]
-
 _LARGEST = 2.0**63
 _NUMBERS = frozenset((pa.int64(), pa.float64(), pa.bool_()))
 _DIGITS = r"\A-?[0-9]{1,18}\z"

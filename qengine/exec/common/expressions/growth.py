@@ -27,8 +27,6 @@ from qengine.exec.common.text_rows import TextRows
 from qengine.exec.sizes import ITEM, size_of
 from qengine.exec.view import ExecView
 
-__all__ = ["GROWTH", "choice_bytes", "object_bytes", "property_bytes"]
-
 _FIELD = 160  # of a row as a map: its entry, and the text
 _MAP = 248  # of a map beside its values
 _NORMALIZED = 18  # bytes of one that a compatible decomposition may take

@@ -13,8 +13,6 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.spill.hashes import row_hashes
 from qengine.plan.expr import KeyOf
 
-__all__ = ["keys_of"]
-
 _UNUSED_BITS = 1  # of a hash, so that no key is below 0
 
 

@@ -26,8 +26,6 @@ from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.values import LONGEST_LIST
 
-__all__ = ["LISTS", "added"]
-
 _SINGLE = (ArrowColumn, NodeColumn, RelationshipColumn, PathColumn, MapColumn)
 """Columns whose values are surely no lists."""
 

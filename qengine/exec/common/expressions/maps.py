@@ -20,8 +20,6 @@ from qengine.exec.common.expressions.entities import property_of
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["MAPS", "projected"]
-
 
 def _present(runtime: Runtime, subject: NodeColumn | RelationshipColumn) -> dict[str, tuple[Column, BoolArray]] | None:
     """Return the properties that one of the entities has, each with whose it is; None where they aren't told here."""

@@ -15,8 +15,6 @@ from qengine.exec.common.expressions.texts import mended
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.mathematics import MATHEMATICS as OF_NUMBER
 
-__all__ = ["MATHEMATICS", "of_number"]
-
 _MOST_DIGITS = 12
 _LARGEST_SCALED = 2.0**40
 _NEAR_TIE = 1e-3  # of the scaled number to what lies between two; a double's error is less than 2^-12 there

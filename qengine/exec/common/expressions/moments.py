@@ -34,8 +34,6 @@ from qengine.temporal.durations import UNITS
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["MOMENTS", "moved"]
-
 _FARTHEST = {"us": 100_000_000, "ns": 100_000}
 """Days from 1970 on that a timestamp surely holds."""
 

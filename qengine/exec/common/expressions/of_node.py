@@ -17,20 +17,12 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import OfNode
 
-__all__ = ["of_nodes", "values_of_nodes"]
-
 Values = NDArray[Any]
 """bool or int64, by vertex."""
 
 
 def values_of_nodes(expr: OfNode, runtime: Runtime) -> Values:
-    """Return whether a subquery has rows, or how many, for each vertex of the graph; found once an execution.
-
-    Raises
-    ------
-    QueryTimeout, QueryInterrupted, OutOfMemory
-        As the context says.
-    """
+    """Return whether a subquery has rows, or how many, for each vertex of the graph; found once an execution."""
     known = runtime.of_nodes.get(id(expr.plan))
     if known is None:
         known = runtime.of_nodes[id(expr.plan)] = expr, _found(expr, runtime)

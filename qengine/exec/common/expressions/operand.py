@@ -19,19 +19,6 @@ from qengine.exec.common.columns import (
     RelationshipColumn,
 )
 
-__all__ = [
-    "COMPARE",
-    "MIRRORED",
-    "NUMERIC",
-    "Operand",
-    "as_double",
-    "farthest",
-    "list_places",
-    "null_rows",
-    "numpy_values",
-    "operand",
-]
-
 _FAR = 1 << 40  # no list is as long
 
 NUMERIC = frozenset({"integer", "float"})

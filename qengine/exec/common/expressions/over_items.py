@@ -26,8 +26,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.operand import operand
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["Items", "all_reduced", "listed", "quantified", "reduced"]
-
 _Evaluate = Callable[[Batch], Column]
 
 _MOST_ITEMS = 1 << 17

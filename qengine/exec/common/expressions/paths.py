@@ -22,8 +22,6 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.expressions.operand import list_places, null_rows
 from qengine.exec.common.runtime import Runtime
 
-__all__ = ["PATHS", "paths"]
-
 _FEW_ROWS = 8  # that aren't worth a step together
 _CHECKED_HOPS = 1 << 14  # that are walked between two looks at the clock
 

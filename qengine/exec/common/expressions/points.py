@@ -16,8 +16,6 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.points import on_earth
 from qengine.spatial import SYSTEMS
 
-__all__ = ["POINTS"]
-
 _PLANE, _EARTH = ("x", "y", "z"), ("longitude", "latitude", "height")
 
 

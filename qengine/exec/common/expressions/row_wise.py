@@ -15,8 +15,6 @@ from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
 from qengine.plan import expr as x
 
-__all__ = ["ByRow"]
-
 _FEW = 63  # rows, but for one, that are counted at a time
 _CHECKED_ROWS = 1024  # rows between two looks at the clock; fewer where they take long
 _CHECKED_SECONDS = 0.005

@@ -22,8 +22,6 @@ from qengine.exec.common.expressions.texts import mended
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.regular import linear
 
-__all__ = ["STRINGS"]
-
 _TEXT_BYTES = 128  # of a string and its pattern as Python objects
 
 _SCALARS = frozenset({"boolean", "integer", "float", "string", "node", "relationship"})

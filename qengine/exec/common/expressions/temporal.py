@@ -27,9 +27,6 @@ from qengine.temporal.arrow import UNITS, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
-__all__ = ["compared", "compared_rows", "field_of", "first_day", "kind_of", "months_of", "number_beside", "numbers_of",
-           "unit_of", "weekday", "written", "year_of"]  # fmt: skip
-
 _DAY_SECONDS = DAY // SECOND
 _INT64 = np.iinfo(np.int64)
 

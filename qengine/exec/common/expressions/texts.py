@@ -13,8 +13,6 @@ from qengine.exec.common.columns import BoolArray
 from qengine.exec.common.expressions.operand import Operand, numpy_values
 from qengine.exec.scalar.text import number_text, scalar_text
 
-__all__ = ["mended", "texts"]
-
 
 def mended(array: Any, wrong: BoolArray, values: Any, one: Callable[[Any], Any]) -> Any:
     """Return ``array`` with ``one(value)`` in the rows that are ``wrong``; nulls aren't asked."""

@@ -23,8 +23,6 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.conversion import CONVERSIONS
 from qengine.exec.scalar.type_tests import TYPE_TESTS
 
-__all__ = ["TYPES"]
-
 _OF_ONE_TYPE = (ArrowColumn, NodeColumn, RelationshipColumn, PathColumn)
 _NESTED = frozenset((list,))
 

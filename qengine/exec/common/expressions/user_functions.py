@@ -15,8 +15,6 @@ from qengine.exec.scalar.user_functions import ROWS, FunctionCaller, as_declared
 from qengine.plan.expr import UserCall
 from qengine.types import Kind
 
-__all__ = ["user_call"]
-
 _ARRAYS = (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT, Kind.STRING)
 
 

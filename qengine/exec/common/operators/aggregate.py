@@ -30,8 +30,6 @@ from qengine.plan.expr import Variable
 from qengine.plan.folding import WEIGHED
 from qengine.plan.traverse import free_variables
 
-__all__ = ["aggregate_stage"]
-
 _WEIGHT = "#weight"
 _COUNT_BYTES = 24  # a count, and what waits to be counted
 _FEW = 1024  # rows that are counted without looking whether they ascend

@@ -44,8 +44,6 @@ from qengine.plan import physical
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.traverse import free_variables
 
-__all__ = ["ByVertex", "aggregate_by_node_stage", "counts_of_all"]
-
 _RANGE = 1 << 19  # vertices that values are evaluated for at a time
 _VERTEX_BYTES = 48  # of a node's values, where they aren't null, and their sums
 _WEIGHT = "#weight"

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from qengine.exec.common.runtime import Runtime
     from qengine.storage.store import EdgeType
 
-__all__ = ["aggregate_entries_stage"]
-
 _WEIGHT = "#weight"
 _MOST_BITS = 48  # of what weights may add up to: sums need some beside
 

@@ -18,8 +18,6 @@ from qengine.exec.scalar.values import failing_at
 from qengine.plan import logical
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["Aggregation", "StateOf", "counted_call"]
-
 StateOf = Callable[[Aggregator, Groups], State]
 """Gives the states of groups of rows, one a group, that an aggregator would have made of many rows."""
 

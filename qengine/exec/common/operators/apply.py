@@ -29,8 +29,6 @@ from qengine.exec.common.runtime import Runtime
 from qengine.plan import physical
 from qengine.plan.expr import AggregateCall
 
-__all__ = ["attach_stage", "is_exact", "optional_stage"]
-
 
 def optional_stage(operator: physical.Optional, build: Build, first: int) -> Stage:
     """Emit each input row joined with the subplan's rows for it, or once with nulls, after the joined ones."""

@@ -9,8 +9,6 @@ from qengine.exec.common.operators.limit import count_of
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.plan import physical
 
-__all__ = ["bounded_stage"]
-
 
 def bounded_stage(operator: physical.Bounded, build: Build, first: int) -> Stage:
     """Emit the rows within the bound where they are enough, else those without one. Holds the former."""

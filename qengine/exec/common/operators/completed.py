@@ -12,8 +12,6 @@ from qengine.exec.common.grouping import group_rows
 from qengine.exec.common.operators.stage import Build, Stage
 from qengine.plan import physical
 
-__all__ = ["completed_stage"]
-
 
 def completed_stage(operator: physical.Completed, build: Build, first: int) -> Stage:
     """Emit the groups that have a match, then the others. Holds the groups.

@@ -19,8 +19,6 @@ from qengine.exec.spill.partitions import DEPTH, Partitions
 from qengine.exec.spill.rows import SpilledRows, in_blocks
 from qengine.plan import logical
 
-__all__ = ["distinct_of_files", "distinct_rows", "distinct_stage", "union_stage"]
-
 _SEEN = "#seen"  # marks rows that were emitted before they went to a file
 
 

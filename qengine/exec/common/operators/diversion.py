@@ -22,8 +22,6 @@ from qengine.plan.expr import Comparison, Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, operators
 
-__all__ = ["Diversion", "compared_conditions", "comparisons_between", "diversion_of"]
-
 
 def comparisons_between(predicates: Sequence[Expr]) -> list[Comparison] | None:
     """Return conditions that compare values of one variable each; None where there are others."""

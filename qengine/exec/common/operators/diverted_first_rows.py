@@ -16,8 +16,6 @@ from qengine.plan.folding import variable_of
 from qengine.plan.logical import Operator
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["DivertedFirstRows", "diverted_first_rows"]
-
 _MOST_ROWS = 1 << 16  # that are wanted
 _A_ROW = 2  # elements that a key is evaluated for in the time that this saves for a row
 

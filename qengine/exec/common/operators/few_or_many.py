@@ -9,8 +9,6 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.plan import physical
 from qengine.plan.logical import Operator
 
-__all__ = ["few_or_many_stage"]
-
 
 def few_or_many_stage(operator: physical.FewOrMany, build: Build, first: int) -> Stage:
     """Emit what comes of the rows, by the first way where they are few, else by the second. Holds few rows."""

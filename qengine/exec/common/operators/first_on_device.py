@@ -15,8 +15,6 @@ from qengine.plan.expr import Expr
 from qengine.plan.folding import variable_of
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["FirstOnDevice", "first_on_device"]
-
 
 def first_on_device(
     below: logical.Operator, keys: Sequence[tuple[Expr, bool]], limit: int, build: Build

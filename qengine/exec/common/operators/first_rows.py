@@ -17,8 +17,6 @@ from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys
 from qengine.exec.memory import MemoryAccount
 from qengine.plan.logical import Operator
 
-__all__ = ["FirstRows"]
-
 _FEW_TIES = 1024  # rows that are cheaper to keep than to look at by another key
 
 

@@ -48,8 +48,6 @@ from qengine.plan.logical import Aggregate
 if TYPE_CHECKING:
     from qengine.exec.host.folds import Fold
 
-__all__ = ["FoldMaker", "Folded", "FoldedGroups"]
-
 _SUMMED_BITS = 62
 _MANTISSA, _EXACT = 52, 42  # bits of a digit of floats at most; of the least amount that must be added up
 _MOST_DIGITS, _MOST_EXPONENT = 8, 900

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from qengine.exec.common.operators.folded import Folded
     from qengine.exec.host.folds import Fold
 
-__all__ = ["FoldedPairs", "folded_pairs"]
-
 
 def folded_pairs(operator: logical.Aggregate, folding: FoldedRows, build: Build) -> FoldedPairs | None:
     """Return how to fold the pairs of an elimination below an aggregate; None where something else is there.

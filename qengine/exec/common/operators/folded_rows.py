@@ -24,8 +24,6 @@ from qengine.plan import logical, physical
 from qengine.plan.folding import folded_variables, variable_of
 from qengine.plan.traverse import operators
 
-__all__ = ["DEVICE_ROWS", "FoldedRows", "folded_rows", "searched_on_device"]
-
 _WEIGHT_BITS = 40
 _A_ROW = 2  # elements that an expression is evaluated for in the time that folding saves for a row
 _MORE_ROWS = 8  # that are expected behind those that waited

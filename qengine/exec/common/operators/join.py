@@ -30,8 +30,6 @@ from qengine.plan.expr import KeyOf
 if TYPE_CHECKING:
     from qengine.exec.host.joined_rows import JoinedRowsSink
 
-__all__ = ["JoinStage", "hash_join_stage", "ids_of"]
-
 _FEW_PROBING, _MANY_PROBING = 256, 4096  # rows that are joined at once, first and later: they may have many partners
 _NO_ROWS: IntArray = np.empty(0, np.int64)
 _TABLE = 32  # bytes a row while its table is made: the number of its group, a row of each group, and the table itself

@@ -15,8 +15,6 @@ from qengine.exec.scalar.values import failing_at, number_of_rows
 from qengine.plan import logical
 from qengine.plan.expr import Expr
 
-__all__ = ["count_of", "limit_stage", "limited", "places_within_rows", "skip_stage"]
-
 
 def count_of(expr: Expr, clause: str, runtime: Runtime) -> int:
     """Return the value of a constant or parameter that says how many rows.

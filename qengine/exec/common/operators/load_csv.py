@@ -17,8 +17,6 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.common.text_rows import TextRows
 from qengine.plan import logical
 
-__all__ = ["load_csv_stage"]
-
 _HELD = 2  # times the bytes of a block: its text, and what is kept of the next one
 
 

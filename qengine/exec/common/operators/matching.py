@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import SearchChunk
 
-__all__ = ["diverted_search_stage", "eliminate_stage", "reach_stage", "search_stage", "shortest_stage", "walk_stage"]
-
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
     """Emit the embeddings for each input row, with the input's columns."""

@@ -13,8 +13,6 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.scalar.values import NodeHandle
 from qengine.plan import physical
 
-__all__ = ["listed_nodes", "members_stage"]
-
 
 def members_stage(operator: physical.Members, build: Build, first: int) -> Stage:
     """Emit each input row with each different node of its list."""

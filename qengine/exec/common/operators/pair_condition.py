@@ -19,8 +19,6 @@ from qengine.plan.expr import Expr, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.traverse import children, conjunction, conjuncts, free_variables, substitute
 
-__all__ = ["PairCondition"]
-
 _ALIKE = 2  # times as many rows as are different to the condition: these alone are asked
 
 _Holds = Callable[[Batch], BoolArray]

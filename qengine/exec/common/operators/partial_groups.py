@@ -24,8 +24,6 @@ from qengine.exec.spill.ahead import computed_ahead
 from qengine.exec.spill.partitions import DEPTH, Partitions, waiting_bytes
 from qengine.exec.spill.rows import SpilledRows
 
-__all__ = ["GroupMerge", "Partial"]
-
 _FEW_GROUPS = 1024  # so many groups may wait to be merged
 _LISTED = 3  # so many times the values in lists that were merged before may wait
 _VALUE = "value"

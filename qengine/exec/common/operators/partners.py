@@ -33,8 +33,6 @@ from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.physical import Between, SharedKeys
 from qengine.plan.traverse import conjunction
 
-__all__ = ["Finder", "Pairs", "finder"]
-
 Pairs = tuple[IntArray, IntArray]
 """Rows of the input and rows of the build side."""
 

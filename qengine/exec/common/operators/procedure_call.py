@@ -12,8 +12,6 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.scalar.procedures import ProcedureCaller
 from qengine.plan import logical
 
-__all__ = ["procedure_call_stage"]
-
 
 def procedure_call_stage(operator: logical.ProcedureCall, build: Build, first: int) -> Stage:
     """Emit each input row once for each row that the procedure gives for it."""

@@ -23,8 +23,6 @@ from qengine.plan.pattern import PathMode
 if TYPE_CHECKING:
     pass
 
-__all__ = ["repeat_stage"]
-
 _ROWS = 8192  # walks that are handed on at a time
 _CELLS = 1 << 20  # numbers in the columns of walks that are made longer at a time
 _TOGETHER = 1 << 16  # such walks

@@ -20,8 +20,6 @@ from qengine.exec.memory import Holding
 from qengine.plan import physical
 from qengine.plan.pattern import PathMode
 
-__all__ = ["Ends", "Starts"]
-
 _PLACES = 1 << 23  # groups times vertices that are looked at together
 _CELLS = 1 << 20  # numbers in the columns of walks that are made longer at a time
 _TOGETHER = 1 << 16  # such walks

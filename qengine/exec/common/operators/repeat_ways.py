@@ -15,8 +15,6 @@ from qengine.exec.common.operators.stage import Build, numbered, rows_of
 from qengine.plan import physical
 from qengine.plan.pattern import PathMode
 
-__all__ = ["Extension", "Walks", "Ways", "longer"]
-
 _OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
 
 _KEPT_WAYS = 1 << 21

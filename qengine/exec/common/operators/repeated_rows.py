@@ -13,8 +13,6 @@ from qengine.exec.common.columns import IntArray, from_values
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.sizes import size_of
 
-__all__ = ["repeated_rows"]
-
 
 def repeated_rows(
     batch: Batch,

@@ -31,8 +31,6 @@ from qengine.exec.common.operators.stage import Build, Stage
 from qengine.exec.memory import Holding
 from qengine.plan import physical
 
-__all__ = ["select_paths_stage"]
-
 _ROWS = 8192  # paths that are handed on at a time
 _STATES = 1 << 20  # that may be come to from the starts that are followed together
 _CELLS = 1 << 18  # relationships of walks that are unwound together

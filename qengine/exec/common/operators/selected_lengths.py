@@ -18,8 +18,6 @@ from qengine.exec.common.operators.selected_walks import Accepts, Found, Unwindi
 from qengine.exec.memory import Holding, MemoryAccount
 from qengine.plan.pattern import PathMode, PathSelector
 
-__all__ = ["Lengths", "Selection"]
-
 
 @frozen
 class Selection:

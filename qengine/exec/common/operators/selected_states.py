@@ -18,8 +18,6 @@ from qengine.exec.common.columns import BoolArray, IntArray
 from qengine.exec.common.operators.repeat_ways import Extension, Ways
 from qengine.exec.memory import Holding
 
-__all__ = ["Levels", "Part", "Shape"]
-
 _PAGE = 4096
 _STEP_BYTES = 64  # of a step, while its level is put in order
 

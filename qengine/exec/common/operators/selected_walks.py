@@ -17,8 +17,6 @@ from qengine.exec.common.operators.selected_states import Levels
 from qengine.exec.memory import MemoryAccount
 from qengine.plan.pattern import PathMode
 
-__all__ = ["Accepts", "Found", "Unwinding"]
-
 _CELLS = 1 << 19  # numbers in the columns of walks that are made longer at a time
 _OF_NODES = (PathMode.ACYCLIC, PathMode.SIMPLE)
 

@@ -25,8 +25,6 @@ from qengine.plan.expr import Expr, Variable
 from qengine.plan.fallible import can_fail
 from qengine.plan.traverse import bound_names, free_variables, is_repeatable, preorder, substitute
 
-__all__ = ["sort_stage"]
-
 _HIDDEN = "#key"
 _FEW_ROWS = 1024  # beyond those that are wanted, before they are ordered again
 

@@ -22,8 +22,6 @@ from qengine.exec.common.masks import Masks
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.logical import Operator
 
-__all__ = ["ROW", "Build", "Stage", "numbered", "rows_of", "visible"]
-
 ROW = "#row"
 
 Stage = Callable[[Batch], Iterator[Batch]]

@@ -26,8 +26,6 @@ from qengine.plan.expr import Comparison, Expr, Logical
 from qengine.plan.traverse import conjunction
 from qengine.types import BOOLEAN
 
-__all__ = ["theta_join_stage"]
-
 _LEAST_PAIRS = 256
 _PAIR = 512  # this part of the memory limit is how many pairs are asked at a time
 _ROW = 128  # bytes a row, for each way, while what finds it is made

@@ -26,8 +26,6 @@ from qengine.exec.scalar.regular.effort import Effort, effort_of
 from qengine.exec.scalar.regular.program import Program, compile_program
 from qengine.exec.scalar.regular.translate import translated
 
-__all__ = ["REGULAR", "Linear", "linear", "matches"]
-
 _FEW_STEPS = 1 << 16  # of Python's engine: some milliseconds
 
 

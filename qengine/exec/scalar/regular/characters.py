@@ -10,8 +10,6 @@ from re import _casefix  # type: ignore[attr-defined]
 from re import _constants as c
 from typing import Any
 
-__all__ = ["closure", "test_of"]
-
 Range = tuple[int, int]
 
 _LAST = 0x10FFFF

@@ -7,8 +7,6 @@ from typing import Any
 
 from qengine._frozen import frozen
 
-__all__ = ["Effort", "effort_of"]
-
 _ENDLESS = 1 << 62
 
 

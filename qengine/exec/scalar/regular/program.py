@@ -16,8 +16,6 @@ from qengine.errors import ExecutionError
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.regular.characters import test_of
 
-__all__ = ["Program", "compile_program"]
-
 _LARGEST = 20_000  # instructions
 _POLLED = 4096  # steps between two looks at the clock
 _STATE = 120  # bytes of what is left to try, or of a choice

@@ -8,8 +8,6 @@ from typing import Any
 
 from qengine.exec.scalar.regular.characters import closure
 
-__all__ = ["translated"]
-
 _MOST = 1000  # repetitions that RE2 takes
 _ASCII = {
     c.CATEGORY_DIGIT: ("", "0-9"), c.CATEGORY_NOT_DIGIT: ("^", "0-9"),

@@ -8,8 +8,6 @@ from qengine.errors import ExecutionError
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.values import FIELDS
 
-__all__ = ["field_of"]
-
 
 def field_of(value: Temporal, name: str) -> Any:
     """Return a field of a temporal value.

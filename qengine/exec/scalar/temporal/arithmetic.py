@@ -17,8 +17,6 @@ from qengine.temporal.fields import checked_days, checked_nanoseconds
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 from qengine.temporal.zones import at_local, at_moment, in_zone
 
-__all__ = ["add", "divide", "multiply", "negate", "subtract"]
-
 
 def add(a: Any, b: Any) -> Any:
     """Return the sum of a temporal value and a duration, in either order; None where ``+`` isn't made for both."""

@@ -16,8 +16,6 @@ from qengine.temporal.calendar import add_months, civil
 from qengine.temporal.values import DAY, DateTime, Duration, Temporal
 from qengine.temporal.zones import at_local, at_moment
 
-__all__ = ["DISTANCES"]
-
 
 def _aligned(function: str, start: Any, end: Any) -> tuple[DateTime, DateTime]:
     """Return both values as moments in one zone, UTC where neither has one."""

@@ -36,8 +36,6 @@ from qengine.temporal.fields import checked_nanoseconds
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import at_local, at_moment, in_zone
 
-__all__ = ["CONSTRUCTORS", "duration", "from_epoch", "from_epoch_milliseconds"]
-
 _EPOCH = frozenset({"epochSeconds", "epochMillis"})
 
 

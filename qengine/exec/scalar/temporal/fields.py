@@ -15,8 +15,6 @@ from qengine.temporal.calendar import civil, days_in_month, week_date
 from qengine.temporal.values import SECOND
 from qengine.temporal.zones import parse_zone
 
-__all__ = ["DATE_FIELDS", "TIME_FIELDS", "check_names", "day_of", "time_of", "zone_of"]
-
 Fields = Mapping[str, Any]
 
 _CALENDAR = ("month", "day")

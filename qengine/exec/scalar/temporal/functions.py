@@ -10,8 +10,6 @@ from qengine.exec.scalar.temporal.between import DISTANCES
 from qengine.exec.scalar.temporal.construct import CONSTRUCTORS, duration, from_epoch, from_epoch_milliseconds
 from qengine.exec.scalar.temporal.truncate import TRUNCATIONS
 
-__all__ = ["CLOCK_FUNCTIONS", "TEMPORAL_FUNCTIONS"]
-
 CLOCK_FUNCTIONS: dict[str, Callable[..., Any]] = {**CONSTRUCTORS, **TRUNCATIONS}
 """Those that may read the query's time; they take the ``Environment`` first."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from qengine.temporal.values import DAY, Date, DateTime, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import in_zone
 
-__all__ = ["day_part", "time_part", "zone_part"]
-
 
 def day_part(value: Any) -> int | None:
     """Return the local day, in days since 1970-01-01."""

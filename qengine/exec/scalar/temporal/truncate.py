@@ -17,8 +17,6 @@ from qengine.temporal.calendar import civil, days_of, days_of_week_date, week_da
 from qengine.temporal.values import DAY, SECOND, Date, DateTime, LocalDateTime, LocalTime, Time
 from qengine.temporal.zones import at_local
 
-__all__ = ["TRUNCATIONS"]
-
 
 def _year(size: int) -> Callable[[int], int]:
     """Return the first day of the years that begin with a multiple of ``size``."""
