@@ -313,8 +313,10 @@ def chosen_device(device: str, planned: Planned) -> tuple[str, str]:
     return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 
-def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:
-    """Refuse to run a statement without a value for one of its parameters.
+def named_parameters(
+    text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the values of the parameters that a statement names; others, which may be large, aren't looked at.
 
     Raises
     ------
@@ -327,8 +329,10 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             hint="Pass them like params={'name': 'Peru'}.",
             code="InvalidArgumentType",
         )
+    values = {}
     for name, span in needed.items():
         if params is not None and name in params:
+            values[name] = params[name]
             continue
         raise SemanticError(
             f"Parameter ${name} has no value.",
@@ -337,6 +341,7 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             hint=_way_to_pass(name, params or {}),
             code="ParameterMissing",
         )
+    return values
 
 
 def _way_to_pass(name: str, params: Mapping[str, Any]) -> str:
