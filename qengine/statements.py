@@ -313,9 +313,7 @@ def chosen_device(device: str, planned: Planned) -> tuple[str, str]:
     return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 
-def named_parameters(
-    text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def named_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the values of the parameters that a statement names; others, which may be large, aren't looked at.
 
     Raises

@@ -20,6 +20,7 @@ from qengine.types import BOOLEAN, INTEGER, LIST, Kind, Type
 if TYPE_CHECKING:
     from qengine.binder.expressions import ExpressionBinder
 
+_LISTED = "SHOW FUNCTIONS lists those that there are; qengine.function adds one."
 _ARITHMETIC = ("+", "-", "*", "/", "%", "^", "neg", "pos")
 _INSTANTS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME)
 
@@ -46,7 +47,7 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
         return _user_function(binder, users, node)
     if function is None or function.kind == "operator":
         known = elsewhere(node.name)
-        hint = f"Write {known}." if known else did_you_mean(_nearest(binding, node.name))
+        hint = f"Write {known}." if known else did_you_mean(_nearest(binding, node.name)) or _LISTED
         raise binding.error("UnknownFunction", f"There is no function `{node.name}`.", name_span, hint)
     if node.star and function.key != "count":
         raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does.", node.span)

@@ -17,6 +17,9 @@ from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
 
 __all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
 
+_ALGORITHMS = ("gds.", "algo.")
+_LIBRARIES = "result.to_networkx(), to_igraph() or to_scipy() gives the graph to a library that has such algorithms."
+
 
 def bind_procedure_call(
     binding: Binding, clause: ast.ProcedureCallClause, root: Operator, scope: Scope
@@ -118,6 +121,8 @@ def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
     found = binding.procedures.find(clause.name)
     if found is None:
         near = did_you_mean(binding.procedures.nearest(clause.name))
+        if clause.name.lower().startswith(_ALGORITHMS):
+            near = _LIBRARIES
         raise binding.error(
             "ProcedureNotFound",
             f"There is no procedure `{clause.name}`.",
@@ -184,6 +189,7 @@ def _arguments(
                 "InvalidArgumentType",
                 f"`{procedure.name}` takes {indefinite(field.type)} as `{field.name}`, not {indefinite(arg.type)}.",
                 node.span,
+                f"Write {_form(procedure)}.",
             )
     return (*args, *defaults[len(args) - needed :])
 

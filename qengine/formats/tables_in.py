@@ -75,7 +75,7 @@ def _tell_types(types: Mapping[str, str], names: set[str], told: list[LoadingWar
     for name in types:
         if name not in names:
             meant = nearest(name, names)
-            hint = f"They are {', '.join(sorted(names))}." if meant is None else f"Did you mean {meant}?"
+            hint = f"They are {', '.join(map(repr, sorted(names)))}." if meant is None else f"Did you mean {meant!r}?"
             told.append(LoadingWarning(f"types: no file has a column {name}", hint=hint))
 
 

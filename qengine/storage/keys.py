@@ -159,7 +159,8 @@ class KeyIndex:
         shown = [each if self._rows is None else int(self._rows[each]) for each in (row, int(first_rows[row]))]
         raise StorageError(
             f"{place}: row {shown[0]} has the key {self._keys[row].as_py()!r} that row {shown[1]} has",
-            hint="Each node of one label needs a key of its own; rows are counted from 0.",
+            hint="Each node of one label needs a key of its own: a table's are in the column id, or its first; key= "
+            "names another. Rows are counted from 0.",
         )
 
 
