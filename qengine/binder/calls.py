@@ -214,6 +214,8 @@ def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
         return "Make it text first: toString(…)."
     if symbol == "-" and all(arg.type.kind in _INSTANTS for arg in args):
         return "Write duration.between(from, to)."
+    if symbol in ("+", "-") and kinds.intersection(_INSTANTS) and kinds.intersection((Kind.INTEGER, Kind.FLOAT)):
+        return f"Write a duration: … {symbol} duration({{days: 1}})."
     if symbol in _ARITHMETIC and Kind.STRING in kinds:
         return "Make the text a number first: toInteger(…), toFloat(…)."
     if symbol in _ARITHMETIC and Kind.BOOLEAN in kinds:
