@@ -15,7 +15,7 @@ from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
-from qengine.statements import Cardinalities, Statements, by_content, chosen_device, named_parameters
+from qengine.statements import Cardinalities, Statements, by_content, chosen_device, named_parameters, notices_of_values
 
 if TYPE_CHECKING:
     from qengine.exec.view import ExecView, MaskProvider
@@ -122,7 +122,9 @@ class Prepared:
         assert plan is not None
         if device == "reference":
             planned, _ = statements.plan(self.text, True, context)
-        context.parameters = {**named_parameters(planned.text, planned.parameters, params), **planned.values}
+        named = named_parameters(planned.text, planned.parameters, params)
+        notices = notices_of_values(planned, named) if planned.compared else planned.notices
+        context.parameters = {**named, **planned.values}
         stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
         self._planning_seconds = 0.0  # later runs didn't plan
         stats.plan = planned.physical
@@ -149,7 +151,7 @@ class Prepared:
             batches,
             stats,
             explanation,
-            planned.notices,
+            notices,
             context,
             partial(column_types, planned.logical.root),
         )

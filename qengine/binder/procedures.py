@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import accepts, indefinite, may_be
+from qengine.binder.inference import accepts, may_be
 from qengine.binder.scope import Scope, Symbol, hidden_name
 from qengine.catalog.procedures import Procedure
 from qengine.plan.expr import AggregateCall, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, ProcedureCall, Project, Skip
 from qengine.syntax import ast
-from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
+from qengine.types import INTEGER, MAP, STRING, Kind, Type, indefinite, list_of
 
 __all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
 
