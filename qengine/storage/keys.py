@@ -164,6 +164,14 @@ class KeyIndex:
         )
 
 
+def no_nodes(place: str) -> StorageError:
+    """Return what to raise for relationships where there are no nodes at all; ``place``: of their ends."""
+    return StorageError(
+        f"{place}: there are no nodes",
+        hint="Give their tables, too. Of two columns with ends alone Graph.from_edge_list makes the nodes.",
+    )
+
+
 def check_found(found: Array, keys: Any, place: str, rows: Array | None = None, like: str = "") -> None:
     """Raise a ``StorageError`` where a key isn't found; ``found``: bool, whether each of ``keys`` is.
 

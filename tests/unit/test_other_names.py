@@ -83,6 +83,10 @@ def test_a_keyword_that_is_none_is_told_with_what_to_do(call: Callable[[], objec
         (lambda: Graph.from_records([{"id": 1, "name": "a"}]), "in a mapping of their own"),
         (lambda: Graph.from_records(pd.DataFrame({"id": [1]})), "Graph.from_arrow's"),
         (lambda: Graph.from_networkx([(1, 2)]), "Graph.from_edge_list's"),
+        (
+            lambda: Graph.from_arrow({}, {"R": pd.DataFrame({"source": ["a"], "target": ["b"]})}),
+            "Give their tables, too",
+        ),
         (lambda: Graph().export("graph.parquet"), "parquet and csv are folders"),
         (lambda: Graph().query("RETURN foo(1)"), "SHOW FUNCTIONS"),
         (lambda: Graph().query("CALL gds.wcc.stream('g')"), "to_networkx()"),
