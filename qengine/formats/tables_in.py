@@ -287,10 +287,8 @@ def _read_json(path: Path, told: list[LoadingWarning]) -> Any:
         return table
     except (pa.ArrowException, OSError) as error:
         hint = "Each line is an object with the row's values."
-        if next(lines(path), b"").lstrip()[:1] == b"[":
-            hint += (
-                " One array of them is a list for Graph.from_records, or a frame of pandas.read_json for from_arrow."
-            )
+        if isinstance(error, pa.ArrowInvalid) and next(lines(path), b"").lstrip()[:1] == b"[":
+            hint += " One array of them is for Graph.from_records, or as pandas.read_json(…) for Graph.from_arrow."
         raise StorageError(f"{path}: it is no readable file of JSON lines: {error}", hint=hint) from None
 
 
