@@ -194,7 +194,8 @@ def test_exported_csv_has_neo4j_admins_headers(tmp_path: Path) -> None:
 
 def test_texts_of_json_are_days_or_moments_only_where_all_are_written_so(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
-        '{"id": 1, "day": "2020-01-31", "at": "2020-01-31T10:00:00", "zoned": "2020-01-31T10:00:00Z", "mixed": "2020-01-31"}\n'
+        '{"id": 1, "day": "2020-01-31", "at": "2020-01-31T10:00:00", "zoned": "2020-01-31T10:00:00Z",'
+        ' "mixed": "2020-01-31"}\n'
         '{"id": 2, "day": null, "at": "2020-02-01 11:30:00", "zoned": null, "mixed": "2020-01-31T10:00:00"}\n'
     )
     graph = Graph.from_jsonl(nodes={"A": tmp_path / "a.jsonl"})
