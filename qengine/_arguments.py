@@ -17,6 +17,7 @@ from itertools import islice
 from types import NoneType, UnionType
 from typing import Any, TypeVar
 
+from qengine._elsewhere import meant_keyword
 from qengine._printable import printable_line
 
 _Public = TypeVar("_Public", bound=Callable[..., Any])
@@ -28,6 +29,7 @@ _CALLED = {
     Mapping: "a dict", NoneType: "None", Sequence: "a list",
 }  # fmt: skip
 _NOTHING = ((), ("self",), ("cls",))
+_UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'$")
 _FEW = 1000  # parts of an argument that are compared
 _SHOWN = 60  # characters of a value that are shown
 
@@ -70,6 +72,8 @@ def _telling(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             part = _first_wrong(function, args, given)
             if part is None:
+                if isinstance(error, TypeError) and ((unknown := _UNKNOWN.search(str(error))) and unknown[1] in given):
+                    error.args = (f"{error}{meant_keyword(unknown[1], signature(unwrap(function)).parameters)}",)
                 raise
             raise _wrong(function, part) from error
 

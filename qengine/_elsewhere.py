@@ -5,12 +5,12 @@ Who asks for such a name is told ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from qengine._nearest import nearest
 
-__all__ = ["OURS", "TellsConstructors", "no_attribute"]
+__all__ = ["KEYWORDS", "OURS", "TellsConstructors", "meant_keyword", "no_attribute"]
 
 _ALL_NODES, _ALL_LINKS = 'graph.query("MATCH (n) RETURN n")', 'graph.query("MATCH ()-[r]->() RETURN r")'
 _ALL = 'graph.query("MATCH p = ()-->() RETURN p")'
@@ -43,7 +43,7 @@ OURS = {
         **dict.fromkeys(("arrow", "fetch_arrow_table", "get_as_arrow", "to_table"), "result.to_arrow()"),
         **dict.fromkeys(("fetch_record_batch", "fetch_arrow_reader"), "result.to_reader()"),
         **dict.fromkeys(("data", "to_dicts", "to_dict", "dicts", "rows_as_dict"), _ROW_DICTS),
-        **dict.fromkeys(("rows", "all", "fetch", "to_list", "get_all", "records"), "result.fetchall()"),
+        **dict.fromkeys(("rows", "all", "fetch", "to_list", "get_all", "records", "values"), "result.fetchall()"),
         **dict.fromkeys(("single", "first", "get_next", "next"), "result.fetchone()"),
         **dict.fromkeys(("peek", "head", "has_next"), "result.preview(rows)"),
         **dict.fromkeys(("scalar", "item", "single_value"), "result.value()"),
@@ -70,6 +70,30 @@ OURS = {
 }
 """For each kind of thing the names that are known elsewhere, with what to write here."""
 
+_BY_PANDAS = "pandas.read_csv has it, and Graph.from_arrow loads the frame"
+KEYWORDS = {
+    **dict.fromkeys(("sep", "separator", "delim", "field_delimiter"), ("delimiter",)),
+    **dict.fromkeys(("quotechar", "quote_char"), ("quote",)),
+    **dict.fromkeys(("na_values", "null_values", "nullstr", "null_value"), ("null",)),
+    **dict.fromkeys(("dtype", "dtypes", "schema", "schema_overrides", "column_types"), ("types",)),
+    **dict.fromkeys(("index_col", "index", "id_column", "primary_key", "node_id"), ("id", "key")),
+    **dict.fromkeys(("label", "label_col", "node_label"), ("labels", "label_column")),
+    **dict.fromkeys(("source", "src", "from_", "start_id", "source_column"), ("start",)),
+    **dict.fromkeys(("target", "dst", "dest", "to", "end_id", "target_column"), ("end",)),
+    **dict.fromkeys(("edges", "rels", "links", "edge_list", "relations"), ("relationships",)),
+    **dict.fromkeys(("vertices", "node_list"), ("nodes",)),
+    **dict.fromkeys(("parameters", "parameters_", "args", "kwargs"), ("params",)),
+    **dict.fromkeys(("directed", "is_directed"), ("undirected",)),
+    **dict.fromkeys(("fmt", "file_format", "filetype"), ("format",)),
+}
+"""Keyword arguments as other libraries call them, with what they may be called here."""
+_NOT_HERE = {
+    "encoding": "Files are UTF-8; from Latin-1, for example: iconv -f latin1 -t utf-8 OLD > NEW",
+    "header": "The first line names the columns; where there is none, put one before it",
+    **dict.fromkeys(("decimal", "thousands", "parse_dates", "dayfirst", "date_format", "usecols"), _BY_PANDAS),
+    **dict.fromkeys(("skiprows", "nrows", "comment"), _BY_PANDAS),
+}
+
 
 def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
     """Return the error for a name that a ``"graph"``, ``"Graph"``, ``"result"`` or ``"qengine"`` hasn't.
@@ -83,6 +107,16 @@ def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
         ours = f"{owner}.{meant}"
     what = {"qengine": "module 'qengine'", "Graph": "class 'Graph'"}.get(owner, f"a {owner}")
     return AttributeError(f"{what} has no attribute {name!r}" + (f"; write {ours}" if ours else ""))
+
+
+def meant_keyword(name: str, known: Collection[str]) -> str:
+    """Return what an error about a keyword that a function hasn't ends with: which of those that it has was meant."""
+    if "delimiter" in known and name in _NOT_HERE:
+        return f". {_NOT_HERE[name]}."
+    meant = next((each for each in KEYWORDS.get(name, ()) if each in known), None) or nearest(name, known)
+    if meant is None and "params" in known:
+        return f". The value of a parameter ${name} is passed as params={{{name!r}: …}}."
+    return "" if meant is None else f". Did you mean {meant!r}?"
 
 
 class TellsConstructors(type):

@@ -277,7 +277,10 @@ class Cursor:
             self._result.close()
         self._result, self.description, self.rowcount = None, None, -1
         if parameters is not None and not isinstance(parameters, Mapping):
-            raise ProgrammingError(f"Parameters are a dict from names to values, not a {type(parameters).__name__}.")
+            raise ProgrammingError(
+                f"Parameters are a dict from names to values, not a {type(parameters).__name__}: "
+                "execute('RETURN %(x)s', {'x': 1})."
+            )
         text = _PIECE.sub(lambda match: match[0] if match[1] is None else f"${match[1]}", operation)
         result = self._result = _translated(lambda: self.connection._run(text, parameters))
         if result.columns:

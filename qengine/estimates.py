@@ -27,7 +27,7 @@ from qengine.plan.physical import PhysicalPlan
 from qengine.plan.traverse import operators, parameters
 from qengine.planned import PLANS
 from qengine.planning import check_text, planning
-from qengine.statements import Statements, check_parameters
+from qengine.statements import Statements, named_parameters
 
 if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
@@ -155,8 +155,7 @@ class Estimates:
         check_text(text)
         store, procedures = self._statements.store, self._statements.procedures
         counted = self._plans.get(text, lambda: plan_counted(store, text, _check(context, budget_ms), procedures))
-        check_parameters(counted.text, counted.parameters, params)
-        context.parameters = dict(params or {})
+        context.parameters = named_parameters(counted.text, counted.parameters, params)
         try:
             context.check_interrupted()
             with limited_by(context):

@@ -395,7 +395,7 @@ class Graph(Importing, Registering, Appending, Estimating, metaclass=TellsConstr
         text
             One statement of the language.
         params
-            Values of the ``$name`` in it.
+            Values of the ``$name`` in it; others aren't looked at.
         device
             "gpu" runs the searches of the query on the GPU, long ones on all that there are, and fails where there is
             none; "gpu:1" or "gpu:0,1" choose, by CUDA's numbers. "auto": GPUs where there are any, the query's largest

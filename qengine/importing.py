@@ -207,7 +207,13 @@ class Importing:
     @classmethod
     @staged
     def from_graphml(
-        cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
+        cls,
+        source: Source,
+        *,
+        type: str = "E",
+        label: str | None = None,
+        key: str | None = None,
+        undirected: Iterable[str] = (),
     ) -> Self:
         """Load a GraphML file, as networkx, igraph, yEd, Gephi, APOC and ``export`` write them.
 
@@ -217,6 +223,8 @@ class Importing:
             The file. Nodes and edges may have labels as APOC writes them (``labels=":Person"``, ``label="KNOWS"``).
         type, label
             The type and the label of those that have none.
+        key
+            The property that nodes' ids become, as strings, for files whose ids are names, as networkx writes them.
         undirected
             Names of the types that have no direction, beside those whose edges are all undirected in the file.
 
@@ -227,12 +235,18 @@ class Importing:
         """
         from qengine.formats.xml_graphs import XmlOptions, from_graphml
 
-        return cls._loaded(from_graphml(_file(source), XmlOptions(type, label, undirected)))
+        return cls._loaded(from_graphml(_file(source), XmlOptions(type, label, undirected, key)))
 
     @classmethod
     @staged
     def from_gexf(
-        cls, source: Source, *, type: str = "E", label: str | None = None, undirected: Iterable[str] = ()
+        cls,
+        source: Source,
+        *,
+        type: str = "E",
+        label: str | None = None,
+        key: str | None = None,
+        undirected: Iterable[str] = (),
     ) -> Self:
         """Load a GEXF file, as Gephi and networkx write them; parameters and errors as for ``from_graphml``.
 
@@ -240,7 +254,7 @@ class Importing:
         """
         from qengine.formats.xml_graphs import XmlOptions, from_gexf
 
-        return cls._loaded(from_gexf(_file(source), XmlOptions(type, label, undirected)))
+        return cls._loaded(from_gexf(_file(source), XmlOptions(type, label, undirected, key)))
 
     # ------------------------------------------------------------ other libraries
 

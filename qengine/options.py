@@ -9,8 +9,8 @@ from inspect import Parameter, signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from qengine._elsewhere import meant_keyword
 from qengine._frozen import frozen
-from qengine._nearest import nearest
 
 if TYPE_CHECKING:
     from qengine.estimate import BatchEstimator, DeviceEstimator, Estimator
@@ -146,10 +146,7 @@ def with_options(options: type) -> Callable[[_Function], _Function]:
         def checked(*args: Any, **given: Any) -> Any:
             for name in given:
                 if name not in known:
-                    meant = nearest(name, known)
-                    guess = "" if meant is None else f". Did you mean {meant!r}?"
-                    if meant is None and "params" in known:
-                        guess = f". The value of a parameter ${name} is passed as params={{{name!r}: …}}."
+                    guess = meant_keyword(name, known)
                     raise TypeError(f"{_called(function, args)}() got an unexpected keyword argument {name!r}{guess}")
             return function(*args, **given)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from qengine._frozen import frozen
 from qengine.errors import Notice, QengineError, Span
+from qengine.plan.comparisons import ComparedParameter
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
 
@@ -53,7 +54,8 @@ class Planned:
     ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
     device that was asked for. ``values``: the literals that the plan has parameters for, by their names. ``places``:
     None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
-    reads first; None for one that only reads.
+    reads first; None for one that only reads. ``compared``: parameters whose values may be of types that no property
+    compared with them has; ``told``: of which this was logged.
     """
 
     text: str
@@ -66,6 +68,8 @@ class Planned:
     values: Mapping[str, Any] = field(default_factory=dict)
     places: Places | None = None
     parts: PartPlans | None = None
+    compared: tuple[ComparedParameter, ...] = ()
+    told: set[str] = field(default_factory=set)
 
     def at(self, error: QengineError) -> QengineError:
         """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""

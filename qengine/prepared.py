@@ -15,7 +15,7 @@ from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
 from qengine.result import Result, ResultStats
-from qengine.statements import Cardinalities, Statements, by_content, check_parameters, chosen_device
+from qengine.statements import Cardinalities, Statements, by_content, chosen_device, named_parameters, notices_of_values
 
 if TYPE_CHECKING:
     from qengine.exec.view import ExecView, MaskProvider
@@ -122,7 +122,9 @@ class Prepared:
         assert plan is not None
         if device == "reference":
             planned, _ = statements.plan(self.text, True, context)
-        check_parameters(planned.text, planned.parameters, params)
+        named = named_parameters(planned.text, planned.parameters, params)
+        notices = notices_of_values(planned, named) if planned.compared else planned.notices
+        context.parameters = {**named, **planned.values}
         stats = ResultStats(planning_seconds=self._planning_seconds, device=chosen, device_reason=reason)
         self._planning_seconds = 0.0  # later runs didn't plan
         stats.plan = planned.physical
@@ -140,8 +142,6 @@ class Prepared:
             from qengine.optimizer import plan_steps
 
             return explained_steps(plan_steps(planned.logical, statements.store), explanation, stats)
-        if params or planned.values:
-            context.parameters = {**(params or {}), **planned.values}
         if plan.explain == "profile":
             context.profile = explanation.profile = {}
         context.rivals = _rivals
@@ -151,7 +151,7 @@ class Prepared:
             batches,
             stats,
             explanation,
-            planned.notices,
+            notices,
             context,
             partial(column_types, planned.logical.root),
         )
@@ -168,8 +168,8 @@ class Prepared:
         if self._live is None:
             return None
         planned = self._live.planned
-        check_parameters(planned.text, planned.parameters, params)
-        found = self._view.read_live(self._live, params, context)
+        named = named_parameters(planned.text, planned.parameters, params)
+        found = self._view.read_live(self._live, named, context)
         if found is None:
             context.parameters = {}
         return found

@@ -13,16 +13,18 @@ from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
 from qengine._nearest import nearest
 from qengine._notices import log
-from qengine.errors import QengineError, QueryInterrupted, SemanticError, Span
+from qengine.errors import Notice, QengineError, QueryInterrupted, SemanticError, Span
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import DEVICES, asked_device
 from qengine.exec.executions import Executions
 from qengine.kept_plans import KeptPlans
 from qengine.options import LimitKeywords
+from qengine.plan.comparisons import apart
 from qengine.plan.traverse import parameters
 from qengine.planned import Planned
 from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
+from qengine.types import Kind, Type, indefinite
 
 if TYPE_CHECKING:
     from qengine.catalog.procedures import Procedures
@@ -40,6 +42,9 @@ _LEARNING_SHARE = 0.01
 """Of the time of a run that took long, how much finding out what it teaches may take."""
 
 _DEVICES = (*DEVICES, "reference")
+
+_FITTING = {Kind.STRING: (str,), Kind.BOOLEAN: (bool,), Kind.INTEGER: (int, float), Kind.FLOAT: (int, float)}
+"""Types of Python that need no closer look, by the kind of what they are compared with."""
 
 
 class Statements:
@@ -175,7 +180,7 @@ class Statements:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
-        planned = Planned(text, logical, physical, notices, names, largest)
+        planned = Planned(text, logical, physical, notices, names, largest, compared=bound.compared)
         self._kept.note(planned)
         return planned
 
@@ -313,8 +318,8 @@ def chosen_device(device: str, planned: Planned) -> tuple[str, str]:
     return (device, "as asked") if device == "reference" else choose(device, planned.largest)
 
 
-def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> None:
-    """Refuse to run a statement without a value for one of its parameters.
+def named_parameters(text: str, needed: Mapping[str, Span | None], params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the values of the parameters that a statement names; others, which may be large, aren't looked at.
 
     Raises
     ------
@@ -327,8 +332,10 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             hint="Pass them like params={'name': 'Peru'}.",
             code="InvalidArgumentType",
         )
+    values = {}
     for name, span in needed.items():
         if params is not None and name in params:
+            values[name] = params[name]
             continue
         raise SemanticError(
             f"Parameter ${name} has no value.",
@@ -337,6 +344,38 @@ def check_parameters(text: str, needed: Mapping[str, Span | None], params: Mappi
             hint=_way_to_pass(name, params or {}),
             code="ParameterMissing",
         )
+    return values
+
+
+def notices_of_values(planned: Planned, named: Mapping[str, Any]) -> tuple[Notice, ...]:
+    """Return a statement's warnings, and those of parameters of types that what they are compared with never has."""
+    found = []
+    for each in planned.compared:
+        value = named[each.name]
+        if value is None or type(value) in _FITTING.get(each.type.kind, ()):
+            continue
+        kind = _kind_of(value)
+        if kind is not None and (message := apart(each.type, each.op, Type(kind))):
+            hint = f"Give ${each.name} as {indefinite(each.type)}."
+            span = each.span if each.span is None or planned.places is None else planned.places.of(each.span)
+            found.append(Notice("ComparisonOfTypes", message, span, hint))
+            if message not in planned.told:
+                planned.told.add(message)
+                log(found[-1:])
+    return (*planned.notices, *found)
+
+
+def _kind_of(value: Any) -> Kind | None:
+    """Return the kind of a parameter's value, None for what is of none."""
+    from qengine.exec.scalar.parameters import from_python
+    from qengine.exec.scalar.values import kind_of
+
+    if isinstance(value, list | tuple):
+        return Kind.LIST
+    try:
+        return Kind(kind_of(from_python(value, "", [])))
+    except (QengineError, ValueError):  # running it tells
+        return None
 
 
 def _way_to_pass(name: str, params: Mapping[str, Any]) -> str:

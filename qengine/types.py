@@ -11,7 +11,7 @@ from qengine._frozen import frozen
 from qengine._printable import printable_line
 
 __all__ = ["ANY", "BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "NODE", "NULL", "NUMBER", "PATH", "RELATIONSHIP",
-           "STRING", "Kind", "Node", "Path", "Relationship", "Type", "list_of"]  # fmt: skip
+           "STRING", "Kind", "Node", "Path", "Relationship", "Type", "indefinite", "list_of"]  # fmt: skip
 
 
 class Kind(Enum):
@@ -63,6 +63,11 @@ MAP = Type(Kind.MAP)
 NODE = Type(Kind.NODE)
 RELATIONSHIP = Type(Kind.RELATIONSHIP)
 PATH = Type(Kind.PATH)
+
+
+def indefinite(type: Type) -> str:
+    """Return a type with its article, for messages."""
+    return f"{'an' if str(type)[0] in 'AEIOU' else 'a'} {type}"
 
 
 def list_of(item: Type) -> Type:

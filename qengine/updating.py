@@ -14,7 +14,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
 from qengine.result import Result, ResultBatch, ResultStats
-from qengine.statements import check_parameters
+from qengine.statements import named_parameters
 from qengine.write.execute import execute
 from qengine.write.execution import Execution
 from qengine.write.overlay import Changes
@@ -38,8 +38,7 @@ def carried_out(
     ``commit``: ends a transaction in its middle, where it is one of its own.
     """
     assert planned.parts is not None
-    check_parameters(planned.text, planned.parameters, params)
-    context.parameters = {**(params or {}), **planned.values} if planned.values else params or {}
+    context.parameters = {**named_parameters(planned.text, planned.parameters, params), **planned.values}
     overlay = writer.overlay
     overlay.changes = Changes()
     parts = None if device == "reference" else planned.parts

@@ -12,6 +12,7 @@ from qengine.binder.scope import Names, Scope
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, SemanticError, Span, Unsupported
+from qengine.plan.comparisons import ComparedParameter
 from qengine.types import ANY, NODE, RELATIONSHIP, Type
 
 LABEL, RELATIONSHIP_TYPE = "label", "relationship type"
@@ -35,6 +36,7 @@ class Binding:
     procedures: Procedures = field(default_factory=Procedures)
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
+    compared: list[ComparedParameter] = field(default_factory=list)
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
 
     def quoted(self, span: Span | None) -> str:

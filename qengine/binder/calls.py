@@ -20,6 +20,7 @@ from qengine.types import BOOLEAN, INTEGER, LIST, Kind, Type
 if TYPE_CHECKING:
     from qengine.binder.expressions import ExpressionBinder
 
+_LISTED = "SHOW FUNCTIONS lists those that there are; qengine.function adds one."
 _ARITHMETIC = ("+", "-", "*", "/", "%", "^", "neg", "pos")
 _INSTANTS = (Kind.DATE, Kind.TIME, Kind.LOCAL_TIME, Kind.DATETIME, Kind.LOCAL_DATETIME)
 
@@ -46,7 +47,7 @@ def bind_function(binder: ExpressionBinder, node: ast.FunctionCall) -> Expr:
         return _user_function(binder, users, node)
     if function is None or function.kind == "operator":
         known = elsewhere(node.name)
-        hint = f"Write {known}." if known else did_you_mean(_nearest(binding, node.name))
+        hint = f"Write {known}." if known else did_you_mean(_nearest(binding, node.name)) or _LISTED
         raise binding.error("UnknownFunction", f"There is no function `{node.name}`.", name_span, hint)
     if node.star and function.key != "count":
         raise binding.error("UnexpectedSyntax", f"{function.name}(*) means nothing: only count(*) does.", node.span)
@@ -213,6 +214,8 @@ def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
         return "Make it text first: toString(…)."
     if symbol == "-" and all(arg.type.kind in _INSTANTS for arg in args):
         return "Write duration.between(from, to)."
+    if symbol in ("+", "-") and kinds.intersection(_INSTANTS) and kinds.intersection((Kind.INTEGER, Kind.FLOAT)):
+        return f"Write a duration: … {symbol} duration({{days: 1}})."
     if symbol in _ARITHMETIC and Kind.STRING in kinds:
         return "Make the text a number first: toInteger(…), toFloat(…)."
     if symbol in _ARITHMETIC and Kind.BOOLEAN in kinds:

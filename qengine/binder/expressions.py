@@ -10,7 +10,7 @@ from qengine._deadline import check_planning
 from qengine._frozen import record, replace
 from qengine.binder.binding import Binding
 from qengine.binder.calls import bind_function, bind_operator
-from qengine.binder.inference import indefinite, item_type, join, list_type, literal_type, may_be, type_named
+from qengine.binder.inference import item_type, join, list_type, literal_type, may_be, type_named
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic, label_kinds
 from qengine.binder.likely_mistakes import warn_of_null, warn_of_types
 from qengine.binder.scope import Scope, Symbol
@@ -34,7 +34,7 @@ from qengine.plan.expr import (
     list_of_items,
 )
 from qengine.syntax import ast
-from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type
+from qengine.types import ANY, BOOLEAN, FLOAT, INTEGER, NODE, NULL, RELATIONSHIP, STRING, Kind, Type, indefinite
 
 _LAST = 2**63 - 1
 _NUMBERS = {"INF": inf, "INFINITY": inf, "NAN": nan}

@@ -21,11 +21,6 @@ def literal_type(value: object) -> Type:
     return _LITERALS[type(value)]
 
 
-def indefinite(type: Type) -> str:
-    """Return a type with its article, for messages."""
-    return f"{'an' if str(type)[0] in 'AEIOU' else 'a'} {type}"
-
-
 def may_be(type: Type, *kinds: Kind) -> bool:
     """Tell whether a value of this static type may turn out to be null or of one of the kinds."""
     return type.kind in _OPEN or type.kind in kinds

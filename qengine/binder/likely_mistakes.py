@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from qengine.binder.binding import Binding
-from qengine.binder.inference import indefinite
 from qengine.errors import Span
-from qengine.plan.expr import Expr, Literal
+from qengine.plan.comparisons import ComparedParameter, apart
+from qengine.plan.expr import Expr, Literal, Parameter, Property
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, certain_label
 from qengine.syntax import ast
-from qengine.types import Kind
+from qengine.types import Kind, indefinite
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
-_OPEN = (Kind.ANY, Kind.NULL)
 _CONVERSIONS = {Kind.INTEGER: "toInteger(…)", Kind.FLOAT: "toFloat(…)", Kind.NUMBER: "toFloat(…)",
                 Kind.BOOLEAN: "toBoolean(…)", Kind.DATE: "date(…)", Kind.TIME: "time(…)",
                 Kind.LOCAL_TIME: "localtime(…)", Kind.DATETIME: "datetime(…)",
                 Kind.LOCAL_DATETIME: "localdatetime(…)", Kind.DURATION: "duration(…)"}  # fmt: skip
+
+_DAYS = (Kind.DATE, Kind.LOCAL_DATETIME, Kind.DATETIME)
 
 
 def warn_of_null(binding: Binding, operands: Sequence[ast.Expression], span: Span, hint: str) -> None:
@@ -29,19 +30,26 @@ def warn_of_null(binding: Binding, operands: Sequence[ast.Expression], span: Spa
 
 
 def warn_of_types(binding: Binding, ops: Sequence[str], operands: Sequence[Expr], span: Span | None) -> None:
-    """Warn of a chain of comparisons in which values of two types meet that are never equal and have no order."""
+    """Warn of a chain of comparisons in which values of two types meet that are never equal and have no order.
+
+    What is compared with a parameter is noted: its value may be of such a type.
+    """
     for op, (left, right) in zip(ops, pairwise(operands), strict=True):
-        one, other = left.type.kind, right.type.kind
-        if one is other or one in _OPEN or other in _OPEN or (one in _NUMBERS and other in _NUMBERS):
-            continue
-        outcome = {"=": "never equal", "<>": "always different"}.get(op, "in no order, which gives null")
-        first = indefinite(left.type)
-        message = f"{first[0].upper()}{first[1:]} and {indefinite(right.type)} are {outcome}."
-        binding.notice("ComparisonOfTypes", str(span), message, span, _conversion(left, right))
+        for given, other in ((left, right), (right, left)):
+            if isinstance(given, Parameter) and given.type.kind is Kind.ANY and isinstance(other, Property):
+                binding.compared.append(ComparedParameter(given.name, op, other.type, span))
+        if message := apart(left.type, op, right.type):
+            binding.notice("ComparisonOfTypes", str(span), message, span, _conversion(left, right))
 
 
 def _conversion(left: Expr, right: Expr) -> str | None:
-    """Return how the string among two values is compared with the other."""
+    """Return how a string, or a constant of the time line, is compared with a value of another type."""
+    for constant, other in ((left, right), (right, left)):
+        kinds = (constant.type.kind, other.type.kind)
+        if isinstance(other, Property) and not isinstance(constant, Property) and all(each in _DAYS for each in kinds):
+            made = _CONVERSIONS[other.type.kind]
+            made = made.replace("…", "{date: …}") if constant.type.kind is Kind.DATE else made
+            return f"Make the {constant.type} {indefinite(other.type)}: {made}."
     for text, other in ((left, right), (right, left)):
         if text.type.kind is Kind.STRING and other.type.kind in _CONVERSIONS:
             if isinstance(text, Literal) and other.type.kind in _NUMBERS:

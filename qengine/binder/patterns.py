@@ -13,7 +13,7 @@ from qengine._frozen import record, replace
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
 from qengine.binder.cost_warnings import warn_of_cost
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import indefinite, may_be
+from qengine.binder.inference import may_be
 from qengine.binder.labels import bind_dynamic, bind_labels, is_dynamic
 from qengine.binder.likely_mistakes import warn_of_ends, warn_of_null, warn_of_types
 from qengine.binder.path_parts import PathPart, flattened
@@ -62,7 +62,7 @@ from qengine.plan.pattern import (
 from qengine.plan.predicates import both, label_condition
 from qengine.plan.traverse import conjuncts, free_variables, only_variable, preorder, rewrite
 from qengine.syntax import ast
-from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, list_of
+from qengine.types import BOOLEAN, NODE, PATH, RELATIONSHIP, Kind, Type, indefinite, list_of
 
 _MODES = {mode.value: mode for mode in MatchMode}
 

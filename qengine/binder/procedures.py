@@ -7,15 +7,18 @@ from collections.abc import Mapping
 
 from qengine.binder.binding import Binding, did_you_mean
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import accepts, indefinite, may_be
+from qengine.binder.inference import accepts, may_be
 from qengine.binder.scope import Scope, Symbol, hidden_name
 from qengine.catalog.procedures import Procedure
 from qengine.plan.expr import AggregateCall, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, ProcedureCall, Project, Skip
 from qengine.syntax import ast
-from qengine.types import INTEGER, MAP, STRING, Kind, Type, list_of
+from qengine.types import INTEGER, MAP, STRING, Kind, Type, indefinite, list_of
 
 __all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
+
+_ALGORITHMS = ("gds.", "algo.")
+_LIBRARIES = "result.to_networkx(), to_igraph() or to_scipy() gives the graph to a library that has such algorithms."
 
 
 def bind_procedure_call(
@@ -118,6 +121,8 @@ def _procedure(binding: Binding, clause: ast.ProcedureCallClause) -> Procedure:
     found = binding.procedures.find(clause.name)
     if found is None:
         near = did_you_mean(binding.procedures.nearest(clause.name))
+        if clause.name.lower().startswith(_ALGORITHMS):
+            near = _LIBRARIES
         raise binding.error(
             "ProcedureNotFound",
             f"There is no procedure `{clause.name}`.",
@@ -184,6 +189,7 @@ def _arguments(
                 "InvalidArgumentType",
                 f"`{procedure.name}` takes {indefinite(field.type)} as `{field.name}`, not {indefinite(arg.type)}.",
                 node.span,
+                f"Write {_form(procedure)}.",
             )
     return (*args, *defaults[len(args) - needed :])
 

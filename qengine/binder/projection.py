@@ -15,7 +15,7 @@ from qengine._frozen import replace
 from qengine.binder.aggregation import Grouping
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import indefinite, may_be
+from qengine.binder.inference import may_be
 from qengine.binder.items import Item, aggregates, bind_items, check_names
 from qengine.binder.projection_scope import ProjectionScope
 from qengine.binder.scope import Scope, Symbol
@@ -24,7 +24,7 @@ from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Operator, Project, Skip, Sort, SortKey
 from qengine.plan.traverse import conjunction, conjuncts, free_variables, preorder
 from qengine.syntax import ast
-from qengine.types import BOOLEAN, INTEGER, Kind, Type
+from qengine.types import BOOLEAN, INTEGER, Kind, Type, indefinite
 
 
 def bind_with(

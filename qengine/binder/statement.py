@@ -12,6 +12,7 @@ from qengine.binder.hints import with_hints
 from qengine.catalog.procedures import Procedures
 from qengine.catalog.view import CatalogView
 from qengine.errors import Notice, Span
+from qengine.plan.comparisons import ComparedParameter
 from qengine.plan.logical import LogicalPlan, Unit
 from qengine.plan.pattern import NO_HINTS, Hints
 from qengine.syntax import ast
@@ -28,11 +29,12 @@ _REMARKS = {
 
 @frozen
 class BoundStatement:
-    """A statement's logical plan, warnings about names that the graph doesn't have, and its hints."""
+    """A statement's logical plan, warnings about names that the graph doesn't have, its hints, compared parameters."""
 
     plan: LogicalPlan
     notices: tuple[Notice, ...]
     hints: Hints = NO_HINTS
+    compared: tuple[ComparedParameter, ...] = ()
 
 
 def bind(
@@ -81,4 +83,4 @@ def bind(
     body = bind_body(binding, statement.body, Unit())
     root, hints = with_hints(body.root, statement.hints, text) if statement.hints else (body.root, NO_HINTS)
     plan = LogicalPlan(root, body.columns, statement.explain)
-    return BoundStatement(plan, tuple(binding.notices.values()), hints)
+    return BoundStatement(plan, tuple(binding.notices.values()), hints, tuple(binding.compared))

@@ -10,7 +10,7 @@ from qengine.binder.binding import Binding
 from qengine.binder.call import BindClauses, bind_updating_call
 from qengine.binder.calls import bind_operator
 from qengine.binder.expressions import ExpressionBinder
-from qengine.binder.inference import indefinite, may_be
+from qengine.binder.inference import may_be
 from qengine.binder.scope import Scope, Symbol
 from qengine.binder.selected_chains import check_column
 from qengine.errors import SemanticError, Span
@@ -35,7 +35,7 @@ from qengine.plan.updates import (
 )
 from qengine.syntax import ast
 from qengine.syntax.checks import updates
-from qengine.types import BOOLEAN, NODE, NULL, PATH, RELATIONSHIP, Kind
+from qengine.types import BOOLEAN, NODE, NULL, PATH, RELATIONSHIP, Kind, indefinite
 
 UPDATING = (
     ast.CreateClause,

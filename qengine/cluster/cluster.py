@@ -28,7 +28,7 @@ from qengine.plan.shares import Share, guided_shares
 from qengine.planned import Planned
 from qengine.prepared import Prepared
 from qengine.result import Result, ResultBatch, ResultStats
-from qengine.statements import check_parameters
+from qengine.statements import named_parameters
 
 if TYPE_CHECKING:
     from qengine.estimate import Estimate
@@ -168,8 +168,7 @@ class Cluster:
         self, planned: Planned, how: Cut, params: Mapping[str, Any] | None, context: ExecutionContext, seconds: float
     ) -> Result:
         assert planned.physical is not None
-        check_parameters(planned.text, planned.parameters, params)
-        context.parameters = {**(params or {}), **planned.values}
+        context.parameters = {**named_parameters(planned.text, planned.parameters, params), **planned.values}
         stats = ResultStats(planning_seconds=seconds, device_reason="in parts, by workers", plan=planned.physical)
         explanation = Explanation(planned.physical, self._graph._store, "cpu", stats.device_reason, planned.notices)
         types = partial(column_types, planned.logical.root)

@@ -17,10 +17,10 @@ from qengine.formats.literals import literal_text, name_text
 from qengine.formats.parts import node_parts, relationship_parts
 from qengine.storage.store import GraphStore
 
-__all__ = ["KEY", "LABEL", "UNDIRECTED", "write_cypher"]
+__all__ = ["UNDIRECTED", "write_cypher"]
 
-LABEL, KEY = "UNIQUE IMPORT LABEL", "UNIQUE IMPORT ID"
-"""What marks nodes while a script runs, as in APOC's exports."""
+_LABEL, _KEY = "UNIQUE IMPORT LABEL", "UNIQUE IMPORT ID"
+"""What marks nodes while a script runs, as in APOC's exports; others where the graph has these itself."""
 UNDIRECTED = "// undirected: "
 """What begins a script's first line where types have no direction; a JSON list of them follows."""
 _ROWS = 500
@@ -37,20 +37,20 @@ def _statements(store: GraphStore) -> Iterator[str]:
     both_ways = [part.type for part in relationship_parts(store) if part.undirected]
     if both_ways:
         yield f"{UNDIRECTED}{json.dumps(both_ways)}\n"
-    marked = f"{name_text(LABEL)} {{{name_text(KEY)}: "
+    mark, number = _free(_LABEL, store.labels), _free(_KEY, store.property_keys("node"))
+    label, key = name_text(mark), name_text(number)
+    marked = f"{label} {{{key}: "
     if store.relationship_count:
-        yield (
-            f"CREATE CONSTRAINT unique_import_name FOR (n:{name_text(LABEL)}) REQUIRE n.{name_text(KEY)} IS UNIQUE;\n"
-        )
+        yield f"CREATE CONSTRAINT unique_import_name FOR (n:{label}) REQUIRE n.{key} IS UNIQUE;\n"
     for nodes in node_parts(store):
-        labels = "".join(f":{name_text(each)}" for each in (*nodes.labels, LABEL))
+        labels = "".join(f":{name_text(each)}" for each in (*nodes.labels, mark))
         id = _free("id", nodes.columns)
         rows = (
-            literal_text({id: number, **_storable(properties)})
-            for number, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
+            literal_text({id: own, **_storable(properties)})
+            for own, properties in zip(nodes.ids.tolist(), nodes.property_maps(), strict=True)
         )
         for text in _lists(rows):
-            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row({KEY: id, **_same(nodes.columns)})});\n"
+            yield f"UNWIND [{text}] AS row\nCREATE ({labels}{_of_row({number: id, **_same(nodes.columns)})});\n"
     for links in relationship_parts(store):
         start, end = (_free(name, links.columns) for name in ("start", "end"))
         rows = (
@@ -67,11 +67,11 @@ def _statements(store: GraphStore) -> Iterator[str]:
     if store.relationship_count:
         yield "DROP CONSTRAINT unique_import_name;\n"
     if store.vertex_count:
-        yield f"MATCH (n:{name_text(LABEL)}) REMOVE n:{name_text(LABEL)} REMOVE n.{name_text(KEY)};\n"
+        yield f"MATCH (n:{label}) REMOVE n:{label} REMOVE n.{key};\n"
 
 
 def _free(name: str, taken: Container[str]) -> str:
-    """Return a name that no property has."""
+    """Return a name like the wanted one that none of the graph's is."""
     while name in taken:
         name = f"_{name}"
     return name

@@ -34,7 +34,6 @@ _COMMAND = re.compile(r"\s*:(?:begin|commit|rollback|auto)\b[^\n]*(?:\n|$)", re.
 _KEY = re.compile(r"([^\W\d]\w*|`[^`]+`)\s*:")
 _CALL = re.compile(r"\b(date|localtime|time|localdatetime|datetime|duration|point)\s*\(", re.IGNORECASE)
 _UNWIND = re.compile(r"\s*UNWIND\s*(?=\[)", re.IGNORECASE)
-_BRACKETS = re.compile(r"[\[\]]")
 _READ = 1 << 20
 _FUNCTION = "\x00function"
 _BETWEEN = "\x00"  # which hardly any text between literals has
@@ -167,14 +166,15 @@ def leading_list(piece: Piece) -> tuple[list[Any], str] | None:
 
 def _list_end(skeleton: Sequence[str], begin: int) -> tuple[int, int] | None:
     """Return in which text, and where in it, the list ends that begins in the first."""
-    depth, text = 0, _BETWEEN.join(skeleton)
+    open, end, text = 0, begin, _BETWEEN.join(skeleton)
     if text.count(_BETWEEN) >= len(skeleton):
         return None
-    for match in _BRACKETS.finditer(text, begin):
-        depth += 1 if match[0] == "[" else -1
-        if depth == 0:
-            place = text.count(_BETWEEN, 0, match.start())
-            return place, match.end() - (text.rfind(_BETWEEN, 0, match.start()) + 1)
+    while found := text.find("]", end) + 1:
+        open += text.count("[", end, found) - 1
+        end = found
+        if open == 0:
+            place = text.count(_BETWEEN, 0, end)
+            return place, end - (text.rfind(_BETWEEN, 0, end) + 1)
     return None
 
 
@@ -191,12 +191,11 @@ def _of_json(texts: Sequence[str], literals: Sequence[str]) -> list[Any] | None:
     parts = [""] * (2 * len(texts) - 1)
     parts[::2] = map(known.__getitem__, texts)
     joined = "".join(literals)
-    if "\\" in joined or '"' in joined or "[" in joined:
-        parts[1::2] = map(_json_literal, literals)
-    else:
-        parts[1::2] = [f'"{each[1:-1]}"' if each[0] == "'" else each for each in literals]
+    plain = not ("\\" in joined or '"' in joined or "[" in joined or any("'" in each for each in known))
+    parts[1::2] = literals if plain else map(_json_literal, literals)
+    text = "".join(parts)
     hook = _made if any(_FUNCTION in each for each in known.values()) else None
-    found = json.loads("".join(parts), object_hook=hook, strict=False)
+    found = json.loads(text.replace("'", '"') if plain else text, object_hook=hook, strict=False)
     return found if isinstance(found, list) else None
 
 

@@ -69,7 +69,8 @@ def _format_of(path: Path, given: str | None) -> str:
         given = next((name for name, each in FORMATS.items() if path.suffix.lower() in each.endings), None)
         if given is None:
             raise StorageError(
-                f"{path}: its name doesn't tell the format", hint=f"Give format=, one of {', '.join(FORMATS)}."
+                f"{path}: its name doesn't tell the format",
+                hint=f"Give format=, one of {', '.join(FORMATS)}; parquet and csv are folders of several files.",
             )
     if given not in FORMATS:
         raise StorageError(f"There is no format {given!r}", hint=f"There are {', '.join(FORMATS)}.")

@@ -258,4 +258,7 @@ def _payload(payload: Any, name: str) -> Mapping[str, Any]:
 
 def _check(given: Any, what: str, *members: str) -> None:
     if not all(hasattr(given, each) for each in members):
-        raise StorageError(f"A {type(given).__name__} is no {what}")
+        raise StorageError(
+            f"A {type(given).__name__} is no {what}",
+            hint="Pairs of nodes are Graph.from_edge_list's.",
+        )

@@ -16,7 +16,7 @@ from qengine.storage.arrays import Array
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.columns import PropertyColumn, property_maps
 from qengine.storage.given import type_names
-from qengine.storage.keys import KeyIndex
+from qengine.storage.keys import KeyIndex, no_nodes
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
 
@@ -164,6 +164,8 @@ class _Ends:
 
     def found(self, indexes: dict[str, KeyIndex]) -> Array:
         keys, index = self.keys, indexes.get(self.space)
+        if not indexes and len(keys):
+            raise no_nodes(self.place)
         if index is None:
             index = indexes[self.space] = KeyIndex(pa.array([], pa.int64()), np.empty(0, np.uint32), "nodes")
         if index.has_strings is not None and index.has_strings is pa.types.is_int64(keys.type):

@@ -123,24 +123,27 @@ class Records:
         own.end.append(end)
         own.properties.add(properties)
 
-    def store(self, undirected: Iterable[str] = ()) -> GraphStore:
-        """Return the graph.
+    def store(self, undirected: Iterable[str] = (), key: str | None = None) -> GraphStore:
+        """Return the graph; ``key``: a property that the nodes' keys, which are strings, become.
 
         Raises
         ------
         StorageError
             For a key that two nodes have, an end that is none's, names that are none, values that can't be properties,
-            and a type with relationships both with and without direction.
+            a type with relationships both with and without direction, and a key that is a property already.
         """
-        return self._built().store(undirected)
+        return self._built(key).store(undirected)
 
-    def _built(self) -> Builder:
+    def _built(self, key: str | None) -> Builder:
         builder, places = Builder(), self._numbered()
         for labels, nodes in self._nodes.items():
             for label in labels:
                 name_of(label, f"{self._place}: a label", "Labels are strings.")
             keys = pa.array(list(map(places.__getitem__, nodes.keys)), pa.int64())
-            builder.nodes(labels, nodes.properties.columns(f"{self._place}: nodes"), keys, len(nodes.keys))
+            columns = nodes.properties.columns(f"{self._place}: nodes")
+            if key is not None:
+                columns |= self._named(key, nodes, columns)
+            builder.nodes(labels, columns, keys, len(nodes.keys))
         for (type, both_ways), links in self._links.items():
             name_of(type, f"{self._place}: a relationship's type", "Types are strings.")
             if both_ways and (type, False) in self._links:
@@ -154,6 +157,12 @@ class Records:
             start, end = (self._ends(keys, places, place) for keys in (links.start, links.end))
             builder.relationships(type, (start, "", place), (end, "", place), links.properties.columns(place))
         return builder
+
+    def _named(self, key: str, nodes: _Nodes, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the nodes' keys as a property."""
+        if name_of(key, "key: a property", "As in key='id'.") in columns:
+            raise StorageError(f"{self._place}: nodes have a property {key} of their own", hint="Give another key=.")
+        return {key: normal_array(pa.array(nodes.keys, pa.string()), self._place)}
 
     def _numbered(self) -> dict[Hashable, int]:
         places: dict[Hashable, int] = {}

@@ -17,6 +17,7 @@ from qengine.formats.options import Files, Source, TableFileOptions, TextFileOpt
 from qengine.formats.parts import Builder
 from qengine.storage import from_csv as plain_csv
 from qengine.storage import from_parquet as plain_parquet
+from qengine.storage.csv_mistakes import lines
 from qengine.storage.external import Budget, Scratch
 from qengine.storage.files import Within, read_parquet, undirected_types, warn_of
 from qengine.storage.given import end_columns, given_path, key_column, labels_of
@@ -25,6 +26,8 @@ from qengine.storage.store import GraphStore
 
 _NODES, _RELATIONSHIPS = "nodes_", "rels_"
 _SETTINGS = "graph.toml"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_LOCAL_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+$"
 _NO_TEXT_OPTIONS = TextFileOptions()
 _HINT = 'Give a file, a list of files, or {"Person": files}.'
 
@@ -73,7 +76,7 @@ def _tell_types(types: Mapping[str, str], names: set[str], told: list[LoadingWar
     for name in types:
         if name not in names:
             meant = nearest(name, names)
-            hint = f"They are {', '.join(sorted(names))}." if meant is None else f"Did you mean {meant}?"
+            hint = f"They are {', '.join(map(repr, sorted(names)))}." if meant is None else f"Did you mean {meant!r}?"
             told.append(LoadingWarning(f"types: no file has a column {name}", hint=hint))
 
 
@@ -272,7 +275,26 @@ def _read_json(path: Path, told: list[LoadingWarning]) -> Any:
     from pyarrow import json
 
     try:
-        return json.read_json(path)
+        table = json.read_json(path)
+        guessed = [pa.field(each.name, pa.string()) for each in table.schema if pa.types.is_timestamp(each.type)]
+        if guessed:
+            texts = json.read_json(path, parse_options=json.ParseOptions(explicit_schema=pa.schema(guessed)))
+            for field in guessed:
+                place = table.column_names.index(field.name)
+                table = table.set_column(place, field.name, _days(texts[field.name], table.column(place)))
+        return table
     except (pa.ArrowException, OSError) as error:
-        raise StorageError(f"{path}: it is no readable file of JSON lines: {error}",
-                           hint="Each line is an object with the row's values.") from None  # fmt: skip
+        hint = "Each line is an object with the row's values."
+        if isinstance(error, pa.ArrowInvalid) and next(lines(path), b"").lstrip()[:1] == b"[":
+            hint += " One array of them is for Graph.from_records, or as pandas.read_json(…) for Graph.from_arrow."
+        raise StorageError(f"{path}: it is no readable file of JSON lines: {error}", hint=hint) from None
+
+
+def _days(texts: Any, moments: Any) -> Any:
+    """Return texts that Arrow takes for moments as what they are written as: all days, all local moments, or texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.all(pc.match_substring_regex(texts, _DAY)).as_py():
+        return texts.cast(pa.date32())
+    return moments if pc.all(pc.match_substring_regex(texts, _LOCAL_MOMENT)).as_py() else texts

@@ -73,7 +73,7 @@ def _stem(wanted: str, taken: set[str]) -> str:
 
 
 def _labels(nodes: NodePart) -> dict[str, Any]:
-    if any(ARRAY_DELIMITER in label for label in nodes.labels):
+    if any(ARRAY_DELIMITER in label or label != label.strip() for label in nodes.labels):
         labels = literal_texts(pa.array([list(nodes.labels)]))[0]
         return {":LABEL{any}": pa.repeat(labels, len(nodes.ids))}
     return {":LABEL": pa.repeat(pa.scalar(ARRAY_DELIMITER.join(nodes.labels) or None, pa.string()), len(nodes.ids))}

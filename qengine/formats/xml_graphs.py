@@ -31,11 +31,12 @@ _MOST = 1 << 16  # characters that the parser takes before elements are tried ag
 
 @record
 class XmlOptions:
-    """Names for what a file leaves open: the type of its relationships, a label of its nodes; and types undirected."""
+    """Names for what a file leaves open: relationships' type, nodes' label, the property of ids, undirected types."""
 
     type: str = "E"
     label: str | None = None
     undirected: Iterable[str] = ()
+    key: str | None = None
 
 
 @record
@@ -93,7 +94,7 @@ class _Reader:
     def load(self) -> GraphStore:
         """Read the file and return its graph."""
         with gc_paused():
-            return self._read().store(self.options.undirected)
+            return self._read().store(self.options.undirected, self.options.key)
 
     def _read(self) -> Records:
         try:

@@ -30,8 +30,19 @@ _NULLS = {"na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", "\\n", "#n/
 _NUMBER = r"^\s*-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*$"
 _NUMERAL = re.compile(r"[-+0-9.,eE\s]*")
 _COMMA = r"^\s*-?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+\s*$"
+_THOUSANDS = r"^\s*-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?\s*$"
 _DAY = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\s*$"
 _LOCAL_DAY = r"^\s*[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4}\s*$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}[0-9:.]*(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2})?$"
+_COMMAS = {
+    _THOUSANDS: ("a comma, between thousands or before decimals", "In a query: toFloat(replace(n.x, ',', '')), or with "
+                 "'.' where it is decimal; pandas reads such files with thousands=',' or decimal=','."),
+    r"^\s*-?[0-9]+,[0-9]+\s*$": ("a decimal comma", "In a query: toFloat(replace(n.x, ',', '.')); pandas reads such "
+                                  "files with decimal=','."),
+    _COMMA: ("a decimal comma", "In a query: toFloat(replace(replace(n.x, '.', ''), ',', '.')); pandas reads such "
+             "files with decimal=',', thousands='.'."),
+}  # fmt: skip
+"""Numbers with commas, what these are, and what to do."""
 
 
 def check_separator(path: Path, header: Sequence[str], delimiter: str) -> None:
@@ -141,10 +152,15 @@ def _reason(column: Any) -> tuple[str, str] | None:
         share = pc.sum(plain).as_py() / len(sample)
         if share >= _MOST or (share and others <= _NULLS and len(others) == 1):
             return _odd(column, pattern)
-    if pc.all(pc.or_(comma := pc.match_substring_regex(sample, _COMMA), numbers)).as_py():
-        row = pc.index(comma, True).as_py()
-        hint = "In a query: toFloat(replace(n.x, ',', '.')); pandas reads such files with decimal=','."
-        return None if row < 0 else (f"{sample[row].as_py()!r} has a decimal comma", hint)
+    for pattern, (what, hint) in _COMMAS.items():
+        if pc.all(pc.or_(comma := pc.match_substring_regex(sample, pattern), numbers)).as_py():
+            row = pc.index(comma, True).as_py()
+            return None if row < 0 else (f"{sample[row].as_py()!r} has {what}", hint)
+    if pc.all(pc.match_substring_regex(sample, _MOMENT)).as_py():
+        offsets = pc.struct_field(pc.extract_regex(sample, _MOMENT), "offset").fill_null("")
+        row = pc.index(pc.equal(offsets, offsets[0]), False).as_py()
+        hint = "In a query: datetime(n.x)."
+        return None if row < 0 else (f"{sample[row].as_py()!r} and {sample[0].as_py()!r} have different offsets", hint)
     if pc.all(pc.match_substring_regex(sample, _LOCAL_DAY)).as_py():
         hint = "pandas.to_datetime(column, format=…) makes dates of them, and Graph.from_arrow loads the frame."
         return f"{sample[0].as_py()!r} is no date in ISO form, as 2026-01-31 is", hint

@@ -35,7 +35,10 @@ _MEANT = re.compile(r"(nodes?|rels?|relations?|relationships?|edges?)[-_ ]", re.
 """How names begin that are meant for nodes or relationships."""
 
 _SETTINGS_FORM = "Write [relationships.TYPE] and undirected = true."
-_LAYOUT = "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}."
+_LAYOUT = (
+    "Name the files nodes_<Label>.{0} and rels_<Start>_<TYPE>_<End>.{0}, or give those of other names as "
+    'Graph.from_{0}(nodes={{"Person": file}}, relationships={{"KNOWS": file}}).'
+)
 
 
 Within = tuple[Budget, Scratch]

@@ -159,8 +159,17 @@ class KeyIndex:
         shown = [each if self._rows is None else int(self._rows[each]) for each in (row, int(first_rows[row]))]
         raise StorageError(
             f"{place}: row {shown[0]} has the key {self._keys[row].as_py()!r} that row {shown[1]} has",
-            hint="Each node of one label needs a key of its own; rows are counted from 0.",
+            hint="Each node of one label needs a key of its own: a table's are in the column id, or its first; key= "
+            "names another. Rows are counted from 0.",
         )
+
+
+def no_nodes(place: str) -> StorageError:
+    """Return what to raise for relationships where there are no nodes at all; ``place``: of their ends."""
+    return StorageError(
+        f"{place}: there are no nodes",
+        hint="Give their tables, too. Of two columns with ends alone Graph.from_edge_list makes the nodes.",
+    )
 
 
 def check_found(found: Array, keys: Any, place: str, rows: Array | None = None, like: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from qengine._elsewhere import KEYWORDS
 from qengine.errors import StorageError
 from qengine.storage.assemble import NodeBlock, RelationshipBlock, assemble
 from qengine.storage.given import name_of, type_names
@@ -18,6 +19,7 @@ from qengine.storage.variant import from_python
 _NODE = dict.fromkeys(("id", "labels", "properties"))
 _RELATIONSHIP = dict.fromkeys(("type", "start", "end", "properties", "id"))  # results have ids, which are given anew
 _LABELS = "Give a name, as in 'labels': 'Person', or a list of names."
+_PROPERTIES = "Properties stand in a mapping of their own: 'properties': {…}."
 _TYPE = "Give a name, as in 'type': 'KNOWS'."
 
 
@@ -103,7 +105,7 @@ class _Ends:
 
 
 def _records(given: Any, table: str) -> Iterable[Any]:
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable) or hasattr(given, "columns"):
         raise StorageError(
             f"{table}: a {type(given).__name__} isn't a list of mappings",
             hint="Tables and data frames are Graph.from_arrow's.",
@@ -163,7 +165,7 @@ def _check_known(record: Mapping[str, Any], known: Mapping[str, None], table: st
         name = next(name for name in record if name not in known)
         raise StorageError(
             f"{table}: row {row} has {name!r}, which is none of {', '.join(known)}",
-            hint="Properties stand in a mapping of their own: 'properties': {…}.",
+            hint="".join(f"Write {each!r}. " for each in KEYWORDS.get(name, ()) if each in known) + _PROPERTIES,
         )
 
 

@@ -23,7 +23,7 @@ from qengine.storage.given import (
     relationship_tables,
     type_names,
 )
-from qengine.storage.keys import KeyIndex, key_array
+from qengine.storage.keys import KeyIndex, key_array, no_nodes
 from qengine.storage.memory import within_memory
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
@@ -228,6 +228,8 @@ class Finder:
     def _index(self, label: str | None, place: str) -> KeyIndex:
         own = [table for table in self._tables if label is None or label in table.labels]
         if not own:
+            if label is None:
+                raise no_nodes(place)
             raise StorageError(
                 f"{place}: no node has the label {label}", hint="Entries are (type, start label, end label, table)."
             )

@@ -43,6 +43,10 @@ class Changes:
     constraints_added: int = 0
     constraints_removed: int = 0
 
+    def __repr__(self) -> str:
+        done = [f"{each.name}={count}" for each in fields(self) if (count := getattr(self, each.name))]
+        return f"Changes({', '.join(done)})"
+
     def __str__(self) -> str:
         """Return what was done in words, as "2 nodes created, 1 property set"."""
         counts = ((each.name, getattr(self, each.name)) for each in fields(self))

@@ -8,6 +8,7 @@ import enum
 import uuid
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -198,3 +199,24 @@ def test_an_integer_of_more_than_64_bits_is_refused_by_the_name_of_its_parameter
     with pytest.raises(ExecutionError, match=r"\$n holds an integer of more than 64 bits") as raised:
         Graph().query("RETURN $n", {"n": value}).fetchall()
     assert raised.value.code == "IntegerOverflow" and "string or a float" in str(raised.value.hint)
+
+
+class Untouchable(list[int]):
+    """A list that must not be read."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("it was read")
+
+    __len__ = __getitem__ = __iter__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "text", ["RETURN $n", "MATCH (a {k: $n}) RETURN a", "MATCH (a {k: $n}) SET a.x = 1 RETURN a.k", "EXPLAIN RETURN $n"]
+)
+def test_a_parameter_that_no_statement_names_is_not_read(text: str) -> None:
+    graph = Graph.from_records([{"id": 0, "properties": {"k": 0}}])
+    given = {"n": 0, "other": Untouchable([1])}
+    graph.query("MATCH (a) SET a.new = 1")  # from now on elements are read one by one
+    for run in (partial(graph.query, text), graph.prepare(text).run, partial(graph.query, text, device="reference")):
+        assert len(run(params=given).fetchall()) >= 1
+    assert graph.estimate("MATCH (a {k: $n}) RETURN a", given).value == 1

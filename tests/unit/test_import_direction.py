@@ -35,7 +35,7 @@ ALLOWED = {
     "_gc": set(),
     "_closed": {"errors"},
     "_printable": set(),
-    "_arguments": {"_printable"},
+    "_arguments": {"_printable", "_elsewhere"},
     "_elsewhere": {"_nearest"},
     "_html": {"_printable"},
     "errors": {"_frozen", "_printable"},

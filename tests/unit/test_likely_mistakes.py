@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
+import numpy as np
 import pytest
 
 from qengine import Graph
@@ -11,7 +14,11 @@ from qengine import Graph
 def graph() -> Graph:
     nodes = [
         {"id": 1, "labels": "Country", "properties": {"name": "Peru", "people": 34}},
-        {"id": 2, "labels": "City", "properties": {"name": "Lima", "height": 161.5, "any": 1}},
+        {
+            "id": 2,
+            "labels": "City",
+            "properties": {"name": "Lima", "height": 161.5, "any": 1, "founded": dt.datetime(1535, 1, 18)},
+        },
         {"id": 3, "labels": "River", "properties": {"any": "text"}},
     ]
     return Graph.from_records(
@@ -58,10 +65,46 @@ def test_what_never_holds_is_said(graph: Graph, query: str, message: str, hint: 
         "MATCH (:Country)-[:capital]->(:City)-[:capital*0..1]->(x) RETURN x",
         "MATCH (:Country)-[:meets]->(:River)-[:meets]->(:Country)-[:capital]-(:City) RETURN 1",
         "MATCH (a)-[r]->(b), (:City)-[:capital|meets]->(c) RETURN a",
+        "MATCH (n {name: $p}) WHERE n.any = $list OR n.people < $number OR n.born = $born RETURN n",
+        "MATCH (n) WHERE n.name = $null OR n.name IN $list RETURN n",
     ],
 )
 def test_what_may_hold_is_not(graph: Graph, query: str) -> None:
-    assert graph.query(query, {"p": 1}).notices == ()
+    given = {"p": "Peru", "list": [1], "number": np.int64(3), "born": dt.date(1900, 1, 1), "null": None}
+    assert all(each.code == "UnknownProperty" for each in graph.query(query, given).notices)
+
+
+@pytest.mark.parametrize(
+    ("condition", "value", "message", "hint"),
+    [
+        ("n.people = $p", "34", "An INTEGER and a STRING are never equal.", "Give $p as an INTEGER."),
+        ("$p <> n.name", 1, "A STRING and an INTEGER are always different.", "Give $p as a STRING."),
+        ("n.founded > $p", dt.date(1500, 1, 1), "A LOCAL DATETIME and a DATE are in no order", "as a LOCAL DATETIME."),
+        ("n.name = $p", [1], "A STRING and a LIST are never equal.", "Give $p as a STRING."),
+        ("n.people = 34 AND n.name = $p", np.True_, "A STRING and a BOOLEAN are never equal.", "Give $p as a STRING."),
+    ],
+)
+def test_a_parameter_of_a_type_that_never_holds_is_said(
+    graph: Graph, caplog: pytest.LogCaptureFixture, condition: str, value: object, message: str, hint: str
+) -> None:
+    text = f"MATCH (n) WHERE {condition} RETURN n.name"
+    for _ in range(2):
+        (notice,) = graph.query(text, {"p": value}).notices
+        assert notice.message.startswith(message) and (notice.hint or "").endswith(hint)
+        assert notice.span is not None and text[notice.span.start : notice.span.end] in condition
+    assert len(caplog.records) == 1
+
+
+def test_days_are_compared_as_the_property_is(graph: Graph) -> None:
+    for condition, made in (
+        ("n.founded > date('1500-01-01')", "localdatetime({date: date('1500-01-01')})"),
+        ("n.founded < datetime('1600-01-01T00:00Z')", "localdatetime(datetime('1600-01-01T00:00Z'))"),
+    ):
+        text = f"MATCH (n) WHERE {condition} RETURN n.name"
+        (notice,) = graph.query(text).notices
+        constant = condition.partition(" ")[2][2:]
+        assert f": {made.replace(constant, '…')}." in (notice.hint or "")
+        assert graph.query(text.replace(constant, made)).value() == "Lima"
 
 
 def test_unknown_names_are_said_once(graph: Graph) -> None:

@@ -154,7 +154,8 @@ def test_other_files_are_left_alone_and_told(text):
     (one,) = warned
     assert str(one.message) == (
         f"{text}: by their names these files are not loaded: facts.csv, people.csv.gz\n"
-        "hint: Name the files nodes_<Label>.csv and rels_<Start>_<TYPE>_<End>.csv."
+        "hint: Name the files nodes_<Label>.csv and rels_<Start>_<TYPE>_<End>.csv, or give those of other names as "
+        'Graph.from_csv(nodes={"Person": file}, relationships={"KNOWS": file}).'
     )
     assert one.filename == __file__
     with pytest.raises(StorageError, match=r"facts.csv: it would not be read by this name"):

@@ -31,7 +31,7 @@ from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.planned import Planned
 from qengine.result import Result, ResultBatch, ResultStats
-from qengine.statements import check_parameters
+from qengine.statements import named_parameters
 
 _CELL_BYTES = 1 << 28
 """Bytes that a cell is to get at most; what it does takes some times as many."""
@@ -134,8 +134,7 @@ class TableGraph:
         planned, seconds = view.current().plan(text, False, context)
         if planned.physical is None or planned.logical.explain is not None:
             raise Unsupported("Over tables a plan is shown by explain(text).", hint="Leave out EXPLAIN or PROFILE.")
-        check_parameters(planned.text, planned.parameters, params)
-        context.parameters = {**(params or {}), **planned.values}
+        context.parameters = {**named_parameters(planned.text, planned.parameters, params), **planned.values}
         try:
             join = join_of(rewritten(planned.logical.root), self._tables)
             plan = self._shared(join, context)

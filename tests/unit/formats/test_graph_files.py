@@ -175,3 +175,17 @@ def test_the_command_loads_what_its_path_names(name: str, tmp_path: Path) -> Non
         path = tmp_path / name
         path.write_text("CREATE (:A)-[:R]->(:B)")
     assert load(str(path)).relationship_count > 0
+
+
+@pytest.mark.parametrize("format", ["graphml", "gexf"])
+def test_ids_that_are_names_become_a_property(tmp_path: Path, format: str) -> None:
+    networkx = pytest.importorskip("networkx")
+    made = networkx.DiGraph([("ann", "bob"), ("bob", "cleo")])
+    made.nodes["cleo"]["name"] = "Cleo"
+    getattr(networkx, f"write_{format}")(made, tmp_path / "graph")
+    load = getattr(Graph, f"from_{format}")
+    pairs = load(tmp_path / "graph", key="id").query("MATCH (a)-->(b) RETURN a.id, b.id").fetchall()
+    assert sorted(map(tuple, pairs)) == [("ann", "bob"), ("bob", "cleo")]
+    assert "id" not in load(tmp_path / "graph").query("MATCH (n)-->() RETURN keys(n)").value()
+    with pytest.raises(StorageError, match="a property name of their own"):
+        load(tmp_path / "graph", key="name")

@@ -203,6 +203,11 @@ DROP CONSTRAINT UNIQUE_IMPORT_NAME;
     assert tuple(row) == (["User"], {"name": "Adam", "age": 42}, 1993, {"name": "Jim"})
 
 
+def test_a_name_with_quotes_is_one_name() -> None:
+    graph = Graph.from_cypher("UNWIND [{`a':'1','b`: 2, s: 'x'}] AS row CREATE (n) SET n = row;")
+    assert graph.query("MATCH (n) RETURN properties(n)").value() == {"a':'1','b": 2, "s": "x"}
+
+
 def test_a_list_with_null_is_no_statements(tmp_path: Path) -> None:
     graph = Graph.from_records([{"properties": {"x": [1, None]}}])
     with pytest.raises(StorageError, match="which no statement can set"):

@@ -190,3 +190,24 @@ def test_exported_csv_has_neo4j_admins_headers(tmp_path: Path) -> None:
         "rels_R.csv": '":START_ID",":END_ID",":TYPE","w:double"\n0,0,"R","0.5"\n',
         "graph.toml": '[relationships."R"]\nundirected = true\n',
     }
+
+
+def test_texts_of_json_are_days_or_moments_only_where_all_are_written_so(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": 1, "day": "2020-01-31", "at": "2020-01-31T10:00:00", "zoned": "2020-01-31T10:00:00Z",'
+        ' "mixed": "2020-01-31"}\n'
+        '{"id": 2, "day": null, "at": "2020-02-01 11:30:00", "zoned": null, "mixed": "2020-01-31T10:00:00"}\n'
+    )
+    graph = Graph.from_jsonl(nodes={"A": tmp_path / "a.jsonl"})
+    assert graph.query("MATCH (n {id: 1}) RETURN n.day, n.at, n.zoned, n.mixed").fetchone() == (
+        Date(2020, 1, 31), LocalDateTime("2020-01-31T10:00"), "2020-01-31T10:00:00Z", "2020-01-31",
+    )  # fmt: skip
+
+
+def test_relationships_without_nodes_and_arrays_of_rows_are_told(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target,weight\na,b,1\n")
+    (tmp_path / "rows.json").write_text('[{"id": 1}, {"id": 2}]')
+    with pytest.raises(StorageError, match=r"edges.csv, column source: there are no nodes\n.*from_edge_list"):
+        Graph.from_csv(relationships={"R": tmp_path / "edges.csv"})
+    with pytest.raises(StorageError, match=r"no readable file of JSON lines.*\n.*Graph.from_records"):
+        Graph.from_jsonl(nodes={"A": tmp_path / "rows.json"})
