@@ -116,9 +116,9 @@ def run(
         context.check()
         yield ResultRows(counted, store, context)
         return
-    if matchers is None and (rows := few_rows(plan, store, context)) is not None:
-        if rows:
-            yield FewRows(plan.columns, rows, lambda: _at_once(plan, store, context))
+    if matchers is None and (few := few_rows(plan, store, context, lambda: _at_once(plan, store, context))) is not None:
+        if few.length:
+            yield few
         return
     for batch in batches(plan, store, context, matchers):
         yield from result_rows(batch, store, context)
