@@ -182,7 +182,9 @@ class _Builder:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.masks = Masks(runtime)
+        if runtime.masks is None:
+            runtime.masks = Masks(runtime)
+        self.masks = runtime.masks
 
     def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
         make = _STAGES.get(type(operator))
