@@ -48,7 +48,7 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "exec.common.grouping": {"_SPARSE": (0,)},
     "exec.common.map_column": {"_MOST_KEYS": (1,)},
     "exec.common.masks": {"_RANGE": _SIZES},
-    "exec.common.merged_lists": {"MANY": (2,), "_MERGE": (-1.0,)},
+    "exec.common.merged_lists": {"MANY": (2,), "SEVERAL": (1000,), "_MERGE": (-1.0,)},
     "exec.common.operators.aggregate": {"_FEW": (0,)},
     "exec.common.operators.aggregate_by_node": {"_RANGE": _SIZES},
     "exec.common.operators.diverted_first_rows": {"_MOST_ROWS": (0,), "_A_ROW": (0,)},

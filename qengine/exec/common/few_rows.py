@@ -23,6 +23,7 @@ from qengine.exec.common.access import indexed_nodes
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
 from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.lists_read import parts_read, stored_ways, type_indices
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.operators.limit import count_of
 from qengine.exec.common.results import ResultRows
@@ -323,16 +324,15 @@ class _Interpreter:
 
     def _reached(self, source: Source, vertex: int) -> set[int]:
         found: set[int] = set()
-        for index in self._types(source.types):
-            for way in self._ways(index, source.direction):
-                found.update(self._list(index, way, vertex)[1])
+        for index, way in parts_read(self.store, source.types, source.direction):
+            found.update(self._list(index, way, vertex)[1])
         return found
 
     def _between(self, level: EdgeLevel, start: int, end: int) -> Iterator[int]:
         """Yield the relationships of a level, by global id, that lead from one vertex to another."""
-        for index in self._types(level.types):
+        for index in type_indices(self.store, level.types):
             base = self.store.types[index].base
-            for way in self._ways(index, level.direction)[: 1 if start == end else 2]:
+            for way in stored_ways(self.store, index, level.direction)[: 1 if start == end else 2]:
                 for place in self._places(index, way, start, end):
                     yield base + self._local(index, way, place, start, end)
 
@@ -350,18 +350,6 @@ class _Interpreter:
             return place
         there = self._places(index, Direction.OUT, end, start)  # a type without parallel relationships
         return (there or self._places(index, Direction.OUT, start, end))[0]
-
-    def _types(self, names: tuple[str, ...]) -> Sequence[int]:
-        if not names:
-            return range(len(self.store.types))
-        found = (self.store.type_index(name) for name in dict.fromkeys(names))
-        return [index for index in found if index is not None]
-
-    def _ways(self, index: int, direction: Direction) -> tuple[Direction, ...]:
-        """Return the stored directions that a pattern's direction stands for."""
-        if self.store.types[index].undirected:
-            return (Direction.BOTH,)
-        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
 
     def _list(self, index: int, way: Direction, vertex: int) -> tuple[int, list[int]]:
         """Return a vertex's neighbours, ascending, and where they begin."""

@@ -15,7 +15,6 @@ from qengine.exec.view import ExecView, MaskProvider
 if TYPE_CHECKING:
     from qengine.exec.common.batch import Batch
     from qengine.exec.common.columns import Column
-    from qengine.exec.common.masks import Masks
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import Ids, SearchChunk
     from qengine.plan.expr import OfNode
@@ -66,7 +65,7 @@ class Runtime:
     Attributes
     ----------
     masks
-        What all plans of the execution share of it; None before the first asks.
+        The ``Masks`` that all plans of the execution share; None before the first asks.
     of_nodes
         By identity of the plan of an ``OfNode``: the expression, and what it gives for each vertex.
     last_read
@@ -88,7 +87,7 @@ class Runtime:
         self.store = store
         self.context = context
         self.memory = context.memory
-        self.masks: Masks | None = None
+        self.masks: Any = None
         self.last_read: dict[str, tuple[Column, Column | None]] = {}
         self.of_nodes: dict[int, tuple[OfNode, Any]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)
