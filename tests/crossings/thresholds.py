@@ -43,7 +43,7 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "exec.common.expressions.comparison": {"_FEW_LISTS": (0,), "_MOST_COMPARED": (0,)},
     "exec.common.expressions.over_items": {"_LEAST_ROWS": (0,), "_FEW_ITEMS": (0,), "_MOST_ITEMS": (1, 5)},
     "exec.common.expressions.paths": {"_FEW_ROWS": (0,)},
-    "exec.common.expressions.row_wise": {"_FEW": (1,), "_CHECKED_ITEMS": (1,)},
+    "exec.common.expressions.row_wise": {"_FEW": (1,), "_CHECKED_ITEMS": (1,), "_LEAST_REPEATED": (2, 1e9)},
     "exec.common.few_rows": {"_ROOTS": (0, 1000), "_READS": (0, 100_000), "_ROWS": (0, 100_000)},
     "exec.common.grouping": {"_SPARSE": (0,)},
     "exec.common.map_column": {"_MOST_KEYS": (1,)},
