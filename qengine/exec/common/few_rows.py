@@ -48,7 +48,7 @@ _PLAIN = frozenset((type(None), bool, float, str, int))
 _TYPED = _PLAIN - {type(None)}  # values that tell their array's type
 _READS = 128  # neighbours that may be read
 _LIST = 4  # how many of these looking a list up takes as long as
-_ROWS = 32  # embeddings: a pipeline takes what making a hundred values one by one does
+_ROWS = 24  # embeddings: a pipeline takes what making a hundred values one by one does
 
 _MATCHED = "#matched"  # of a projected row, the row of elements that it was made of
 
@@ -334,7 +334,11 @@ class _Interpreter:
             base = self.store.types[index].base
             for way in stored_ways(self.store, index, level.direction)[: 1 if start == end else 2]:
                 for place in self._places(index, way, start, end):
-                    yield base + self._local(index, way, place, start, end)
+                    found = base + self._local(index, way, place, start, end)
+                    if way is not Direction.BOTH:
+                        ends = (start, end) if way is Direction.OUT else (end, start)
+                        self.environment.note_relationship(found, (index, *ends))
+                    yield found
 
     def _places(self, index: int, way: Direction, start: int, end: int) -> range:
         """Return where one vertex stands in the list of another."""

@@ -120,7 +120,7 @@ def test_what_has_many_rows_goes_by_a_pipeline(graph: Graph, monkeypatch: pytest
     interpreted = []
     monkeypatch.setattr(pipeline, "few_rows", lambda *given: interpreted.append(few := few_rows(*given)) or few)
     text = "MATCH (:P {k: $k})-[:R]-(n)-[:R]-(m)-[:R]-(o) RETURN n.k"
-    assert graph.query(text, {"k": 3}).to_arrow().num_rows > 32
+    assert graph.query(text, {"k": 3}).to_arrow().num_rows > 24
     assert interpreted == [None]
 
 
