@@ -48,7 +48,7 @@ _PLAIN = frozenset((type(None), bool, float, str, int))
 _TYPED = _PLAIN - {type(None)}  # values that tell their array's type
 _READS = 128  # neighbours that may be read
 _LIST = 4  # how many of these looking a list up takes as long as
-_ROWS = 24  # embeddings: a pipeline takes what making a hundred values one by one does
+_ROWS = 8  # embeddings: a pipeline takes what making fifty values one by one does, and ordering them
 
 _MATCHED = "#matched"  # of a projected row, the row of elements that it was made of
 
