@@ -171,7 +171,7 @@ def _with_given_rows(
         join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
         once = _side_matching(matching, join, join.build)
         held = min(found, model.rows(mask_of(names.index(each) for each in once.wanted))) if once.counted else found
-        if held > _MOST_HELD:
+        if held > _MOST_HELD or joining_cost(0.0, held, times * order.rows) >= limit:
             continue
         probed, searched = times, 0.0
         if left != bound:

@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 
 
 class _Remembering:
-    """``variables``: what ``plan.traverse.free_variables`` has found of an expression, which never changes."""
+    """What was found of an expression, which never changes.
 
-    __slots__ = ("variables",)
+    ``variables``, ``parts``, ``repeats``: by ``plan.traverse``. ``fails``: by ``plan.fallible``.
+    """
+
+    __slots__ = ("fails", "parts", "repeats", "variables")
+    fails: bool
+    parts: tuple[Expr, ...]
+    repeats: bool
     variables: frozenset[str]
 
 

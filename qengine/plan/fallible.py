@@ -6,6 +6,7 @@ such a value; so a condition that can fail waits until everything else holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -69,7 +70,14 @@ def can_fail(expr: Expr) -> bool:
 
 def fails_somewhere(expr: Expr) -> bool:
     """Tell whether a part of an expression may fail, needed or not."""
-    return any(type(part) in _FALLIBLE and _fails_itself(part) for part in preorder(expr))
+    known: bool | None = getattr(expr, "fails", None)
+    if known is None:
+        known = any(type(part) in _FALLIBLE and _fails_itself(part) for part in preorder(expr))
+        _remember(expr, known)
+    return known
+
+
+_remember: Callable[[Expr, bool], None] = Expr.fails.__set__  # type: ignore[attr-defined]
 
 
 _FALLIBLE = frozenset(

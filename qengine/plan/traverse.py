@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from qengine._deadline import check_planning
@@ -35,7 +36,11 @@ TURNED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _POLLED = 1024  # nodes between two looks whether to stop
 
 
+_FEW = 64  # parts of an expression that are remembered
+
 _remember: Callable[[Expr, frozenset[str]], None] = Expr.variables.__set__  # type: ignore[attr-defined]
+_remember_parts: Callable[[Expr, tuple[Expr, ...]], None] = Expr.parts.__set__  # type: ignore[attr-defined]
+_remember_repeats: Callable[[Expr, bool], None] = Expr.repeats.__set__  # type: ignore[attr-defined]
 
 
 def children(expr: Expr) -> list[Expr]:
@@ -59,8 +64,21 @@ def _gather(items: tuple[Any, ...], found: list[Expr]) -> None:
 
 
 def preorder(expr: Expr) -> Iterator[Expr]:
-    """Yield the expression and all below it, parents first."""
-    waiting = [expr]
+    """Return the expression and all below it, parents first; many are found only as they are asked for."""
+    if (known := getattr(expr, "parts", None)) is not None:
+        return chain((expr,), known)
+    waiting, found = [expr], list[Expr]()
+    while waiting:
+        if len(found) == _FEW:
+            return chain(found, _below(waiting))
+        found.append(part := waiting.pop())
+        if part.child_fields:
+            waiting += reversed(children(part))
+    _remember_parts(expr, tuple(found[1:]))  # not itself: that would be a circle
+    return iter(found)
+
+
+def _below(waiting: list[Expr]) -> Iterator[Expr]:
     seen = 0
     while waiting:
         expr = waiting.pop()
@@ -115,6 +133,13 @@ def only_variable(expr: Expr) -> str | None:
 
 def is_repeatable(expr: Expr) -> bool:
     """Tell whether an expression has no subquery and gives the same whenever and however often it is evaluated."""
+    known: bool | None = getattr(expr, "repeats", None)
+    if known is None:
+        _remember_repeats(expr, known := _repeats(expr))
+    return known
+
+
+def _repeats(expr: Expr) -> bool:
     for part in preorder(expr):
         kind = type(part)
         if kind is Subquery:

@@ -1,4 +1,4 @@
-"""Patterns over many relationship types: their lists merged, or one by one, give what the reference gives."""
+"""Patterns over several types, or without a direction: lists merged, or one by one, give what the reference gives."""
 
 from __future__ import annotations
 
@@ -52,6 +52,15 @@ MATCH p = ALL SHORTEST (a {id: 3})-->+(b) RETURN b.id, length(p)
 MATCH p = ANY SHORTEST (a)<--+(b) WHERE a.id < 5 RETURN a.id, b.id, length(p)
 """.strip().splitlines()
 
+FEW_TYPES = """
+MATCH (a)-[:T1]-(b)-[:T1]-(c) RETURN a.id, c.id
+MATCH (a)-[:T1]-(b)-[:T1]-(c)-[:T2]-(d) RETURN count(*)
+MATCH (a)-[:T1|T2|T3]-(b)-[:T1|T2|T3]-(c)-[:T1|T2|T3]-(a) RETURN count(*)
+MATCH (a)-[r:T1]-(b)-[:T2|T3]->(c) WHERE r.w > 1 RETURN a.id, c.id, id(r)
+MATCH (a)-[:T1]-(a)-[:T2]-(b) RETURN a.id, b.id
+MATCH (a) RETURN a.id, COUNT { (a)-[:T1]-()<-[:T2|T4]-() } AS n
+""".strip().splitlines()
+
 CLOSED = """
 MATCH (a) WHERE NOT EXISTS { (a)-[*]->(a) } RETURN a.id
 MATCH (a)<-[*]-(a) RETURN DISTINCT a.id
@@ -96,6 +105,18 @@ def test_merged_lists_give_the_same_rows(seed: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(merged_lists, "_MERGE", -1.0)  # always due
     assert [sorted(map(repr, given.query(text))) for text in QUERIES] == expected
     assert len(set(merged)) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_merged_lists_of_few_types_give_the_same_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = graph(seed, 12, (150, 250))
+    expected = [sorted(map(repr, given.query(text, device="reference"))) for text in FEW_TYPES]
+    assert [sorted(map(repr, given.query(text))) for text in FEW_TYPES] == expected
+    read, merge = [], merged_lists.merged_neighbours
+    monkeypatch.setattr("qengine.exec.common.resolve.merged_neighbours", lambda *a: read.append(len(a[1])) or merge(*a))
+    monkeypatch.setattr(merged_lists, "_MERGE", -1.0)  # always due
+    assert [sorted(map(repr, given.query(text))) for text in FEW_TYPES] == expected
+    assert 2 in read
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,42 +1,57 @@
 """Fast path: what an index finds few of is matched, filtered and projected row by row, without batches.
 
 A pipeline of batches takes some hundred microseconds to make, whatever its rows. A plan that searches from the few
-nodes that an index finds, and then filters, projects or limits, is interpreted instead as long as it reads few
-neighbours; what reads more begins anew as a pipeline. Rows come in the order in which the native search finds them.
+nodes that an index finds, and then filters, projects, sorts or limits, is interpreted instead as long as it reads few
+neighbours; what reads more begins anew as a pipeline. Rows come in the order in which the native search finds them,
+unless no array is ever asked of a pipeline.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from qengine._frozen import frozen
 from qengine.exec.arrow_out import RowBatch
 from qengine.exec.arrow_values import Tell, silent
 from qengine.exec.common.access import indexed_nodes
+from qengine.exec.common.batch import Batch
+from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.lists_read import parts_read, stored_ways, type_indices
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.operators.limit import count_of
 from qengine.exec.common.results import ResultRows
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar import evaluate as scalar
+from qengine.exec.scalar.compare import order_key
 from qengine.exec.scalar.materialize import materialize
-from qengine.exec.scalar.values import NodeHandle
+from qengine.exec.scalar.values import NodeHandle, RelationshipHandle
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Expr, OfNode
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.logical import Filter, Limit, Operator, Project, Unit
+from qengine.plan.logical import Filter, Limit, Operator, Project, Sort, Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import EdgeLevel, PhysicalPlan, Search, Source, VertexLevel
-from qengine.plan.traverse import is_repeatable, preorder
+from qengine.plan.traverse import free_variables, is_repeatable, preorder
 
 _ROOTS = 16  # nodes that an index may find
 _PLAIN = frozenset((type(None), bool, float, str, int))
 _TYPED = _PLAIN - {type(None)}  # values that tell their array's type
-_READS = 512  # neighbours that may be read
+_READS = 128  # neighbours that may be read
+_LIST = 4  # how many of these looking a list up takes as long as
+_ROWS = 8  # embeddings: a pipeline takes what making fifty values one by one does, and ordering them
+
+_MATCHED = "#matched"  # of a projected row, the row of elements that it was made of
 
 Row = dict[str, Any]
+Tail = Filter | Project | Sort | Limit
 
 
 class _TooMany(Exception):
@@ -45,54 +60,59 @@ class _TooMany(Exception):
 
 @frozen
 class _Shape:
-    """A plan that may be interpreted: the search, and what is done with its rows, first to last."""
+    """A plan that may be interpreted: the search, and what is done with its rows, first to last.
+
+    ``items``: of its only projection, by name, where these read nothing but elements that the search emits, else none.
+    """
 
     search: Search
     ranges: tuple[list[list[int]], ...]
-    tail: tuple[Filter | Project | Limit, ...]
+    tail: tuple[Tail, ...]
+    items: dict[str, Expr]
 
 
 _shapes: PerOperatorCache[_Shape | None] = PerOperatorCache()
 
 
 class FewRows(RowBatch):
-    """Rows of a result as Python values; arrays that these don't tell come from a pipeline, which has the same rows.
+    """Rows of a result as Python values; arrays that these don't tell are made of columns, as a pipeline makes them.
 
     Parameters
     ----------
     columns, rows
         As of ``RowBatch``.
-    again
-        Runs the pipeline.
+    column
+        Gives all rows of the result, at least the column of this name.
     offset
-        Rows of the pipeline before these.
+        Rows of the result before these.
     """
 
     def __init__(
-        self, columns: Sequence[str], rows: Sequence[Any], again: Callable[[], ResultRows], offset: int = 0
+        self, columns: Sequence[str], rows: Sequence[Any], column: Callable[[str], ResultRows], offset: int = 0
     ) -> None:
         super().__init__(columns, rows)
-        self._again = again
+        self._column = column
         self._offset = offset
-        self._arrays: ResultRows | None = None
 
     def arrow(self, name: str, tell: Tell = silent) -> Any:
         """Return a column as an Arrow array; ``tell`` hears of values that change their form."""
         values = self.values(name)
         if len(kinds := set(map(type, values))) == 1 and not kinds.isdisjoint(_TYPED):
             return super().arrow(name, tell)
-        if self._arrays is None:
-            self._arrays = self._again()
-        return self._arrays.slice(self._offset, self.length).arrow(name, tell)
+        return self._column(name).slice(self._offset, self.length).arrow(name, tell)
 
     def slice(self, offset: int, length: int) -> FewRows:
         """Return the rows ``[offset, offset + length)`` as far as there are."""
         columns, rows = tuple(self._index), self._rows[offset : offset + length]
-        return FewRows(columns, rows, self._again, self._offset + offset)
+        return FewRows(columns, rows, self._column, self._offset + offset)
 
 
-def few_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> list[tuple[Any, ...]] | None:
+def few_rows(
+    plan: PhysicalPlan, store: ExecView, context: ExecutionContext, again: Callable[[], ResultRows]
+) -> FewRows | None:
     """Return all rows of a plan that begins with few nodes by an index and reads little; None for any other.
+
+    ``again``: runs the plan by a pipeline, for arrays of what can't be told otherwise.
 
     Raises
     ------
@@ -118,7 +138,28 @@ def few_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> 
         return None
     names = plan.columns
     values = [tuple([row[name] for name in names]) for row in rows]
-    return values if all(map(_is_plain, values)) else materialize(values, store, context.check)
+    held = values if all(map(_is_plain, values)) else materialize(values, store, context.check)
+    columns = _Columns(rows, shape.items, runtime) if shape.items else cache(lambda _: again())
+    return FewRows(names, held, columns)
+
+
+class _Columns:
+    """Columns of a result as a pipeline would make them, of the elements that its rows were made of."""
+
+    def __init__(self, rows: Sequence[Row], items: Mapping[str, Expr], runtime: Runtime) -> None:
+        self._rows = rows
+        self._items = items
+        self._runtime = runtime
+
+    def __call__(self, name: str) -> ResultRows:
+        expr, matched = self._items[name], [row[_MATCHED] for row in self._rows]
+        columns: dict[str, Column] = {}
+        for each in free_variables(expr):
+            handles = [row[each] for row in matched]
+            kind = NodeColumn if type(handles[0]) is NodeHandle else RelationshipColumn
+            columns[each] = kind(np.array([handle.id for handle in handles], np.int64))
+        found = compile_expression(expr, self._runtime)(Batch(len(matched), columns))
+        return ResultRows(Batch(len(matched), {name: found}), self._runtime.store, self._runtime.context)
 
 
 def _is_plain(row: tuple[Any, ...]) -> bool:
@@ -128,8 +169,8 @@ def _is_plain(row: tuple[Any, ...]) -> bool:
 
 def _shape(root: Operator, store: ExecView) -> _Shape | None:
     """Return a plan as what is interpreted, None where it isn't."""
-    tail: list[Filter | Project | Limit] = []
-    while isinstance(root, Filter | Project | Limit):
+    tail: list[Tail] = []
+    while isinstance(root, Tail):
         tail.append(root)
         root = root.input
     if not isinstance(root, Search) or not isinstance(root.input, Unit) or root.seeds or root.count or root.exists:
@@ -140,29 +181,48 @@ def _shape(root: Operator, store: ExecView) -> _Shape | None:
         return None
     if not first.access:
         return None
+    items = _items(tail, frozenset(root.emit))
+    ordered = items or not any(isinstance(each, Sort) for each in tail)
     ranges: list[list[list[int]]] = []
     for level in root.levels:
         if not all(map(_has_no_plan, level.predicates)) or level.conditions:
             return None
-        if isinstance(level, EdgeLevel) and (level.predicates or level.different or level.name in root.emit):
+        if isinstance(level, EdgeLevel) and not items and (level.predicates or level.name in root.emit):
             return None
         if isinstance(level, VertexLevel) and (level.pairs or (ranges and not level.sources)):
             return None
         ranges.append(store.label_ranges(level.labels).tolist() if isinstance(level, VertexLevel) else [])
-    return _Shape(root, tuple(ranges), tuple(reversed(tail)))
+    return _Shape(root, tuple(ranges), tuple(reversed(tail)), items) if ordered else None
+
+
+def _items(tail: Sequence[Tail], emitted: frozenset[str]) -> dict[str, Expr]:
+    """Return the items of the only projection, if they read elements alone and have no plans; else none."""
+    projections = [each for each in tail if isinstance(each, Project)]
+    if len(projections) != 1:
+        return {}
+    items = dict(projections[0].items)
+    alone = all(free_variables(expr) <= emitted for expr in items.values())
+    return items if alone and not any(map(_has_plan, items.values())) else {}
+
+
+def _has_plan(expr: Expr) -> bool:
+    return any(isinstance(part, OfNode) for part in preorder(expr))
 
 
 def _has_no_plan(predicate: Expr) -> bool:
     """Tell whether a level's predicate may be evaluated row by row: it has no plan of its own, and can't fail."""
-    if condition_can_fail(predicate) or not is_repeatable(predicate):
-        return False
-    return not any(isinstance(part, OfNode) for part in preorder(predicate))
+    return not condition_can_fail(predicate) and is_repeatable(predicate) and not _has_plan(predicate)
 
 
-def _exprs(operator: Filter | Project | Limit) -> Sequence[Expr]:
+def _exprs(operator: Tail) -> Sequence[Expr]:
     if isinstance(operator, Filter):
         return (operator.predicate,)
-    return [expr for _, expr in operator.items] if isinstance(operator, Project) else (operator.count,)
+    if isinstance(operator, Project):
+        return [expr for _, expr in operator.items]
+    if isinstance(operator, Limit):
+        return (operator.count,)
+    keys = [key.expr for key in operator.keys]
+    return keys if operator.limit is None else [*keys, operator.limit]
 
 
 class _Interpreter:
@@ -174,23 +234,39 @@ class _Interpreter:
         self.runtime = runtime
         self.shape = shape
         self.reads = 0
+        self.lists: dict[tuple[int, Direction, int], tuple[int, list[int]]] = {}
         self.holds = [self._predicate(level.predicates) for level in shape.search.levels[1:]]
 
     def rows(self, roots: Sequence[int], left: Sequence[Expr]) -> Iterator[Row]:
         """Yield the rows of the whole plan."""
-        rows = self._searched(roots, self._predicate(left))
+        found = list(islice(self._searched(roots, self._predicate(left)), _ROWS + 1))
+        if len(found) > _ROWS:
+            raise _TooMany
+        rows = iter(found)
         for operator in self.shape.tail:
             rows = self._applied(operator, rows)
         return rows
 
-    def _applied(self, operator: Filter | Project | Limit, rows: Iterator[Row]) -> Iterator[Row]:
+    def _applied(self, operator: Tail, rows: Iterator[Row]) -> Iterator[Row]:
         if isinstance(operator, Filter):
             return filter(scalar.compile_predicate(operator.predicate, self.environment), rows)
         if isinstance(operator, Limit):
             count = count_of(operator.count, "LIMIT", self.runtime)
             return (row for _, row in zip(range(count), rows, strict=False))
+        if isinstance(operator, Sort):
+            return iter(self._sorted(operator, rows))
         items = [(name, scalar.compile(expr, self.environment)) for name, expr in operator.items]
+        if self.shape.items:
+            return ({**{name: evaluate(row) for name, evaluate in items}, _MATCHED: row} for row in rows)
         return ({name: evaluate(row) for name, evaluate in items} for row in rows)
+
+    def _sorted(self, operator: Sort, rows: Iterator[Row]) -> list[Row]:
+        limit = None if operator.limit is None else count_of(operator.limit, "LIMIT", self.runtime)
+        found = list(rows)
+        for key in reversed(operator.keys):  # each sort is stable: the first key is sorted by last
+            value = scalar.compile(key.expr, self.environment)
+            found.sort(key=lambda row, value=value: order_key(value(row)), reverse=not key.ascending)  # type: ignore[misc]
+        return found[:limit]
 
     def _predicate(self, predicates: Sequence[Expr]) -> Callable[[Row], bool] | None:
         """Return what tells whether all predicates are true of a row, None where there are none."""
@@ -207,18 +283,21 @@ class _Interpreter:
                 yield from self._extended([root], row)
 
     def _extended(self, bound: list[int], row: Row) -> Iterator[Row]:
-        """Yield the embeddings that begin with some vertices; -1 stands for a relationship."""
+        """Yield the embeddings that begin with some vertices and relationships."""
         place = len(bound)
         levels = self.shape.search.levels
         if place == len(levels):
             yield row
             return
         level = levels[place]
-        if isinstance(level, EdgeLevel):
-            for _ in range(self._between(level, bound[level.start], bound[level.end])):
-                yield from self._extended([*bound, -1], row)
-            return
         holds = self.holds[place - 1]
+        if isinstance(level, EdgeLevel):
+            for relationship in self._between(level, bound[level.start], bound[level.end]):
+                extended = {**row, level.name: RelationshipHandle(relationship)}
+                apart = all(bound[other] != relationship for other in level.different)
+                if apart and (holds is None or holds(extended)):
+                    yield from self._extended([*bound, relationship], extended)
+            return
         for vertex in self._candidates(level, place, bound):
             extended = {**row, level.name: NodeHandle(vertex)}
             if holds is None or holds(extended):
@@ -241,37 +320,45 @@ class _Interpreter:
 
     def _reached(self, source: Source, vertex: int) -> set[int]:
         found: set[int] = set()
-        for index in self._types(source.types):
-            for way in self._ways(index, source.direction):
-                found.update(self._list(index, way, vertex))
+        for index, way in parts_read(self.store, source.types, source.direction):
+            found.update(self._list(index, way, vertex)[1])
         return found
 
-    def _between(self, level: EdgeLevel, start: int, end: int) -> int:
-        """Return how many relationships of a level lead from one vertex to another."""
-        found = 0
-        for index in self._types(level.types):
-            for way in self._ways(index, level.direction)[: 1 if start == end else 2]:
-                ids = self._list(index, way, start)
-                found += bisect_right(ids, end) - bisect_left(ids, end)
-        return found
+    def _between(self, level: EdgeLevel, start: int, end: int) -> Iterator[int]:
+        """Yield the relationships of a level, by global id, that lead from one vertex to another."""
+        for index in type_indices(self.store, level.types):
+            base = self.store.types[index].base
+            for way in stored_ways(self.store, index, level.direction)[: 1 if start == end else 2]:
+                for place in self._places(index, way, start, end):
+                    found = base + self._local(index, way, place, start, end)
+                    if way is not Direction.BOTH:
+                        ends = (start, end) if way is Direction.OUT else (end, start)
+                        self.environment.note_relationship(found, (index, *ends))
+                    yield found
 
-    def _types(self, names: tuple[str, ...]) -> Sequence[int]:
-        if not names:
-            return range(len(self.store.types))
-        found = (self.store.type_index(name) for name in dict.fromkeys(names))
-        return [index for index in found if index is not None]
+    def _places(self, index: int, way: Direction, start: int, end: int) -> range:
+        """Return where one vertex stands in the list of another."""
+        begin, ids = self._list(index, way, start)
+        return range(begin + bisect_left(ids, end), begin + bisect_right(ids, end))
 
-    def _ways(self, index: int, direction: Direction) -> tuple[Direction, ...]:
-        """Return the stored directions that a pattern's direction stands for."""
-        if self.store.types[index].undirected:
-            return (Direction.BOTH,)
-        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
+    def _local(self, index: int, way: Direction, place: int, start: int, end: int) -> int:
+        """Return the relationship of an entry, by the id that it has in its type."""
+        edge_ids = self.store.adjacency(index, way).edge_ids
+        if edge_ids is not None:
+            return int(edge_ids[place])
+        if way is Direction.OUT:
+            return place
+        there = self._places(index, Direction.OUT, end, start)  # a type without parallel relationships
+        return (there or self._places(index, Direction.OUT, start, end))[0]
 
-    def _list(self, index: int, way: Direction, vertex: int) -> list[int]:
-        adjacency = self.store.adjacency(index, way)
-        begin, end = adjacency.locate(vertex)
-        self.reads += 1 + end - begin
-        if self.reads > _READS:
-            raise _TooMany
-        ids: list[int] = adjacency.neighbours[begin:end].tolist()
-        return ids
+    def _list(self, index: int, way: Direction, vertex: int) -> tuple[int, list[int]]:
+        """Return a vertex's neighbours, ascending, and where they begin."""
+        known = self.lists.get((index, way, vertex))
+        if known is None:
+            adjacency = self.store.adjacency(index, way)
+            begin, end = adjacency.locate(vertex)
+            self.reads += _LIST + end - begin
+            if self.reads > _READS:
+                raise _TooMany
+            known = self.lists[index, way, vertex] = begin, adjacency.neighbours[begin:end].tolist()
+        return known

@@ -16,15 +16,17 @@ from qengine.exec.common.dealing import deal, packed, part_size, places_of
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate, is_volatile
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
-from qengine.plan.expr import Comparison, Expr
+from qengine.plan.expr import Comparison, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Operator
 from qengine.plan.pattern import LabelExpr
 from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
 from qengine.plan.predicates import is_cheap
-from qengine.plan.traverse import operators
+from qengine.plan.traverse import operators, substitute
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+
+_NOBODY = Variable("")
 
 _Predicate = Callable[[Batch], BoolArray]
 _Compiled = tuple[list[_Predicate], list[_Predicate]]
@@ -33,12 +35,14 @@ _Compiled = tuple[list[_Predicate], list[_Predicate]]
 class Masks:
     """Evaluates predicates over ranges of ids; property columns are read as slices, not gathered.
 
-    The masks are kept for the execution, for one search may ask again for each batch of its input.
+    The masks are kept for the execution, for one search may ask again for each batch of its input, and another for the
+    same of an element by another name.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._known: dict[tuple[int, int, int], tuple[tuple[Expr, ...], BoolArray]] = {}
+        self._same: dict[tuple[object, ...], tuple[str, BoolArray]] = {}
         self._rows: dict[int, tuple[Search, int]] = {}
         self._listed: dict[tuple[int, int, LabelExpr | None], tuple[VertexLevel, IntArray | None]] = {}
 
@@ -149,6 +153,24 @@ class Masks:
         key = (id(predicates), *bounds)
         if key in self._known:
             return self._known[key][1]
+        if any(map(is_volatile, predicates)):
+            return self._asked(name, predicates, kind, bounds)
+        unnamed = tuple([_unnamed(each, name) for each in predicates])
+        same, told = (unnamed, kind, *bounds), repr(unnamed)  # 0.0 equals -0.0, and isn't the same
+        found = self._same.get(same)
+        if found is None or found[0] != told:
+            found = self._same[same] = told, self._asked(name, predicates, kind, bounds)
+        self._known[key] = predicates, found[1]
+        return found[1]
+
+    def _asked(
+        self,
+        name: str,
+        predicates: tuple[Expr, ...],
+        kind: type[NodeColumn | RelationshipColumn],
+        bounds: tuple[int, int],
+    ) -> BoolArray:
+        """Evaluate predicates for all elements of a range."""
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
         compiled = self._compiled(predicates)
         size = part_size(len(mask), self._runtime.context)
@@ -161,8 +183,6 @@ class Masks:
             self._fill(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled)
 
         deal(fill, range(*bounds, size), self._runtime.context)
-        if not any(map(is_volatile, predicates)):
-            self._known[key] = (predicates, mask)
         return mask
 
     def _compiled(self, predicates: Iterable[Expr]) -> _Compiled:
@@ -186,6 +206,11 @@ class Masks:
             except ExecutionError:  # asked again only where all that can't fail holds
                 if sure.any():
                     mask[sure] &= holds(batch.take(np.flatnonzero(sure)))
+
+
+def _unnamed(predicate: Expr, name: str) -> Expr:
+    """Return a predicate of one element as it is whatever that is called."""
+    return substitute(predicate, lambda part: _NOBODY if type(part) is Variable and part.name == name else None)
 
 
 def _is_light(predicate: Expr) -> bool:

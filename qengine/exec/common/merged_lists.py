@@ -1,8 +1,9 @@
-"""The lists of many relationship types as one, kept with the graph, so that a vertex needs one look-up for all of them.
+"""The lists that a search reads together as one, kept with the graph: a vertex needs one look-up for all of them.
 
-A pattern without a type reads the lists of each type in turn, most of which are empty where types are many. To merge
-them takes as long as to read each entry some times, so they are merged once searches have taken as long without, as one
-rents skis before one buys them; at once where a search is known to take longer.
+A pattern without a type reads the lists of each type in turn, most of which are empty where types are many; one without
+a direction reads two, and unites them. To merge them takes as long as to read each entry some times, so they are merged
+once searches have taken as long without, as one rents skis before one buys them; at once where a search is known to
+take longer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qengine._frozen import frozen
+from qengine.exec.common.lists_read import Part, parts_read, type_indices
+from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, VertexLevel
@@ -20,14 +24,14 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import sort_lists
 
-__all__ = ["MANY", "MERGING", "Part", "entries_of", "is_due", "lists_at_once", "merged_edges", "merged_entries",
-           "merged_neighbours", "note"]  # fmt: skip
+__all__ = ["MANY", "MERGING", "SEVERAL", "ReadTogether", "entries_of", "is_due", "lists_at_once", "merged_edges",
+           "merged_entries", "merged_neighbours", "note", "read_by_walks"]  # fmt: skip
 
-Part = tuple[int, Direction]
-"""The lists of a type in a direction."""
+SEVERAL = 2
+"""Lists of a vertex from which on a search that reads their union is worth merging them for."""
 
 MANY = 8
-"""Lists that are read one by one at a vertex, at most; more are worth merging."""
+"""The same for what needs no union, and reads the lists one by one."""
 
 MERGING = 40
 """Bytes an entry while lists are merged."""
@@ -35,44 +39,76 @@ MERGING = 40
 _LOOK_UP = 65e-9  # seconds to find one list of a vertex
 _MERGE = 60e-9  # seconds an entry to merge it
 
-_taken: WeakKeyDictionary[ExecView, float] = WeakKeyDictionary()
-"""Seconds that searches have taken that read many lists one by one."""
+
+@frozen
+class ReadTogether:
+    """Lists that are read together at a vertex: ``most`` at one; which ones, and how many entries these have in all."""
+
+    most: int
+    entries: int
+    of: frozenset[tuple[Part, ...]]
+
+
+_NONE = ReadTogether(0, 0, frozenset())
+
+_read: PerOperatorCache[ReadTogether] = PerOperatorCache()
+
+_taken: WeakKeyDictionary[ExecView, dict[frozenset[tuple[Part, ...]], float]] = WeakKeyDictionary()
+"""Seconds that was taken by what read the same lists one by one."""
 _lock = Lock()
 
 
-def is_due(store: ExecView, lists: int, room: float, roots: int = 0) -> bool:
-    """Tell whether what reads so many lists of a vertex, of ``roots`` vertices at least, is to read merged ones.
+def is_due(store: ExecView, lists: ReadTogether, room: float, roots: int = 0) -> bool:
+    """Tell whether what reads such lists at a vertex, at ``roots`` vertices at least, is to read merged ones.
 
     ``room``: bytes that may be taken while they are made.
     """
-    if lists < MANY:
+    if not lists.of:
         return False
-    entries = sum(kind.count for kind in store.types)
     return (
-        _fits(store, entries)
-        and MERGING * entries <= room
-        and _taken.get(store, 0.0) + roots * lists * _LOOK_UP > _MERGE * entries
+        _fits(store, lists.entries)
+        and MERGING * lists.entries <= room
+        and _taken.get(store, {}).get(lists.of, 0.0) + roots * lists.most * _LOOK_UP > _MERGE * lists.entries
     )
 
 
-def note(store: ExecView, lists: int, seconds: float) -> None:
-    """Remember how long was taken by what read so many lists of a vertex one by one."""
-    if lists >= MANY:
+def note(store: ExecView, lists: ReadTogether, seconds: float) -> None:
+    """Remember how long was taken by what read such lists one by one."""
+    if lists.of:
         with _lock:
-            _taken[store] = _taken.get(store, 0.0) + seconds
+            taken = _taken.setdefault(store, {})
+            taken[lists.of] = taken.get(lists.of, 0.0) + seconds
 
 
-def lists_at_once(store: ExecView, search: Search) -> int:
-    """Return how many lists a level of a search may read at a vertex.
+def lists_at_once(store: ExecView, search: Search) -> ReadTogether:
+    """Return which lists the levels of a search read together.
 
     None of one that goes breadth first: it goes on by positions in the lists of types, so it reads those.
     """
-    most = 0
-    for level in search.levels if search.strategy != "extend" else ():
-        for source in level.sources if isinstance(level, VertexLevel) else (level,):
-            types = len(source.types) or len(store.types)
-            most = max(most, types * (1 + (source.direction is Direction.BOTH)))
-    return most
+    if search.strategy == "extend":
+        return _NONE
+    return _read.get(store, search, lambda: (_of_search(store, search), True))
+
+
+def _of_search(store: ExecView, search: Search) -> ReadTogether:
+    found: set[tuple[Part, ...]] = set()
+    for level in search.levels:
+        if isinstance(level, VertexLevel):
+            together = (parts_read(store, source.types, source.direction) for source in level.sources)
+            found.update(parts for parts in together if len(parts) >= SEVERAL)
+        elif len(types := type_indices(store, level.types)) >= MANY:
+            found.add(tuple([(index, Direction.OUT) for index in types]))
+    return _together(store, found)
+
+
+def read_by_walks(store: ExecView, parts: tuple[Part, ...]) -> ReadTogether:
+    """Return the lists that walks read at each vertex, which are many or none."""
+    return _together(store, {parts}) if len(parts) >= MANY else _NONE
+
+
+def _together(store: ExecView, found: set[tuple[Part, ...]]) -> ReadTogether:
+    entries = sum(store.types[index].count for parts in found for index, _ in parts)
+    return ReadTogether(max(map(len, found)), entries, frozenset(found)) if found else _NONE
 
 
 def merged_neighbours(store: ExecView, parts: Sequence[Part]) -> Adjacency:
@@ -155,5 +191,5 @@ def _sorted(
 
 
 def _dense(offsets: Array, neighbours: Array, ids: Array | None = None) -> Adjacency:
-    reason = "the lists of many types, merged"
+    reason = "lists that are read together, merged"
     return Adjacency(Form.DENSE, 0, len(offsets) - 1, neighbours, ids, offsets, reason=reason)

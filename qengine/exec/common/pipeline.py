@@ -112,9 +112,9 @@ def run(
         context.check()
         yield ResultRows(counted, store, context)
         return
-    if matchers is None and (rows := few_rows(plan, store, context)) is not None:
-        if rows:
-            yield FewRows(plan.columns, rows, lambda: _at_once(plan, store, context))
+    if matchers is None and (few := few_rows(plan, store, context, lambda: _at_once(plan, store, context))) is not None:
+        if few.length:
+            yield few
         return
     for batch in batches(plan, store, context, matchers):
         yield from result_rows(batch, store, context)
@@ -178,7 +178,9 @@ class _Builder:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.masks = Masks(runtime)
+        if runtime.masks is None:
+            runtime.masks = Masks(runtime)
+        self.masks = runtime.masks
 
     def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
         make = _STAGES.get(type(operator))

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from qengine import _native
 from qengine._frozen import frozen
-from qengine.exec.common.merged_lists import MANY, MERGING, Part, entries_of, merged_entries
+from qengine.exec.common.lists_read import Part
+from qengine.exec.common.merged_lists import MANY, MERGING, entries_of, merged_entries
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider

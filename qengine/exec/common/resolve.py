@@ -13,6 +13,7 @@ import pyarrow as pa
 from qengine._frozen import frozen
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
+from qengine.exec.common.lists_read import parts_read, type_indices
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
@@ -26,7 +27,7 @@ from qengine.exec.common.match_plan import (
     Span,
     span,
 )
-from qengine.exec.common.merged_lists import MANY, merged_edges, merged_neighbours
+from qengine.exec.common.merged_lists import MANY, SEVERAL, merged_edges, merged_neighbours
 from qengine.exec.common.on_device import OnDevice
 from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
@@ -206,7 +207,7 @@ class _Resolver:
 
     def edge_level(self, level: EdgeLevel, place: int, output: int) -> tuple[Any, ...]:
         types = []
-        indices = self.type_indices(level.types)
+        indices = type_indices(self.store, level.types)
         if self.merged and len(indices) >= MANY and not level.predicates:
             types, indices = self.merged_types(level, indices), ()
         counts = [self.store.types[index].count for index in indices]
@@ -252,12 +253,6 @@ class _Resolver:
         lists = {way: self.place_of(merged_edges(self.store, types)) for way, types in ways.items()}
         return [(place, int(way), 0, 0, -1, 0) for way, place in lists.items()]
 
-    def type_indices(self, names: tuple[str, ...]) -> Sequence[int]:
-        if not names:
-            return range(len(self.store.types))
-        found = (self.store.type_index(name) for name in dict.fromkeys(names))
-        return [index for index in found if index is not None]
-
     def source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
         """Return what the source's lists may hold, the lists, and the range of ids in them; None if it has none."""
         key = (types, direction)
@@ -266,17 +261,16 @@ class _Resolver:
         return self.sources[key]
 
     def find_source_lists(self, types: tuple[str, ...], direction: Direction) -> tuple[int, Span, int, int] | None:
-        parts, flags, symmetric = [], SourceFlag(0), True
-        for index in self.type_indices(types):
+        parts, flags, symmetric = parts_read(self.store, types, direction), SourceFlag(0), True
+        for index in type_indices(self.store, types):
             info = self.store.types[index]
-            parts += [(index, way) for way in self.ways(index, direction)]
             symmetric = symmetric and (info.undirected or direction is Direction.BOTH)
             flags |= SourceFlag.REPEATS if info.parallel else 0
             flags |= SourceFlag.LOOPS if info.loops else 0
         if not parts:
             return None
         flags |= SourceFlag.SYMMETRIC if symmetric else 0
-        if self.merged and len(parts) >= MANY:
+        if self.merged and len(parts) >= SEVERAL:
             whole = merged_neighbours(self.store, parts)
             flags &= ~SourceFlag.REPEATS
             return int(flags), span(self.tables.list_ids, [self.place_of(whole)]), *whole.reach
@@ -284,12 +278,6 @@ class _Resolver:
         reaches = [self.store.adjacency(index, way).reach for index, way in parts]
         first, behind = min(low for low, _ in reaches), max(high for _, high in reaches)
         return int(flags), span(self.tables.list_ids, lists), first, behind
-
-    def ways(self, type_index: int, direction: Direction) -> tuple[Direction, ...]:
-        """Return the stored directions that a pattern's direction stands for."""
-        if self.store.types[type_index].undirected:
-            return (Direction.BOTH,)
-        return (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)
 
     def list_of(self, type_index: int, direction: Direction) -> int:
         key = (type_index, direction)
@@ -349,7 +337,7 @@ class _Resolver:
             found = self.column(0, self.store.node_property(key), (key,))
         else:
             found = []
-            for index in self.type_indices(element.types):
+            for index in type_indices(self.store, element.types):
                 column = self.store.relationship_property(index, key)
                 found += self.column(self.store.types[index].base, column, (index, key))
         return span(self.tables.columns, found)

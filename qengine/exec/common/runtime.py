@@ -62,6 +62,8 @@ class Runtime:
 
     Attributes
     ----------
+    masks
+        The ``Masks`` that all plans of the execution share; None before the first asks.
     of_nodes
         By identity of the plan of an ``OfNode``: the expression, and what it gives for each vertex.
     last_read
@@ -69,7 +71,7 @@ class Runtime:
         several expressions read the same; empty where memory is limited.
     """
 
-    __slots__ = ("context", "environment", "last_read", "matchers", "memory", "of_nodes", "run", "store")
+    __slots__ = ("context", "environment", "last_read", "masks", "matchers", "memory", "of_nodes", "run", "store")
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class Runtime:
         self.store = store
         self.context = context
         self.memory = context.memory
+        self.masks: Any = None
         self.last_read: dict[str, tuple[Column, Column | None]] = {}
         self.of_nodes: dict[int, tuple[OfNode, Any]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)

@@ -19,7 +19,8 @@ from qengine.exec.common.columns import (
     integer_column,
     vertex_ids,
 )
-from qengine.exec.common.merged_lists import is_due, note
+from qengine.exec.common.lists_read import parts_read
+from qengine.exec.common.merged_lists import is_due, note, read_by_walks
 from qengine.exec.context import ExecutionContext
 from qengine.exec.host.walk_chains import chain_chunks, lead_one_way
 from qengine.exec.host.walk_kernel import (
@@ -85,8 +86,8 @@ def merging(
     """
     types = walked_types(store, op)
     one_way = op.direction is not Direction.BOTH and not any(store.types[index].undirected for index in types)
-    lists = len(types) * (1 + (op.direction is Direction.BOTH))
-    lists = lists if ends_alone and (one_way or both_ways) and not op.predicates else 0
+    merges = ends_alone and (one_way or both_ways) and not op.predicates
+    lists = read_by_walks(store, parts_read(store, op.types, op.direction) if merges else ())
     merged, begin = is_due(store, lists, context.memory.unclaimed(0)), time.monotonic()
     try:
         yield merged

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-_ALONE = 16  # property values that are read before it looks as if a page were needed
+_ALONE = 32  # property values that are read before it looks as if a page were needed
 _PAGE = 256  # property values are read and kept in pages of so many ids
 _LONG_VALUE = 1 << 12  # bytes of a value, on average, from which each is a page by itself
 _PAGES_BYTES = 1 << 22  # what the pages of one property may take before they are dropped
@@ -142,6 +142,11 @@ class Environment:
             found = (int(self.store.type_of(ids)[0]), int(start[0]), int(end[0]))
             self._relationships[id] = found
         return found
+
+    def note_relationship(self, id: int, found: tuple[int, int, int]) -> None:
+        """Remember type index, start and end vertex of a relationship that was met."""
+        if len(self._relationships) < _CACHED_ENTITIES:
+            self._relationships[id] = found
 
     def type_name(self, id: int) -> str:
         """Return the name of a relationship's type."""

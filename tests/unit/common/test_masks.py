@@ -75,3 +75,26 @@ def test_masks_are_kept_by_predicate_and_range() -> None:
         not np.array_equal(masks.vertex_mask("n", chance, 0, 10), masks.vertex_mask("n", chance, 0, 10))
         for _ in range(20)
     )
+
+
+def test_what_is_the_same_of_other_names_is_evaluated_once() -> None:
+    masks = Masks(runtime())
+
+    def larger(name: str, value: object) -> tuple[Expr, ...]:
+        return (Comparison(("<",), (Literal(value), Property(Variable(name), "i"))),)
+
+    one = masks.vertex_mask("n", larger("n", 1), 0, 10)
+    assert masks.vertex_mask("m", larger("m", 1), 0, 10) is one
+    assert masks.vertex_mask("m", larger("m", 1), 0, 9) is not one
+    assert masks.vertex_mask("m", larger("m", 2), 0, 10) is not one
+
+
+def test_values_that_are_equal_and_not_the_same_are_told_apart() -> None:
+    masks = Masks(runtime())
+
+    def divided(zero: float) -> tuple[Expr, ...]:
+        return (Comparison((">",), (Call("/", (Property(N, "i"), Literal(zero))), Literal(0.0))),)
+
+    assert divided(0.0) == divided(-0.0)
+    assert masks.vertex_mask("n", divided(0.0), 0, 10).any()
+    assert not masks.vertex_mask("n", divided(-0.0), 0, 10).any()

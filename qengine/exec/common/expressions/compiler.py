@@ -368,7 +368,7 @@ def _case(expr: x.Case, runtime: Runtime) -> Evaluate:
             column = conditions[index](batch)
             if operand(column).kind not in ("boolean", "null"):
                 return None
-            chosen[truths(column, expr)] = index
+            np.copyto(chosen, index, where=truths(column, expr))
         columns = [result(batch) for result in results]
         runtime.memory.room(length, choice_bytes(*columns))
         return chosen_rows(columns, chosen)
@@ -388,7 +388,7 @@ def _coalesce(expr: x.Call, runtime: Runtime) -> Evaluate:
             null = columns[-1].is_null()
             if index == 0 and not null.any():
                 return columns[0]
-            chosen[(chosen < 0) & ~null] = index
+            np.copyto(chosen, index, where=(chosen < 0) & ~null)
             if (chosen >= 0).all():
                 break
         chosen[chosen < 0] = len(columns) - 1

@@ -8,14 +8,19 @@ from functools import cached_property
 from itertools import islice, repeat
 from typing import Any
 
-from qengine.exec.common.columns import Column, ObjectColumn, concatenate, from_values
+import numpy as np
+
+from qengine.exec.common.columns import Column, ConstantColumn, IntArray, ObjectColumn, concatenate, from_values
 from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import ListBytes, Oversized
 from qengine.exec.scalar import evaluate as scalar
 from qengine.plan import expr as x
+from qengine.plan.traverse import is_repeatable
 
 _FEW = 63  # rows, but for one, that are counted at a time
+_LEAST_REPEATED = 16  # rows that are looked through for the same ones
+_LEAST_TIMES = 2  # how often each must be there on average
 _CHECKED_ROWS = 1024  # rows between two looks at the clock; fewer where they take long
 _CHECKED_SECONDS = 0.005
 _CHECKED_ITEMS = 1 << 17  # items of lists that become a column at a time
@@ -47,6 +52,9 @@ class ByRow:
         if memory.limit is not None:
             memory.room(length, sum(map(object_bytes, columns.values())))
         names = list(columns)
+        if length >= _LEAST_REPEATED and (rows_alike := self._alike(columns)) is not None:
+            first, alike = rows_alike
+            return self({name: column.take(first) for name, column in columns.items()}, len(first)).take(alike)
         values = zip(*(column.values() for column in columns.values()), strict=True) if names else repeat((), length)
         rows = (dict(zip(names, row, strict=True)) for row in values)
         if self._charges:
@@ -70,6 +78,27 @@ class ByRow:
             size = max(1, size // 4) if late else min(_CHECKED_ROWS, size * 2)
         last = from_values(results)
         return concatenate([*columns_done, last]) if columns_done else last
+
+    @cached_property
+    def _repeatable(self) -> bool:
+        return is_repeatable(self._expr)
+
+    def _alike(self, columns: dict[str, Column]) -> tuple[IntArray, IntArray] | None:
+        """Return the first of the rows that have the same Python objects, and for each row the place of its own.
+
+        None where few are the same: values that an earlier clause gives stand in many rows, each time as one object.
+        """
+        held = [column.objects for column in columns.values() if isinstance(column, ObjectColumn)]
+        if not held or self._charges or not self._repeatable:
+            return None
+        if any(not isinstance(column, ObjectColumn | ConstantColumn) for column in columns.values()):
+            return None
+        found: dict[tuple[int, ...], int] = {}
+        alike = [found.setdefault(key, len(found)) for key in zip(*(map(id, each) for each in held), strict=True)]
+        if len(found) * _LEAST_TIMES > len(alike):
+            return None
+        places = np.array(alike, np.int64)
+        return np.unique(places, return_index=True)[1].astype(np.int64), places
 
     def _charged(self, rows: Iterator[dict[str, Any]], length: int) -> Column:
         """Evaluate an expression that charges values, as many rows as may stand in one batch."""

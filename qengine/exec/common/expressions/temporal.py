@@ -18,12 +18,13 @@ from qengine.exec.common.columns import (
     Column,
     ConstantColumn,
     IntArray,
+    ObjectColumn,
     boolean_column,
     integer_column,
 )
 from qengine.exec.common.expressions.operand import COMPARE, MIRRORED, farthest, null_rows
 from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime
-from qengine.temporal.arrow import UNITS, zone_of
+from qengine.temporal.arrow import UNITS, to_array, zone_of
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
 
@@ -35,17 +36,19 @@ _INT64 = np.iinfo(np.int64)
 
 
 def compared(op: str, left: Column, right: Column) -> Column | None:
-    """Return a comparison of two columns of one temporal type, or of one with a constant; None for all others."""
+    """Return a comparison of a column of a temporal type with values of the same class; None for all others."""
     found = compared_rows(op, left, right)
     return None if found is None else boolean_column(found, null_rows(left, right))
 
 
 def compared_rows(op: str, left: Column, right: Column) -> BoolArray | None:
     """Return for which rows ``compared`` is true, something for those where it is null; None as there."""
-    if isinstance(left, ConstantColumn):
+    if isinstance(left, ConstantColumn | ObjectColumn):
         left, right, op = right, left, MIRRORED[op]
     if not isinstance(left, ArrowColumn) or (kind := kind_of(left.type)) is None:
         return None
+    if isinstance(right, ObjectColumn):
+        right = _as_integers(right, kind[0])
     if isinstance(right, ConstantColumn):
         found = number_beside(op, left.type, right.value)
         if found is None:
@@ -55,6 +58,13 @@ def compared_rows(op: str, left: Column, right: Column) -> BoolArray | None:
         return None
     numbers = _in_one_unit(left, right)
     return None if numbers is None else COMPARE[op](*numbers)
+
+
+def _as_integers(column: ObjectColumn, kind: type) -> Column:
+    """Return a column as Arrow's integers where all its values are of a temporal class; else as it is."""
+    kinds = set(map(type, column.objects))
+    kinds.discard(type(None))
+    return ArrowColumn(to_array(column.objects)) if kinds == {kind} else column
 
 
 def _in_one_unit(left: ArrowColumn, right: ArrowColumn) -> tuple[IntArray, IntArray] | None:
