@@ -52,7 +52,8 @@ CONDITIONS = (
     "a.i = k.i",
     "k.v > 0",
 )
-CALLS = ("count(*)", "count({})", "sum({})", "avg({})", "min({})", "max({})", "count(DISTINCT {})", "max(DISTINCT {})")
+CALLS = ("count(*)", "count({})", "sum({})", "avg({})", "min({})", "max({})", "count(DISTINCT {})", "max(DISTINCT {})",
+         "percentileCont({}, 0.3)", "percentileDisc({}, 0.7)")  # fmt: skip
 
 
 @st.composite
@@ -101,7 +102,8 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
     summed = [each for each in exprs if each not in ("a", "b", "k", "a:A", "type(k)")]
     calls = draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3))
     filled = [
-        call.format(draw(st.sampled_from(summed if call.startswith(("sum", "avg", "m")) else exprs))) for call in calls
+        call.format(draw(st.sampled_from(summed if call.startswith(("sum", "avg", "m", "p")) else exprs)))
+        for call in calls
     ]
     conditions = draw(st.lists(st.sampled_from([each for each in CONDITIONS if known(each)]), max_size=2, unique=True))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -334,6 +336,29 @@ def test_sums_of_floats_do_not_depend_on_threads(spread: int) -> None:
     assert rows == graph.query(query, device="cpu", threads=3).fetchall()
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_percentiles_are_of_what_entries_have(threads: int) -> None:
+    """By few and by many groups, each entry once, and as often as what hangs at its end says."""
+    random, edges = np.random.default_rng(6), 20_000
+    values = random.normal(size=edges).round(2)
+    graph, start, end = random_graph(4_000, edges, values)
+    groups_by = {"a.g": start % 7, "a.id % 1999": start % 1999, "k.i": np.arange(edges) % 5, "a.g * 0": start * 0}
+    returned = "percentileDisc(k.w, 0.9) AS d, percentileDisc(b.t, 0.5) AS t, percentileCont(k.w, 0.25) AS c ORDER BY g"
+    for beyond, often in (("", np.ones(edges, np.int64)), ("-[:R]->(c)", np.bincount(start, minlength=4_000)[end])):
+        for key, groups in groups_by.items():
+            query = f"MATCH REPEATABLE ELEMENTS (a:P)-[k:R]->(b:P){beyond} RETURN {key} AS g, {returned}"
+            assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root)), query
+            expected = []
+            for g in np.unique(groups[often > 0]).tolist():
+                some = (groups == g) & (often > 0)
+                numbers = np.repeat(values[some], often[some])
+                texts = sorted(np.repeat([f"t{each % 11}" for each in end[some].tolist()], often[some]).tolist())
+                disc = np.sort(numbers)[max(0, math.ceil(0.9 * len(numbers)) - 1)]
+                text = texts[max(0, math.ceil(len(texts) / 2) - 1)]
+                expected.append((g, disc, text, pytest.approx(np.quantile(numbers, 0.25), abs=1e-12)))
+            assert graph.query(query, device="cpu", threads=threads).fetchall() == expected, query
+
+
 def test_integers_beyond_64_bits_on_the_way_are_exact() -> None:
     values = np.resize(np.array([2**62, -(2**62), 2**62 - 1], np.int64), 4200)
     graph, start, _ = random_graph(50, 4200, values)
@@ -369,6 +394,11 @@ def test_memory_limit_is_kept() -> None:
     with pytest.raises(OutOfMemory):
         query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.id, b.id, sum(k.w), max(k.i)"
         graph.query(query, device="cpu", memory_limit=1_000_000).fetchall()
+    percentiles = "MATCH (a:P)-[k:R]->(b:P) RETURN a.g AS g, percentileDisc(k.i, 0.5) ORDER BY g"
+    expected = graph.query(percentiles, device="cpu").fetchall()
+    assert graph.query(percentiles, device="cpu", memory_limit=12_000_000).fetchall() == expected
+    with pytest.raises(OutOfMemory):
+        graph.query(percentiles, device="cpu", memory_limit=200_000).fetchall()
 
 
 def test_codes_of_a_property_are_kept_for_each_range_of_nodes() -> None:

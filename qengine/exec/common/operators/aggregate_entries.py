@@ -30,7 +30,7 @@ from qengine.exec.view import MaskProvider
 from qengine.plan import physical
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Expr, Variable
-from qengine.plan.folding import column_beyond, entry_levels, folded_variables, ignores_repeats
+from qengine.plan.folding import GATHERED, column_beyond, entry_levels, folded_variables, ignores_repeats
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
@@ -211,7 +211,8 @@ class _Entries:
         if self._counts:
             return self._groups(holding, rows, None, self._most()) if self._weigh(holding) else None
         matchers, context = self._runtime.matchers, self._runtime.context
-        if matchers is None or rows < DEVICE_ROWS:
+        gathers = any(call.name in GATHERED for _, call in self._operator.folded.aggregates)
+        if matchers is None or rows < DEVICE_ROWS or gathers:
             return self._groups(holding, rows, None)
         try:
             with matchers.folds(self._runtime.store, context) as folds:
