@@ -18,7 +18,8 @@ from qengine.exec.common.match_plan import CompareOp
 
 __all__ = ["COLUMN", "CONDITION", "COUNT", "DISTINCT", "GATHER", "GREATEST", "KEY", "LEAST", "LISTS",
            "MOST_VARIABLES", "PLAN", "SUM", "TASK", "ColumnOf", "Condition", "EntryLists", "Ids", "Task",
-           "column_record", "condition_records", "key_records", "lists_record", "split_columns", "task_records"]  # fmt: skip
+           "column_record", "condition_records", "key_records", "lists_record", "split_columns",
+           "task_records"]  # fmt: skip
 
 Ids = npt.NDArray[np.int64]
 
