@@ -318,6 +318,20 @@ def random_graph(n: int, edges: int, weights: Any) -> tuple[Graph, np.ndarray, n
     return Graph.from_arrow([("P", nodes)], [("R", table)], key="id"), start, end
 
 
+def test_different_values_of_what_a_key_tells_apart() -> None:
+    """One for each group at most, none where it is null, if the key differs for each element."""
+    nodes = [{"id": k, "labels": "P", "properties": {"k": k, "g": k % 3, "t": "xy"[k % 2] if k % 5 else None}}
+             for k in range(20)]  # fmt: skip
+    edges = [{"type": "R", "start": k % 20, "end": 7 * k * k % 20, "properties": {"i": k % 4}} for k in range(150)]
+    graph = Graph.from_records(nodes, edges)
+    asked = "count(DISTINCT a.t), count(DISTINCT a), count(DISTINCT b.t), count(DISTINCT k.i)"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(over_entries, "_AN_ENTRY", 0.0)
+        patch.setattr(over_entries, "_AN_ELEMENT", 0.0)
+        for keys in ("a.k, b.g", "a, b.g", "a.g, b.k", "a.g, b.g", "k, a.g"):
+            agrees(graph, f"MATCH (a:P)-[k:R]->(b:P) RETURN {keys}, {asked}")
+
+
 @pytest.mark.parametrize("spread", [0, 3, 30])
 def test_sums_of_floats_do_not_depend_on_threads(spread: int) -> None:
     random = np.random.default_rng(spread)

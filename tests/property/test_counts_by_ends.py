@@ -48,9 +48,7 @@ def graph_of(seed: int, parallel: bool) -> Graph:
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_counts_by_ends_equal_reference(
-    pattern: str, parallel: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_by_ends_equal_reference(pattern: str, parallel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_ends, "cost_of_rows", lambda source: 0.0 if isinstance(source, Eliminate) else 1e12)
     monkeypatch.setattr(by_ends, "_A_PAIR", 0.0)
     monkeypatch.setattr(elimination, "_LEAST", 0.0)
@@ -62,5 +60,8 @@ def test_counts_by_ends_equal_reference(
             for graph in graphs:
                 agrees(graph, query)
                 roots = operators(plan_of(graph, query).root)
-                taken += any(isinstance(each, Aggregate) and isinstance(each.input, Search) and each.input.seeds for each in roots)
+                taken += any(
+                    isinstance(each, Aggregate) and isinstance(each.input, Search) and each.input.seeds
+                    for each in roots
+                )
     assert not taken if parallel else taken >= 2 * len(RESULTS), taken

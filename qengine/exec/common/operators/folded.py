@@ -42,6 +42,7 @@ from qengine.exec.common.element_columns import (
 )
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.fold_plan import COUNT, DISTINCT, GATHER, GREATEST, LEAST, SUM, Task
+from qengine.exec.common.operators.single_rows import is_unique
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
@@ -295,6 +296,13 @@ class Folded:
         digits = max(1, -(-(top - low + _EXACT) // room))
         return (digits, top) if digits <= _MOST_DIGITS and abs(top) < _MOST_EXPONENT else None
 
+    def _tells_apart(self, key: Expr, name: str) -> bool:
+        """Tell whether a key is another value for each element that a variable may be."""
+        if variable_of(key) != name:
+            return False
+        elements = self._elements[name]
+        return isinstance(key, Variable) or (elements.of_nodes and is_unique(key, elements.ranges, self._runtime))
+
     def _extreme(self, expr: Expr, column: Column, greatest: bool, holding: Holding) -> _StateOf | None:
 
         name = variable_of(expr)
@@ -353,8 +361,17 @@ class Folded:
         return state
 
     def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
-        """Count different values: by a bit each where few are possible, else as groups."""
+        """Count different values: by a bit each where few are possible, else as groups.
+
+        A group has one at most where a key tells the element from others.
+        """
         name = variable_of(expr)
+        if any(self._tells_apart(key, name) for key in self._keys):
+            column = None if isinstance(expr, Variable) else self._column(expr, holding)
+            if column is None and not isinstance(expr, Variable):
+                return None
+            present = 0 if column is None else self._count(expr, column)
+            return lambda columns, apart: [integer_column((columns[present][0] > 0).astype(np.int64))]
         key = keyed(expr, self._elements[name], self._runtime)
         if key is None:
             return None
