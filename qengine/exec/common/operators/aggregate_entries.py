@@ -173,6 +173,7 @@ class _Entries:
         self._counts = {program.emit[0]: program for program in operator.counts}
         self._masks: MaskProvider = build.masks
         self._weights: dict[str, Any] = {}
+        self._present: dict[str, Any] = {}  # of ends that count once or not at all, which ones do
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
@@ -276,7 +277,11 @@ class _Entries:
             counts = counts_of_all(program, self._build)
             if counts.dtype == object:
                 return False
-            self._weights[name] = np.minimum(counts, 1, out=counts) if once else counts
+            if once or counts.max(initial=0) <= 1:
+                holding.add(len(counts))
+                self._present[name] = counts > 0
+            else:
+                self._weights[name] = counts
         return True
 
     def _most(self) -> int:
@@ -378,10 +383,11 @@ class _Entries:
 
     def _wanted(self, level: VertexLevel) -> Any:
         """Return for each vertex whether a level admits it; None where it admits all that lists have."""
-        ranges = self._elements[level.name].ranges
+        ranges, present = self._elements[level.name].ranges, self._present.get(level.name)
         if not level.predicates and all(self._within(way.lists, ranges) for way in self._ways):
-            return None
-        return self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)
+            return present
+        mask = self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)
+        return mask if present is None else mask & present
 
     @staticmethod
     def _within(lists: Any, ranges: tuple[tuple[int, int], ...]) -> bool:
