@@ -1,8 +1,8 @@
-"""Lowers aggregates of a relationship in a pattern whose nodes are joined otherwise, too: matches are counted by its ends.
+"""Lowers aggregates of one relationship of a pattern: matches are counted by its ends, which tell it.
 
 ``(a)-[k]->(b)<-[]-(c) WHERE a.city = c.city`` has many matches, and few pairs a, b. Where no two relationships of k's
-type join the same nodes, a and b tell which one k is: an elimination counts the matches by them, k is looked up for each
-pair, and counts as often. What is read of it and its ends is then of far fewer rows.
+type join the same nodes, a and b tell which one k is: an elimination counts the matches by them, k is looked up for
+each pair, and counts as often. What is read of it and its ends is then of far fewer rows.
 """
 
 from __future__ import annotations
