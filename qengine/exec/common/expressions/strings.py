@@ -40,7 +40,7 @@ def _search(
         if a.kind == "null" or b.kind == "null":
             return null_column(len(column))
         if a.kind == "string" and not a.constant and b.kind == "string" and b.constant:
-            if (coded := _of_codes(column, partial(find, text=b.datum.as_py()))) is not None:
+            if (coded := _of_codes(column, find, b.datum.as_py())) is not None:
                 return coded
             return ArrowColumn(find(a.datum, b.datum.as_py()))
         if a.kind == b.kind == "string" and not b.constant:
@@ -52,13 +52,13 @@ def _search(
     return function
 
 
-def _of_codes(column: Column, find: Callable[[Any], Any]) -> Column | None:
+def _of_codes(column: Column, find: Callable[[Any, str], Any], text: str) -> Column | None:
     """Return a predicate evaluated for each different string once; None where the graph has no codes of these."""
     coded = column.places() if isinstance(column, PropertyTexts) else None
     if coded is None or 2 * len(coded[1].texts) > len(column):
         return None
     codes, of = coded
-    known = np.append(find(of.texts).to_numpy(zero_copy_only=False), False).astype(np.bool_)
+    known = np.append(find(of.texts, text).to_numpy(zero_copy_only=False), False).astype(np.bool_)
     return boolean_column(known[codes], codes < 0)
 
 
