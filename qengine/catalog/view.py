@@ -100,8 +100,8 @@ class SampledColumn(Protocol):
     def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:
         """Return the column of what a function gives for each value; null for null. All are texts, or all integers."""
 
-    def where(self, holds: Callable[[Any], bool]) -> Any:
-        """Return for which rows a test of the value, which isn't null, is true."""
+    def where(self, tested: Callable[[Sequence[Any]], list[bool] | None]) -> Any:
+        """Return for which rows a test of the value is true, given what tells it of all ``values``; None: of none."""
 
 
 class Sample(Protocol):

@@ -189,8 +189,8 @@ class _Evaluation:
         text = self.constant(other)
         if name not in _TESTS or not isinstance(text, str):
             raise _NotEvaluated
-        holds = _tester(name, text)
-        return column.where(lambda value: isinstance(value, str) and holds(value))
+        tested = _tested(name, text)
+        return column.where(lambda values: tested(values) if values and isinstance(values[0], str) else None)
 
     def operand(self, expr: Expr) -> Any:
         """Return a column, an array of numbers, or a constant."""
@@ -251,16 +251,17 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _tester(name: str, text: str) -> Callable[[str], bool]:
+def _tested(name: str, text: str) -> Callable[[Sequence[str]], list[bool]]:
+    """Return what tells of each of some strings whether a test of it holds."""
     match name:
         case "STARTS WITH":
-            return lambda value: value.startswith(text)
+            return lambda values: [value.startswith(text) for value in values]
         case "ENDS WITH":
-            return lambda value: value.endswith(text)
+            return lambda values: [value.endswith(text) for value in values]
         case "CONTAINS":
-            return lambda value: text in value
+            return lambda values: [text in value for value in values]
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError):
         raise _NotEvaluated from None
-    return lambda value: pattern.fullmatch(value) is not None
+    return lambda values: [pattern.fullmatch(value) is not None for value in values]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Variable
+from qengine.plan.expr import AggregateCall, Call, Expr, Literal, Parameter, Variable
 from qengine.plan.logical import Aggregate
 from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
@@ -12,6 +12,7 @@ from qengine.types import NODE, Type
 
 __all__ = [
     "EXTREMES",
+    "GATHERED",
     "WEIGHED",
     "WEIGHED_VALUES",
     "beyond",
@@ -23,8 +24,10 @@ __all__ = [
 ]
 
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
+GATHERED = frozenset({"percentilecont", "percentiledisc"})
+"""Aggregates of a fold that keeps the values of each group, in any order: the host's alone."""
 EXTREMES = frozenset({"min", "max"})
-WEIGHED_VALUES = frozenset({"percentilecont", "percentiledisc", "stdev", "stdevp"})
+WEIGHED_VALUES = GATHERED | {"stdev", "stdevp"}
 """Aggregates that need all values of a group, each with how often it comes."""
 WEIGHED = _FOLDED | WEIGHED_VALUES
 """Aggregates that take a row's weight as a number; the others repeat the row."""
@@ -35,9 +38,11 @@ def folded_variables(operator: Aggregate) -> frozenset[str] | None:
     """Return the variables that an aggregate's keys and arguments read; None where it can't be folded."""
     exprs: list[Expr] = [expr for _, expr in operator.keys]
     for _, call in operator.aggregates:
-        if call.name not in _FOLDED or len(call.args) > 1 or (call.distinct and call.name in ("sum", "avg")):
+        if call.name not in _FOLDED | GATHERED or (call.distinct and call.name not in ("count", *EXTREMES)):
             return None
-        exprs += call.args
+        if not all(isinstance(each, Literal | Parameter) for each in call.args[1:]):
+            return None
+        exprs += call.args[:1]
     if not all(len(free_variables(expr)) == 1 and is_repeatable(expr) for expr in exprs):
         return None
     return frozenset(map(variable_of, exprs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -146,9 +146,9 @@ class SampledColumn:
         """Return which of the rows found have a value."""
         return found if self.complete else found & ~self.missing
 
-    def where(self, holds: Callable[[Any], bool]) -> Array:
-        """Return for which rows a test of the value is true."""
-        known = np.array([holds(each) for each in self.values] or [False], np.bool_)
+    def where(self, tested: Callable[[Sequence[Any]], list[bool] | None]) -> Array:
+        """Return for which rows a test of the value is true, given what tells it of all values; None: of none."""
+        known = np.array(tested(self.values) or [False] * (len(self.values) + 1), np.bool_)
         return self.present(known[self.codes])
 
     def mapped(self, function: Callable[[Any], Any]) -> SampledColumn:

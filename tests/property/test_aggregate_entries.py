@@ -52,7 +52,8 @@ CONDITIONS = (
     "a.i = k.i",
     "k.v > 0",
 )
-CALLS = ("count(*)", "count({})", "sum({})", "avg({})", "min({})", "max({})", "count(DISTINCT {})", "max(DISTINCT {})")
+CALLS = ("count(*)", "count({})", "sum({})", "avg({})", "min({})", "max({})", "count(DISTINCT {})", "max(DISTINCT {})",
+         "percentileCont({}, 0.3)", "percentileDisc({}, 0.7)")  # fmt: skip
 
 
 @st.composite
@@ -101,7 +102,8 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
     summed = [each for each in exprs if each not in ("a", "b", "k", "a:A", "type(k)")]
     calls = draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3))
     filled = [
-        call.format(draw(st.sampled_from(summed if call.startswith(("sum", "avg", "m")) else exprs))) for call in calls
+        call.format(draw(st.sampled_from(summed if call.startswith(("sum", "avg", "m", "p")) else exprs)))
+        for call in calls
     ]
     conditions = draw(st.lists(st.sampled_from([each for each in CONDITIONS if known(each)]), max_size=2, unique=True))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -183,7 +185,7 @@ def test_rows_equal_reference(graph: Graph, query: str) -> None:
 @given(valued_graphs(), queries(HANGING))
 def test_weighed_entries_equal_reference(graph: Graph, query: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         agrees(graph, query)
 
@@ -210,7 +212,7 @@ def queries_beyond(draw: st.DrawFn) -> str:
 @given(valued_graphs(), queries_beyond())
 def test_extremes_beyond_entries_equal_reference(graph: Graph, query: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         agrees(graph, query)
 
@@ -261,7 +263,7 @@ def test_entries_are_weighed_where_nothing_else_joins_what_hangs(pattern: str) -
     results = ("k.i, count(*)", "a.v, sum(k.i), avg(b.v)", "k, max(b.i)", "count(DISTINCT k.i)", "b, a.i, count(b.v)")
     conditions = ("", " WHERE a.i < b.i", " WHERE k.i > 0 AND a.v >= 0.5", " WHERE c.i <> a.i", " WHERE c.i = 1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_node, "_cost_of_rows", lambda source: 1e12)
+        patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         for mode in ("", "REPEATABLE ELEMENTS "):
             for condition in conditions:
@@ -316,6 +318,20 @@ def random_graph(n: int, edges: int, weights: Any) -> tuple[Graph, np.ndarray, n
     return Graph.from_arrow([("P", nodes)], [("R", table)], key="id"), start, end
 
 
+def test_different_values_of_what_a_key_tells_apart() -> None:
+    """One for each group at most, none where it is null, if the key differs for each element."""
+    nodes = [{"id": k, "labels": "P", "properties": {"k": k, "g": k % 3, "t": "xy"[k % 2] if k % 5 else None}}
+             for k in range(20)]  # fmt: skip
+    edges = [{"type": "R", "start": k % 20, "end": 7 * k * k % 20, "properties": {"i": k % 4}} for k in range(150)]
+    graph = Graph.from_records(nodes, edges)
+    asked = "count(DISTINCT a.t), count(DISTINCT a), count(DISTINCT b.t), count(DISTINCT k.i)"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(over_entries, "_AN_ENTRY", 0.0)
+        patch.setattr(over_entries, "_AN_ELEMENT", 0.0)
+        for keys in ("a.k, b.g", "a, b.g", "a.g, b.k", "a.g, b.g", "k, a.g"):
+            agrees(graph, f"MATCH (a:P)-[k:R]->(b:P) RETURN {keys}, {asked}")
+
+
 @pytest.mark.parametrize("spread", [0, 3, 30])
 def test_sums_of_floats_do_not_depend_on_threads(spread: int) -> None:
     random = np.random.default_rng(spread)
@@ -332,6 +348,29 @@ def test_sums_of_floats_do_not_depend_on_threads(spread: int) -> None:
         assert abs(total - math.fsum(mine)) <= slack
         assert abs(mean - math.fsum(mine) / len(mine)) <= slack / len(mine)
     assert rows == graph.query(query, device="cpu", threads=3).fetchall()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_percentiles_are_of_what_entries_have(threads: int) -> None:
+    """By few and by many groups, each entry once, and as often as what hangs at its end says."""
+    random, edges = np.random.default_rng(6), 20_000
+    values = random.normal(size=edges).round(2)
+    graph, start, end = random_graph(4_000, edges, values)
+    groups_by = {"a.g": start % 7, "a.id % 1999": start % 1999, "k.i": np.arange(edges) % 5, "a.g * 0": start * 0}
+    returned = "percentileDisc(k.w, 0.9) AS d, percentileDisc(b.t, 0.5) AS t, percentileCont(k.w, 0.25) AS c ORDER BY g"
+    for beyond, often in (("", np.ones(edges, np.int64)), ("-[:R]->(c)", np.bincount(start, minlength=4_000)[end])):
+        for key, groups in groups_by.items():
+            query = f"MATCH REPEATABLE ELEMENTS (a:P)-[k:R]->(b:P){beyond} RETURN {key} AS g, {returned}"
+            assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root)), query
+            expected = []
+            for g in np.unique(groups[often > 0]).tolist():
+                some = (groups == g) & (often > 0)
+                numbers = np.repeat(values[some], often[some])
+                texts = sorted(np.repeat([f"t{each % 11}" for each in end[some].tolist()], often[some]).tolist())
+                disc = np.sort(numbers)[max(0, math.ceil(0.9 * len(numbers)) - 1)]
+                text = texts[max(0, math.ceil(len(texts) / 2) - 1)]
+                expected.append((g, disc, text, pytest.approx(np.quantile(numbers, 0.25), abs=1e-12)))
+            assert graph.query(query, device="cpu", threads=threads).fetchall() == expected, query
 
 
 def test_integers_beyond_64_bits_on_the_way_are_exact() -> None:
@@ -369,6 +408,11 @@ def test_memory_limit_is_kept() -> None:
     with pytest.raises(OutOfMemory):
         query = "MATCH (a:P)-[k:R]->(b:P) RETURN a.id, b.id, sum(k.w), max(k.i)"
         graph.query(query, device="cpu", memory_limit=1_000_000).fetchall()
+    percentiles = "MATCH (a:P)-[k:R]->(b:P) RETURN a.g AS g, percentileDisc(k.i, 0.5) ORDER BY g"
+    expected = graph.query(percentiles, device="cpu").fetchall()
+    assert graph.query(percentiles, device="cpu", memory_limit=12_000_000).fetchall() == expected
+    with pytest.raises(OutOfMemory):
+        graph.query(percentiles, device="cpu", memory_limit=200_000).fetchall()
 
 
 def test_codes_of_a_property_are_kept_for_each_range_of_nodes() -> None:

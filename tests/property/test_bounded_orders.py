@@ -48,6 +48,7 @@ def graph() -> Graph:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds wherever there can be one, about as often too narrow as not."""
     monkeypatch.setattr(bounded, "_LEAST_ROWS", 0.0)
+    monkeypatch.setattr(bounded, "_LEAST_COST", 0.0)
     monkeypatch.setattr(bounded, "_MARGIN", 1.2)
     monkeypatch.setattr(bounded, "_LARGEST_SHARE", 1.0)
     monkeypatch.setattr(bounded, "_LARGEST_SHARE_OF_GROUPS", 1.0)
@@ -90,6 +91,25 @@ def test_both_ways_are_taken(graph: Graph, eager: None) -> None:
 )
 def test_what_would_differ_has_no_bound(graph: Graph, eager: None, query: str) -> None:
     assert "Bounded" not in str(graph.explain(query))
+
+
+@pytest.mark.parametrize("key", ["id", "g"])
+def test_pairs_of_an_elimination_have_a_bound(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many different rows as there are pairs: few of the first key's values have enough of them."""
+    monkeypatch.setattr(bounded, "_LEAST_COST", 0.0)
+    dice, nodes = np.random.default_rng(3), 2_000
+    start, end = dice.integers(0, nodes, (2, 60_000))
+    values = {"id": np.arange(nodes), "g": np.arange(nodes) % 100}
+    graph = Graph.from_arrow(
+        {"N": pa.table(values)}, [("to", "N", "N", pa.table({"start": start, "end": end}))], key="id"
+    )
+    query = f"MATCH (a:N)-[:to]-(b:N) RETURN DISTINCT a.{key} AS i, b.id AS j ORDER BY i, j LIMIT 9"
+    plan = str(graph.explain(query))
+    assert "Bounded" in plan
+    assert "Eliminate" in plan
+    ends = np.append(start, end), np.append(end, start)
+    rows = set(zip(values[key][ends[0]].tolist(), ends[1].tolist(), strict=True))
+    assert graph.query(query, device="cpu").fetchall() == sorted(rows)[:9]
 
 
 def test_few_rows_have_no_bound(graph: Graph) -> None:

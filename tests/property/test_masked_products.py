@@ -83,6 +83,28 @@ def test_masked_products(
     assert not out[:, 1:].any()
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("weights", ["none", "ones", "numbers", "wide"])
+@pytest.mark.parametrize("limit", [0, 30_000], ids=["turned", "no room to turn"])
+def test_masked_products_of_hubs(limit: int, weights: str, threads: int) -> None:
+    """Few rows of the right matrix have most of its columns, each of which is in few rows: its transpose is read."""
+    rng, n = np.random.default_rng(7), 400
+    across, left, right = np.zeros((3, n, n), np.int64)
+    across[rng.integers(0, n, 2_000), rng.integers(0, 8, 2_000)] = rng.integers(1, 3, 2_000)
+    left[rng.integers(0, n, 2_000), rng.integers(0, n, 2_000)] = rng.integers(1, 3, 2_000)
+    right[rng.integers(0, 8, 3_000), rng.integers(0, n, 3_000)] = rng.integers(1, 3, 3_000)
+    vector = rng.integers(0, 2, n) if weights == "ones" else rng.integers(0, 2**30, n)
+    given = np.stack((vector, vector * 0), axis=1) if weights == "wide" else vector
+    given = None if weights == "none" else np.ascontiguousarray(given.astype(np.uint64))
+    wide = weights == "wide"
+    out = np.full((int(across.sum()), 1 + wide), 7, np.uint64)
+    matrices = [sparse(across), sparse(left, values=weights == "numbers"), sparse(right)]
+    assert call("qe_masked_product", matrices, n, at(given), int(wide), at(out), threads=threads, limit=limit) == OK
+    expected = closed(across, left, right, np.ones(n, np.int64) if given is None else vector)
+    assert (out[:, 0] == expected.astype(np.uint64)).all()
+    assert not out[:, 1:].any()
+
+
 def test_a_masked_product_that_does_not_fit() -> None:
     ones = np.ones((3, 3), np.int64)
     vector = np.full(3, 2**63, np.uint64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.exec.common import ordering, property_texts
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, NodeColumn, concatenate, null_column
+from qengine.exec.common.expressions import strings
 from qengine.exec.common.expressions.comparison import COMPARISON
 from qengine.exec.common.expressions.entities import property_of
 from qengine.exec.common.grouping import group_rows
@@ -72,6 +74,25 @@ def test_strings_of_known_codes_are_grouped_and_ordered_as_others(ids: list[int]
     assert len(set(codes)) == group_rows([plain], len(plain)).count
     found, expected = (sorted_rows(sort_keys([(each, ascending)]), len(each)) for each in (late, plain))
     assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("test", ["STARTS WITH 't1'", "ENDS WITH '3'", "CONTAINS ''", "CONTAINS '€'"])
+@pytest.mark.parametrize("whole", [True, False], ids=["all nodes", "some nodes"])
+def test_strings_are_tested_once_each(test: str, whole: bool, coded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def noted(find: Any, tested: Any, *args: Any, **options: Any) -> Any:
+        seen.append(len(tested))
+        return find(tested, *args, **options)
+
+    for name in ("starts_with", "ends_with", "match_substring"):
+        monkeypatch.setattr(strings.pc, name, partial(noted, getattr(strings.pc, name)))
+    graph = graph_of([f"t{k % 19}€{k % 4}" if k % 5 else None for k in range(800)])
+    match = "MATCH (b:B)" if whole else "MATCH (b:B) WITH b WHERE b.id % 3 > 0 WITH b"
+    query = f"{match} WHERE b.t {test} RETURN count(*), sum(b.id)"
+    found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
+    assert found == expected
+    assert (max(seen) <= 76) == coded
 
 
 def test_keys_and_extremes_of_strings_keep_their_codes(coded: bool, monkeypatch: pytest.MonkeyPatch) -> None:

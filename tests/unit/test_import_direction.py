@@ -203,7 +203,10 @@ RECURSIVE = [
         )
     }
     | {"binder.projection", "binder.subqueries", "binder.call", "binder.updates"},  # expressions hold queries
-    {f"optimizer.lower.{name}" for name in ("by_node", "match", "match_by_value", "match_pairs", "match_search")}
+    {
+        f"optimizer.lower.{name}"
+        for name in ("by_ends", "by_node", "match", "match_by_value", "match_pairs", "match_search")
+    }
     | {
         f"optimizer.lower.{name}"
         for name in ("match_state", "match_strategy", "members", "of_node", "subquery", "tail")

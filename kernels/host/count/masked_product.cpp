@@ -1,12 +1,16 @@
 // A masked product C⟨M⟩ = B diag(x) Cᵀ, which sums out a vertex between two that are linked: for each pair (a, b) of M the sum
 // over c of left[a, c] * x[c] * right[b, c].
 //
+// Where lists of `right` are long and the rows of its transpose short, a's row is multiplied with those, and what M doesn't have is
+// dropped (Gustavson 1978).
+//
 // Where there are no numbers common columns are counted (masked_counts). In general a's row of `left` is spread over an array,
 // and each b's row of `right` looks its members up there; where a's row is much shorter, its members are sought in b's. Where all
 // three are one symmetric matrix each pair is looked at from its end with the longer row, and a second pass copies what is found
 // to its other place: the shorter row is read. Deterministic. Sources: Azad, Buluç and Gilbert 2015 (masked products); Chiba and
 // Nishizeki 1985.
 #include <optional>
+#include <utility>
 
 #include "count/masked_counts.h"
 #include "count/triangle_counts.h"
@@ -124,6 +128,89 @@ std::optional<std::vector<uint8_t>> admitted(const V* vector, uint32_t n, Charge
 
 constexpr uint64_t kLittle = 2;  // times the entries of `right`: so many that meet aren't worth reading them all beforehand
 
+// The rows of a matrix's transpose, each ascending.
+struct Transposed {
+  Transposed(const Matrix& m, uint32_t n, Charge& charge) {
+    charge.add(bytes(m, n));
+    begins.resize(uint64_t{n} + 1);
+    ids.resize(entries_of(m));
+    for (uint64_t e = 0; e < ids.size(); ++e) ++begins[m.ids[e]];
+    for (uint64_t c = 0, sum = 0; c <= n; ++c) sum += std::exchange(begins[c], sum);
+    std::vector<uint64_t> at(begins);
+    for (uint32_t b = m.lo; b < m.hi; ++b)
+      for (uint64_t e = m.offsets[b - m.lo]; e < m.offsets[b - m.lo + 1]; ++e) ids[at[m.ids[e]]++] = b;
+  }
+  static uint64_t bytes(const Matrix& m, uint32_t n) { return 2 * (n + uint64_t{1}) * sizeof(uint64_t) + entries_of(m) * sizeof(uint32_t); }
+  std::vector<uint64_t> begins;
+  std::vector<uint32_t> ids;
+};
+
+template <typename V>
+class TransposedRows {
+ public:
+  TransposedRows(const Operands& of, const Transposed& right, uint32_t n, const V* vector, const WorkQueue& queue, V* out)
+      : of_(of), right_(right), vector_(vector), patience_(queue, kPatience), out_(out), places_(n) {}
+
+  void root(uint32_t a) {
+    const Slice pairs = row(of_.across, a), own = row(of_.left, a);
+    const uint32_t* ids = of_.across.ids;
+    for (uint64_t p = pairs.begin; p < pairs.end; ++p) {
+      out_[p] = 0;
+      if (p == pairs.begin || ids[p] != ids[p - 1]) places_[ids[p]] = p - pairs.begin + 1;
+    }
+    for (uint64_t e = own.begin; e < own.end && pairs.begin < pairs.end; ++e) {
+      const uint32_t c = of_.left.ids[e];
+      const V number = times(value<V>(of_.left, e), vector_ ? vector_[c] : V{1});
+      if (number == 0) continue;
+      patience_.spend(right_.begins[c + 1] - right_.begins[c] + 1);
+      for (uint64_t k = right_.begins[c]; k < right_.begins[c + 1]; ++k)
+        if (const uint64_t place = places_[right_.ids[k]]) {
+          V& sum = out_[pairs.begin + place - 1];
+          sum = plus(sum, number);
+        }
+    }
+    for (uint64_t p = pairs.begin; p < pairs.end; ++p) {
+      places_[ids[p]] = 0;
+      if (p > pairs.begin && ids[p] == ids[p - 1]) out_[p] = out_[p - 1];
+    }
+  }
+
+ private:
+  const Operands& of_;
+  const Transposed& right_;
+  const V* vector_;
+  Patience patience_;
+  V* out_;
+  std::vector<uint64_t> places_;  // 1 + an entry of a's row, or 0
+};
+
+constexpr uint64_t kTurned = 4;  // entries that are looked up in the time of turning one, or of reading a turned one
+constexpr uint64_t kSought = 16;  // entries that are looked up in the time of seeking one
+
+// Tells whether rows of `right`'s transpose gave the sums.
+template <typename V>
+bool transposed(const Operands& of, uint32_t n, const V* vector, V* out, Control* control) {
+  const uint64_t turned = entries_of(of.right) + entries_of(of.left);
+  if (of.right.values.at || of.right.rows || of.left.rows || of.across.rows) return false;
+  uint64_t looked_up = 0, met = 0;
+  for (uint32_t a = of.across.lo; a < of.across.hi; ++a) {
+    const Slice pairs = row(of.across, a);
+    const uint64_t own = kSought * length(row(of.left, a));
+    for (uint64_t p = pairs.begin; p < pairs.end; ++p) looked_up += std::min(own, length(row(of.right, of.across.ids[p])));
+  }
+  if (looked_up < kTurned * turned) return false;
+  Charge charge(control);
+  if (!charge.affords(Transposed::bytes(of.right, n))) return false;
+  const Transposed right(of.right, n, charge);
+  for (uint64_t e = 0; e < entries_of(of.left); ++e) met += right.begins[of.left.ids[e] + 1] - right.begins[of.left.ids[e]];
+  if (looked_up < kTurned * (turned + met)) return false;
+  const int threads = workers_for(control, met + turned);
+  charge.add(static_cast<size_t>(threads) * n * sizeof(uint64_t));
+  check(each_root(threads, control, n, kRows,
+                  [&](const WorkQueue& queue) { return TransposedRows<V>(of, right, n, vector, queue, out); }));
+  return true;
+}
+
 // How many entries of `right` meet those of `across`.
 uint64_t meeting(const Matrix& across, const Matrix& right) {
   uint64_t found = 0;
@@ -162,6 +249,7 @@ QE_API int32_t qe_masked_product(const Matrix* across, const Matrix* left, const
     return guarded([&] {
       V* sums = static_cast<V*>(out);
       const V* weights = static_cast<const V*>(vector);
+      if (transposed<V>(of, n, weights, sums, control)) return;
       if (!counted<V>(of, n, weights, sums, control)) masked_product<V>(of, n, weights, sums, control);
     });
   });

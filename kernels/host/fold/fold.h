@@ -15,6 +15,7 @@
 
 #include "base/charged_memory.h"
 #include "count/eliminate.h"
+#include "fold/gathered.h"
 #include "qe/fold.h"
 
 namespace qe::fold {
@@ -36,7 +37,8 @@ struct Block {
 // The groups met so far and their records, of which slot 0 counts rows: by code, or in a hash table.
 class Table {
  public:
-  Table(const Plan& plan, const int64_t* empty, Charge& charge);
+  // gathered: takes the numbers of rows; null of a table that others are merged into.
+  Table(const Plan& plan, const int64_t* empty, Charge& charge, Gathered* gathered = nullptr);
 
   void add(const Block& block);
   // Adds the groups of another table: those of codes [begin, end) where they are not hashed, or some of the others.
@@ -57,6 +59,7 @@ class Table {
  private:
   int64_t* record(uint64_t g) { return slots_.data() + g * static_cast<uint64_t>(plan_.n_slots); }
   void find(const uint64_t* codes, int n, int64_t** records);
+  void gather(const Block& block, const uint64_t* codes);
   void combine(int64_t* to, const int64_t* from) const;
   void reserve(uint64_t more);
   uint64_t place(uint64_t code);
@@ -70,6 +73,8 @@ class Table {
   uint64_t size_ = 0, room_ = 0;  // groups
   int shift_ = 64;
   bool alone_ = false;  // all rows are of one group
+  Gathered* gathered_;
+  std::vector<GatheredRows*> filled_;  // of each task that gathers: what its next numbers go to
 };
 
 // A column's numbers, of the type that it has. get: whether an element has one. in_order: calls each(i, number) for those of n elements
@@ -167,6 +172,7 @@ struct Fold {
   Plan plan;                   // over these
   Control* control;
   Charge charge;
+  Gathered gathered;
   std::unique_ptr<Table> table;
   std::once_flag sharing;
   std::vector<std::unique_ptr<Shard>> shards;

@@ -47,6 +47,7 @@ void run(const Task& task, const Block& block, int64_t* const* records) {
     };
     switch (task.operation) {
       case kCount: return each([&](int i, Number, int64_t weight) { records[i][slot] += weight; });
+      case kGather: return each([&](int i, Number, int64_t) { ++records[i][slot]; });
       case kMin:
         return each([&](int i, Number value, int64_t) { records[i][slot] = std::min(records[i][slot], ordered(value)); });
       case kMax:
@@ -97,6 +98,7 @@ void run_alone(const Task& task, const Block& block, int64_t* record) {
     int64_t one = *to;
     switch (task.operation) {
       case kCount: each([&](int, Number, int64_t weight) { one += weight; }); break;
+      case kGather: each([&](int, Number, int64_t) { ++one; }); break;
       case kMin: each([&](int, Number value, int64_t) { one = std::min(one, ordered(value)); }); break;
       case kMax: each([&](int, Number value, int64_t) { one = std::max(one, ordered(value)); }); break;
       default: {
@@ -127,7 +129,10 @@ void run_alone(const Task& task, const Block& block, int64_t* record) {
 
 }  // namespace
 
-Table::Table(const Plan& plan, const int64_t* empty, Charge& charge) : plan_(plan), empty_(empty), charge_(charge) {
+Table::Table(const Plan& plan, const int64_t* empty, Charge& charge, Gathered* gathered)
+    : plan_(plan), empty_(empty), charge_(charge), gathered_(gathered) {
+  if (gathered && std::any_of(plan.tasks, plan.tasks + plan.n_tasks, [](const Task& task) { return task.operation == kGather; }))
+    filled_.resize(static_cast<size_t>(plan.n_tasks));
   if (plan.hashed) return;
   alone_ = plan.n_keys == 0 && std::all_of(plan.tasks, plan.tasks + plan.n_tasks, [](const Task& task) {
     return task.operation != kDistinct && task.digits <= kMostAlone;
@@ -178,8 +183,27 @@ void Table::find(const uint64_t* codes, int n, int64_t** records) {
   for (int i = 0; i < n; ++i) records[i] = record(place(codes[i]));
 }
 
+// Keeps the numbers of a block's rows, given the codes of their groups.
+void Table::gather(const Block& block, const uint64_t* codes) {
+  for (int k = 0; k < plan_.n_tasks; ++k) {
+    const Task& task = plan_.tasks[k];
+    if (task.operation != kGather) continue;
+    GatheredRows*& to = filled_[static_cast<size_t>(k)];
+    if (!to || !to->takes(block.n, block.weights)) to = gathered_->more(k, block.weights);
+    with_reader(task.column, [&](const auto& reader, auto number) {
+      for_numbers(block, reader, task.column.variable, number, [&](int i, auto value) {
+        to->add(codes[i], bits_of(value), block.weights ? block.weights[i] : 1);
+      });
+    });
+  }
+}
+
 void Table::add(const Block& block) {
   if (alone_) {
+    if (!filled_.empty()) {
+      static constexpr uint64_t none[kBlock] = {};
+      gather(block, none);
+    }
     for (int k = 0; k < plan_.n_tasks; ++k) {
       if (block.weights) run_alone<true>(plan_.tasks[k], block, record(0));
       else run_alone<false>(plan_.tasks[k], block, record(0));
@@ -187,7 +211,7 @@ void Table::add(const Block& block) {
     return;
   }
   int64_t* records[kBlock];
-  if (plan_.n_keys == 1 && !plan_.hashed) {
+  if (plan_.n_keys == 1 && !plan_.hashed && filled_.empty()) {
     int64_t* const base = record(0);
     const auto slots = static_cast<uint64_t>(plan_.n_slots);
     std::fill(records, records + block.n, base);
@@ -200,6 +224,7 @@ void Table::add(const Block& block) {
       with_codes(plan_.keys[k], block, [&](int i, uint64_t code) { codes[i] += code; });
     }
     find(codes, block.n, records);
+    if (!filled_.empty()) gather(block, codes);
   }
   for (int k = 0; k < plan_.n_tasks; ++k) {
     if (block.weights) run<true>(plan_.tasks[k], block, records);
@@ -246,14 +271,14 @@ uint64_t Table::groups() const {
 
 Fold::Fold(const Plan& given, Control* control)
     : keys(given.keys, given.keys + given.n_keys), tasks(given.tasks, given.tasks + given.n_tasks),
-      empty(static_cast<size_t>(given.n_slots)), plan(given), control(control), charge(control) {
+      empty(static_cast<size_t>(given.n_slots)), plan(given), control(control), charge(control), gathered(charge) {
   plan.keys = keys.data();
   plan.tasks = tasks.data();
   for (const Task& task : tasks) {
     if (task.operation == kMin) empty[static_cast<size_t>(task.slot)] = INT64_MAX;
     if (task.operation == kMax) empty[static_cast<size_t>(task.slot)] = INT64_MIN;
   }
-  table = std::make_unique<Table>(plan, empty.data(), charge);
+  table = std::make_unique<Table>(plan, empty.data(), charge, &gathered);
 }
 
 bool Fold::counts(const int64_t* weights, uint64_t n) {

@@ -23,7 +23,7 @@ class Own {
   // alone: nobody else folds meanwhile.
   Own(Fold& fold, size_t worker, bool alone) : fold_(fold), worker_(worker), table_(fold.table.get()) {
     if (alone) return;
-    made_ = std::make_unique<Table>(fold.plan, fold.empty.data(), fold.charge);
+    made_ = std::make_unique<Table>(fold.plan, fold.empty.data(), fold.charge, &fold.gathered);
     table_ = made_.get();
   }
 

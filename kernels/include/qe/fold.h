@@ -9,7 +9,7 @@
 namespace qe::fold {
 
 enum Kind : int32_t { kIds = 0, kInt64 = 1, kFloat64 = 2, kCodes = 3 };  // kIds: the id itself; kCodes: int32, below 0: null
-enum Operation : int32_t { kCount = 0, kSum = 1, kMin = 2, kMax = 3, kDistinct = 4 };
+enum Operation : int32_t { kCount = 0, kSum = 1, kMin = 2, kMax = 3, kDistinct = 4, kGather = 5 };
 
 // A number of each element with an id in [base, base + count); others have none. whole: all rows' elements have one.
 struct Column {
@@ -29,7 +29,7 @@ struct Key {
 
 // An operation on the numbers of a column, without one on rows (kCount alone). Its record has from `slot` on:
 // kCount: how many; kMin, kMax: the number, floats as integers of the same order with NaN greatest; kDistinct: `digits` words of
-// bits, one for each code; kSum: `digits` sums of `bits` bits of each number, the highest first. Floats are first multiplied by
+// bits, one for each code; kGather, the host's alone: how many rows have a number, which are kept besides (fold/gathered.h); kSum: `digits` sums of `bits` bits of each number, the highest first. Floats are first multiplied by
 // `scale`, so that they are below 2^bits, and the highest digit is their nearest integer.
 struct Task {
   Column column;

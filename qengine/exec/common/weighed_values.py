@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from qengine import _native
+from qengine._control import Status
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, ListColumn, concatenate, null_column
 from qengine.exec.common.expressions.operand import operand
-from qengine.exec.common.grouping import by_code
 from qengine.exec.common.ordering import ranks
 from qengine.exec.scalar.values import NUMBERS
 
@@ -126,57 +129,44 @@ def _ordered(
 ) -> tuple[Column, Column]:
     """Return of each group's values those at two places of their order, NaN last; any value where it has none."""
     plain = isinstance(items, ArrowColumn) and (pa.types.is_int64(items.type) or pa.types.is_float64(items.type))
-    if plain and often is None and _one_place(lengths, first):
-        return _partitioned(items, lengths, first, second)
-    order = _sorted(np.repeat(np.arange(len(lengths)), lengths), ranks(items))
-    begins = np.cumsum(lengths) - lengths
-    counted = np.arange(1, len(items) + 1) if often is None else np.cumsum(often[order])
-    before = np.concatenate((np.zeros(1, counted.dtype), counted))[begins]
-    found = []
-    for place in (first, second):
-        at = np.searchsorted(counted, before + np.maximum(place, 0), side="right")
-        found.append(items.take(order[np.minimum(at, len(items) - 1)]))
-    return found[0], found[1]
+    if plain and (often is None or often.dtype != object):
+        values = np.ascontiguousarray(items.array.to_numpy())  # type: ignore[attr-defined]
+        below, above = _selected(values, often, lengths, first, second).view(values.dtype).T
+        return ArrowColumn(pa.array(below)), ArrowColumn(pa.array(above))
+    order = ranks(items)
+    if often is None or often.dtype != object:
+        _, any_with, order = np.unique(order, return_index=True, return_inverse=True)
+        below, above = _selected(order, often, lengths, first, second).T
+        return items.take(any_with[below]), items.take(any_with[above])
+    found = np.lexsort((order, np.repeat(np.arange(len(lengths)), lengths)))
+    counted = np.cumsum(often[found])
+    before = np.concatenate((np.zeros(1, object), counted))[np.cumsum(lengths) - lengths]
+    places = (np.searchsorted(counted, before + np.maximum(each, 0), side="right") for each in (first, second))
+    below, above = (items.take(found[np.minimum(each, len(items) - 1)]) for each in places)
+    return below, above
 
 
-def _sorted(codes: Numbers, order: Numbers) -> Numbers:
-    """Return rows by their codes, from 0 on, and those of one code by their order."""
-    count, rows = int(codes[-1]) + 1, len(order)
-    least = int(order.min())
-    span = int(order.max()) - least + 1
-    if count * span * rows < _SAFE:  # all in one number, which sorts in a fraction of the time
-        keys = ((codes * span + (order - least)) * rows) + np.arange(rows)
-        keys.sort()
-        return np.asarray(keys % rows)
-    found = np.argsort(order)
-    return found[by_code(codes[found], count)]
+def _selected(values: Numbers, often: Numbers | None, lengths: Numbers, first: Numbers, second: Numbers) -> Numbers:
+    """Return for each group the numbers at two places of its order, as int64; 0 where it has none."""
+    begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    found = np.zeros((len(lengths), 2), np.int64)
+    one, other = (np.ascontiguousarray(each, np.int64) for each in (first, second))
+    times = None if often is None else np.ascontiguousarray(often, np.int64)
+    status = _kernel()(
+        len(lengths), begins.ctypes.data, values.ctypes.data, values.dtype == np.float64,
+        None if times is None else times.ctypes.data, one.ctypes.data, other.ctypes.data, found.ctypes.data,
+    )  # fmt: skip
+    if status != Status.OK:
+        raise MemoryError
+    return found
 
 
-def _one_place(lengths: Numbers, places: Numbers) -> bool:
-    """Tell whether groups of one length have the same place."""
-    by_length = np.zeros(int(lengths.max()) + 1, np.int64)
-    by_length[lengths] = places
-    return bool((by_length[lengths] == places).all())
-
-
-def _partitioned(items: Column, lengths: Numbers, first: Numbers, second: Numbers) -> tuple[Column, Column]:
-    """Return what ``_ordered`` does; groups of one length are partitioned together, as rows of a matrix."""
-    assert isinstance(items, ArrowColumn)
-    numbers = items.array.to_numpy()
-    begins = np.cumsum(lengths) - lengths
-    found = np.zeros((2, len(lengths)), numbers.dtype)
-    groups = by_code(lengths, int(lengths.max()) + 1)
-    for same in np.split(groups, np.flatnonzero(np.diff(lengths[groups])) + 1):
-        length = int(lengths[same[0]])
-        if length:
-            both = int(first[same[0]]), int(second[same[0]])
-            if len(same) == 1:
-                rows = numbers[None, begins[same[0]] : begins[same[0]] + length].copy()
-            else:
-                rows = numbers[begins[same][:, None] + np.arange(length)]
-            rows.partition(sorted(set(both)), axis=1)
-            found[:, same] = rows[:, both].T
-    return ArrowColumn(pa.array(found[0])), ArrowColumn(pa.array(found[1]))
+@cache
+def _kernel() -> Callable[..., int]:
+    library: Any = _native.load()
+    pointer = ctypes.c_void_p
+    library.qe_select_places.argtypes = (ctypes.c_uint64, pointer, pointer, ctypes.c_int32, *(pointer,) * 4)
+    return library.qe_select_places  # type: ignore[no-any-return]
 
 
 def _deviations(numbers: Numbers, often: Numbers | None, lengths: Numbers, lost: int) -> Column:

@@ -16,6 +16,7 @@ from qengine.exec.common.element_columns import FLOATS, Keyed, Numbers
 from qengine.exec.common.fold_plan import (
     COLUMN,
     DISTINCT,
+    GATHER,
     MOST_VARIABLES,
     PLAN,
     Condition,
@@ -30,6 +31,7 @@ from qengine.exec.common.fold_plan import (
     task_records,
 )
 from qengine.exec.context import ExecutionContext
+from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
 
 if TYPE_CHECKING:
@@ -115,6 +117,7 @@ class Fold:
         self._slots = [task.digits for task in tasks]
         self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
         self._places = [key.places for _, key in keys]
+        self._gathers = any(task.operation == GATHER for task in tasks)
         places = 1
         for each in self._places:
             places *= each
@@ -228,10 +231,36 @@ class Fold:
         group = np.cumsum(new) - 1
         return np.bincount(group[last > 0], minlength=int(new.sum())).astype(np.int64)
 
+    def gathered(self, place: int, codes: Sequence[Ids], lengths: Ids, holding: Holding) -> tuple[Ids, Ids | None]:
+        """Return the numbers, or their bits, that a task has gathered, group after group, and how often each counts.
+
+        None: once each. ``codes`` and ``lengths``: the groups' and how many numbers each has, as ``groups`` gives them.
+
+        Raises
+        ------
+        QueryTimeout, QueryInterrupted, OutOfMemory
+            By the context's limits.
+        """
+        code = np.zeros(len(lengths), np.uint64)
+        for each, places in zip(codes, self._places, strict=True):
+            code = code * np.uint64(places) + each.astype(np.uint64)
+        weighed = bool(self._library.qe_fold_gathers_weights(self._handle, place))
+        total = int(lengths.sum())
+        holding.add(8 * total * (1 + weighed))
+        ends = np.cumsum(lengths) - lengths
+        numbers, weights = np.empty(total, np.int64), np.empty(total, np.int64) if weighed else None
+        self._keep += [code, ends, numbers, weights]  # an interrupted call may go on for a while
+        self._context.run(
+            self._library.qe_fold_take_gathered, self._handle, place, len(code), code.ctypes.data, ends.ctypes.data,
+            numbers.ctypes.data, None if weights is None else weights.ctypes.data,
+            ctypes.byref(self._context.control), reads=total,
+        )  # fmt: skip
+        return numbers, weights
+
     @property
     def is_bounded(self) -> bool:
-        """Whether each thread that folds takes so much memory, however many groups there are."""
-        return not self._hashed
+        """Whether each thread that folds takes so much memory, however many groups and rows there are."""
+        return not self._hashed and not self._gathers
 
     @property
     def handle(self) -> int:
@@ -280,6 +309,8 @@ def _library() -> ctypes.CDLL:
     library.qe_fold_vertices.argtypes = (pointer, u64, u64, pointer, pointer)
     library.qe_fold_groups.argtypes = (pointer, pointer)
     library.qe_fold_take.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_fold_gathers_weights.argtypes = (pointer, i32)
+    library.qe_fold_take_gathered.argtypes = (pointer, i32, u64, *(pointer,) * 5)
     library.qe_fold_float_range.argtypes = (pointer, pointer, pointer)
     library.qe_fold_float_range.restype = None
     library.qe_fold_close.argtypes = (pointer,)

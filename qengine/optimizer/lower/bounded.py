@@ -23,7 +23,7 @@ from qengine.plan.expr import AggregateCall, Call, Comparison, Expr, Literal, Lo
 from qengine.plan.fallible import can_fail, condition_can_fail
 from qengine.plan.logical import Aggregate, Distinct, Filter, Match, Operator, Project, Sort, Unit
 from qengine.plan.pattern import NO_HINTS, PatternNode, PatternRelationship, QueryGraph
-from qengine.plan.physical import Search
+from qengine.plan.physical import Eliminate, Search
 from qengine.plan.traverse import is_repeatable, operators, preorder
 from qengine.types import BOOLEAN, Kind
 
@@ -31,6 +31,8 @@ _MARGIN = 8.0
 """Times as many rows as are wanted are expected within a bound: estimates are off, and values go with degrees."""
 _LEAST_ROWS = 50_000.0
 """Rows that must be expected of a pattern: fewer take no longer than to plan twice."""
+_LEAST_COST = 1e7
+"""Nanoseconds that an elimination must take for the same."""
 _LARGEST_SHARE = 0.2
 """Of the elements: beyond it little is saved, and lost where a bound was too narrow."""
 _LARGEST_SHARE_OF_GROUPS = 0.05
@@ -48,8 +50,7 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
             pass
         case _:
             return None
-    searches = (each.rows or 0.0 for each in operators(lowered) if isinstance(each, Search))
-    if max(searches, default=0.0) < _LEAST_ROWS:
+    if max(map(_rows_made, operators(lowered))) < _LEAST_ROWS:
         return None
     found = _bounded_property(sort)
     if found is None:
@@ -60,7 +61,9 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
     if element is None or summary is None:
         return None
     values = _Values(element, key, summary, sort.keys[0].ascending, catalog)
-    rows = values.number() if groups else estimated_rows(lowered, catalog)[id(lowered)]
+    rows = estimated_rows(lowered, catalog)[id(lowered)]
+    if groups:  # at least one of each value
+        rows = max(rows, values.number())
     share = _MARGIN * wanted / max(rows, 1.0)
     if share > (_LARGEST_SHARE_OF_GROUPS if groups else _LARGEST_SHARE):
         return None
@@ -69,6 +72,15 @@ def bounded_sort(sort: Sort, lowered: Operator, catalog: CatalogView) -> Sort | 
         return None
     bounded = replace(element, predicates=(*element.predicates, condition))
     return replace(sort, input=_with_element(sort.input, match, bounded))
+
+
+def _rows_made(operator: Operator) -> float:
+    """Return how many rows a search makes, or an elimination that takes as long as many do."""
+    if isinstance(operator, Eliminate):
+        schedule = operator.schedule("cpu")
+        operator = operator.search
+        return 0.0 if schedule is None or schedule.cost < _LEAST_COST else operator.rows or 0.0
+    return operator.rows or 0.0 if isinstance(operator, Search) else 0.0
 
 
 def _bounded_property(sort: Sort) -> tuple[Property, Match, bool] | None:

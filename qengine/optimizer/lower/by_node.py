@@ -26,7 +26,7 @@ from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["by_node"]
+__all__ = ["by_node", "cost_of_rows", "counted_by"]
 
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
@@ -51,12 +51,12 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     graph = match.graph
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
-    budget = inf if hinted else _cost_of_rows(lowered.input)
+    budget = inf if hinted else cost_of_rows(lowered.input)
     otherwise: Operator = lowered
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
     elif not graph.hints.strategy and budget >= _LEAST:
-        by_end = partial(_counted_by, catalog=catalog)
+        by_end = partial(_counted_by_one, catalog=catalog)
         named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
         asked = replace(aggregate, aggregates=tuple(named))
         if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog)) is not None:
@@ -67,7 +67,7 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     node, summed, met = found
     programs: list[Eliminate] = []
     for emit, valued in _asked(node, summed, met):
-        program = _program(match, emit, valued, budget, catalog)
+        program = counted_by(match, emit, valued, budget, catalog)
         if program is None or sum(map(_cost, (*programs, program))) >= budget:
             return lower(aggregate) if hinted else otherwise
         programs.append(program)
@@ -131,7 +131,7 @@ def _reads(call: AggregateCall, node: str) -> bool:
     return any(node in free_variables(arg) for arg in call.args)
 
 
-def _cost_of_rows(source: Operator) -> float:
+def cost_of_rows(source: Operator) -> float:
     """Return what rows cost, made and grouped; what neither a search nor an elimination makes is not replaced."""
     match source:
         case Search(cost=cost, rows=rows):
@@ -147,11 +147,11 @@ def _cost(elimination: Eliminate) -> float:
     return (elimination.search.cost or 0.0) if schedule is None else schedule.cost
 
 
-def _counted_by(match: Match, node: str, budget: float, catalog: CatalogView) -> Eliminate | None:
-    return _program(match, (node,), None, budget, catalog)
+def _counted_by_one(match: Match, node: str, budget: float, catalog: CatalogView) -> Eliminate | None:
+    return counted_by(match, (node,), None, budget, catalog)
 
 
-def _program(
+def counted_by(
     match: Match, emit: tuple[str, ...], valued: str | None, budget: float, catalog: CatalogView
 ) -> Eliminate | None:
     """Return the elimination that counts by nodes, embeddings or the values of another; None where there is none.

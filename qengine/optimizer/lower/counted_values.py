@@ -11,6 +11,7 @@ from qengine.optimizer.rows import estimated_rows
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.folding import WEIGHED, WEIGHED_VALUES
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
+from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import INTEGER, NODE
 
@@ -26,6 +27,8 @@ def counted_values(operator: Aggregate, lowered: Operator, catalog: CatalogView)
     aggregate's physical form.
     """
     match, calls = operator.input, [call for _, call in operator.aggregates]
+    if isinstance(lowered, AggregateEntries):
+        lowered = lowered.input
     if not any(call.name in WEIGHED_VALUES for call in calls) or not isinstance(match, Match):
         return None
     if not isinstance(lowered, Aggregate):

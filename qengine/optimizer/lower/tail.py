@@ -9,6 +9,7 @@ from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.intervals import expected_rows
 from qengine.optimizer.lower.bounded import bounded_sort
+from qengine.optimizer.lower.by_ends import by_ends
 from qengine.optimizer.lower.by_node import by_node
 from qengine.optimizer.lower.completed import completed, matched_alone
 from qengine.optimizer.lower.counted_values import counted_values
@@ -155,6 +156,8 @@ def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Low
         root = completed(operator, root, alone, lambda each: lower(each, demand, catalog).root, catalog)
     if (counted := counted_values(operator, root, catalog)) is not None:
         root = replace(counted, input=lower(counted.input, demand, catalog).root)
+    elif (told := by_ends(operator, calls, root, catalog)) is not None:
+        root = told
     return Lowered(root, columns_of(operator))
 
 

@@ -28,7 +28,7 @@ from qengine.plan.physical import AggregateEntries, Carried, Eliminate
 from qengine.plan.traverse import free_variables
 from qengine.types import NODE
 
-__all__ = ["Counted", "Lower", "weighed_entries"]
+__all__ = ["Counted", "Lower", "is_plain", "weighed_entries"]
 
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
@@ -70,7 +70,7 @@ def weighed_entries(
     match = aggregate.input
     assert isinstance(match, Match)
     variables = folded_variables(aggregate)
-    if variables is None or not _is_plain(match.graph):
+    if variables is None or not is_plain(match.graph):
         return None
     for edge in match.graph.relationships:
         carried = _carried(edge, variables, match.graph, catalog)
@@ -196,7 +196,7 @@ def _is_read(edge: PatternRelationship, variables: frozenset[str], graph: QueryG
     return edge.name in variables or bool(edge.predicates) or compared or len(variables) > 1
 
 
-def _is_plain(graph: QueryGraph) -> bool:
+def is_plain(graph: QueryGraph) -> bool:
     """Tell whether a pattern is one of several relationships of one hop each, with names and hints for none of them."""
     return (
         len(graph.relationships) > 1

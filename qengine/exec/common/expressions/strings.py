@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from qengine.exec.common.columns import ArrowColumn, Column, ConstantColumn, boolean_column, from_arrow, null_column
 from qengine.exec.common.expressions.operand import Operand, null_rows, operand
 from qengine.exec.common.expressions.texts import mended
+from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar.regular import linear
 
@@ -37,6 +38,8 @@ def _search(
         if a.kind == "null" or b.kind == "null":
             return null_column(len(column))
         if a.kind == "string" and not a.constant and b.kind == "string" and b.constant:
+            if (coded := _of_codes(column, find, b.datum.as_py())) is not None:
+                return coded
             return ArrowColumn(find(a.datum, b.datum.as_py()))
         if a.kind == b.kind == "string" and not b.constant:
             return _found_in(runtime, a, b, holds)
@@ -45,6 +48,16 @@ def _search(
         return None
 
     return function
+
+
+def _of_codes(column: Column, find: Callable[[Any, str], Any], text: str) -> Column | None:
+    """Return a predicate evaluated for each different string once; None where the graph has no codes of these."""
+    coded = column.places() if isinstance(column, PropertyTexts) else None
+    if coded is None or 2 * len(coded[1].texts) > len(column):
+        return None
+    codes, of = coded
+    known = np.append(find(of.texts, text).to_numpy(zero_copy_only=False), False).astype(np.bool_)
+    return boolean_column(known[codes], codes < 0)
 
 
 def _found_in(runtime: Runtime, a: Operand, b: Operand, holds: Callable[[str, str], bool]) -> Column:

@@ -30,7 +30,7 @@ from qengine.exec.view import MaskProvider
 from qengine.plan import physical
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Expr, Variable
-from qengine.plan.folding import column_beyond, entry_levels, folded_variables, ignores_repeats
+from qengine.plan.folding import GATHERED, column_beyond, entry_levels, folded_variables, ignores_repeats
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
@@ -171,6 +171,7 @@ class _Entries:
         self._counts = {program.emit[0]: program for program in operator.counts}
         self._masks: MaskProvider = build.masks
         self._weights: dict[str, Any] = {}
+        self._present: dict[str, Any] = {}  # of ends that count once or not at all, which ones do
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
@@ -209,7 +210,8 @@ class _Entries:
         if self._counts:
             return self._groups(holding, rows, None, self._most()) if self._weigh(holding) else None
         matchers, context = self._runtime.matchers, self._runtime.context
-        if matchers is None or rows < DEVICE_ROWS:
+        gathers = any(call.name in GATHERED for _, call in self._operator.folded.aggregates)
+        if matchers is None or rows < DEVICE_ROWS or gathers:
             return self._groups(holding, rows, None)
         try:
             with matchers.folds(self._runtime.store, context) as folds:
@@ -273,7 +275,11 @@ class _Entries:
             counts = counts_of_all(program, self._build)
             if counts.dtype == object:
                 return False
-            self._weights[name] = np.minimum(counts, 1, out=counts) if once else counts
+            if once or counts.max(initial=0) <= 1:
+                holding.add(len(counts))
+                self._present[name] = counts > 0
+            else:
+                self._weights[name] = counts
         return True
 
     def _most(self) -> int:
@@ -375,10 +381,11 @@ class _Entries:
 
     def _wanted(self, level: VertexLevel) -> Any:
         """Return for each vertex whether a level admits it; None where it admits all that lists have."""
-        ranges = self._elements[level.name].ranges
+        ranges, present = self._elements[level.name].ranges, self._present.get(level.name)
         if not level.predicates and all(self._within(way.lists, ranges) for way in self._ways):
-            return None
-        return self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)
+            return present
+        mask = self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)
+        return mask if present is None else mask & present
 
     @staticmethod
     def _within(lists: Any, ranges: tuple[tuple[int, int], ...]) -> bool:

@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from qengine._frozen import frozen, replace
 from qengine.exec.common.aggregates import State
+from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import (
     ArrowColumn,
     Column,
+    ConstantColumn,
     IntArray,
+    ListColumn,
     NodeColumn,
     ObjectColumn,
     RelationshipColumn,
@@ -37,12 +40,14 @@ from qengine.exec.common.element_columns import (
     numbers_of,
     ranked,
 )
-from qengine.exec.common.fold_plan import COUNT, DISTINCT, GREATEST, LEAST, SUM, Task
+from qengine.exec.common.expressions.compiler import compile_expression
+from qengine.exec.common.fold_plan import COUNT, DISTINCT, GATHER, GREATEST, LEAST, SUM, Task
+from qengine.exec.common.operators.single_rows import is_unique
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.memory import Holding
 from qengine.exec.view import MaskProvider
 from qengine.plan.expr import AggregateCall, Expr, Variable
-from qengine.plan.folding import variable_of
+from qengine.plan.folding import GATHERED, variable_of
 from qengine.plan.logical import Aggregate
 
 if TYPE_CHECKING:
@@ -118,6 +123,7 @@ class Folded:
     ) -> None:
         from qengine.exec.host.folds import HostFolds
 
+        self._on_host = maker is None
         self._maker = maker or HostFolds(runtime.context)
         self._carried = carried or {}
         bearers = {bearer for bearer, _ in self._carried.values()}
@@ -176,6 +182,7 @@ class Folded:
     def groups(self) -> FoldedGroups:
         """Return what was folded."""
         codes, columns = self._folds[0].groups()
+        self._codes = codes
         length = len(columns[0][0])
         apart = [fold.different(self._folds[0]) for fold in self._folds[1:]]
         keys = [key.decode(code) for (_, key), code in zip(self._by, codes, strict=True)]
@@ -209,6 +216,8 @@ class Folded:
         """Add the tasks of an aggregate, and return what makes its state; None where its values can't be folded."""
         if not call.args:
             return lambda columns, apart: [integer_column(columns[0][0])]
+        if call.name in GATHERED:
+            return self._gathered(call, holding) if self._on_host else None
         (expr,) = call.args
         if call.distinct and call.name == "count":
             return self._distinct(expr, holding)
@@ -285,6 +294,13 @@ class Folded:
         digits = max(1, -(-(top - low + _EXACT) // room))
         return (digits, top) if digits <= _MOST_DIGITS and abs(top) < _MOST_EXPONENT else None
 
+    def _tells_apart(self, key: Expr, name: str) -> bool:
+        """Tell whether a key is another value for each element that a variable may be."""
+        if variable_of(key) != name:
+            return False
+        elements = self._elements[name]
+        return isinstance(key, Variable) or (elements.of_nodes and is_unique(key, elements.ranges, self._runtime))
+
     def _extreme(self, expr: Expr, column: Column, greatest: bool, holding: Holding) -> _StateOf | None:
 
         name = variable_of(expr)
@@ -313,9 +329,47 @@ class Folded:
 
         return state
 
-    def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
-        """Count different values: by a bit each where few are possible, else as groups."""
+    def _gathered(self, call: AggregateCall, holding: Holding) -> _StateOf | None:
+        """Keep the values of each group, as lists in any order, which is the state of a percentile."""
+        expr, share = call.args
+        column = None if isinstance(expr, Variable) else self._column(expr, holding)
+        if column is None or _has_ties(column):
+            return None
         name = variable_of(expr)
+        elements = self._elements[name]
+        given = compile_expression(share, self._runtime)(Batch(1, {}))
+        decode: Callable[[IntArray], Column]
+        if (numbers := numbers_of(expr, column, elements, self._runtime)) is not None:
+            decode = integer_column if numbers.kind == INTEGERS else _bits_of_floats
+        elif call.name == "percentilecont":  # needs numbers: what is wrong is told in the order of the rows
+            return None
+        else:
+            numbers, _, decode = ranked(expr, column, elements, self._runtime)
+            holding.add(numbers.nbytes)
+        place = self._task(Task(GATHER, name, numbers), expr)
+
+        def state(columns: Columns, apart: Sequence[IntArray]) -> State:
+            lengths = columns[place][0]
+            found, times = self._folds[0].gathered(place, self._codes, lengths, holding)
+            offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+            often = ConstantColumn(1, len(found)) if times is None else integer_column(times)
+            shares = given.take(np.zeros(len(lengths), np.int64))
+            return [ListColumn(offsets, decode(found)), ListColumn(offsets, often), shares]
+
+        return state
+
+    def _distinct(self, expr: Expr, holding: Holding) -> _StateOf | None:
+        """Count different values: by a bit each where few are possible, else as groups.
+
+        A group has one at most where a key tells the element from others.
+        """
+        name = variable_of(expr)
+        if any(self._tells_apart(key, name) for key in self._keys):
+            column = None if isinstance(expr, Variable) else self._column(expr, holding)
+            if column is None and not isinstance(expr, Variable):
+                return None
+            present = 0 if column is None else self._count(expr, column)
+            return lambda columns, apart: [integer_column((columns[present][0] > 0).astype(np.int64))]
         key = keyed(expr, self._elements[name], self._runtime)
         if key is None:
             return None
@@ -367,6 +421,10 @@ def _floats(numbers: IntArray) -> Column:
     """Return floats of the integers of the same order that stand for them."""
     bits = np.where(numbers < 0, numbers ^ np.int64(2**63 - 1), numbers)
     return ArrowColumn(pa.array(bits.view(np.float64), pa.float64()))
+
+
+def _bits_of_floats(numbers: IntArray) -> Column:
+    return ArrowColumn(pa.array(numbers.view(np.float64), pa.float64()))
 
 
 def _no_numbers(length: int) -> State:

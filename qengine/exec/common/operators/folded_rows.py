@@ -96,7 +96,7 @@ class FoldedRows:
         self._runtime = runtime
         named = tuple((name, counted_call(call)) for name, call in operator.aggregates)
         self.grouping = Aggregation(replace(operator, aggregates=named), operator.weight, runtime, whose=operator)
-        exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args}
+        exprs = {expr for _, expr in operator.keys} | {arg for _, call in operator.aggregates for arg in call.args[:1]}
         self._evaluated = sum(evaluations(expr, self._elements[variable_of(expr)]) for expr in exprs)
         self._evaluated_there = sum(
             evaluations(expr, self._elements[variable_of(expr)], _STORED_THERE) for expr in exprs

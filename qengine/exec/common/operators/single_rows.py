@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,7 +14,7 @@ from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Aggregate
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["single_calls", "tells_apart"]
+__all__ = ["is_unique", "single_calls", "tells_apart"]
 
 _SAMPLED = 1024  # values that are looked at before all are
 
@@ -26,7 +28,8 @@ def single_calls(operator: Aggregate) -> Aggregate:
 
 def tells_apart(operator: Aggregate, level: VertexLevel, runtime: Runtime) -> bool:
     """Tell whether a key is another value for each vertex that a level, the only one, may bind."""
-    return any(_is_unique(expr, level, runtime) for _, expr in operator.keys)
+    ranges = runtime.store.label_ranges(level.labels).tolist()
+    return any(is_unique(expr, ranges, runtime) for _, expr in operator.keys)
 
 
 @frozen
@@ -37,21 +40,22 @@ class _Unique:
     nbytes: int = 64
 
 
-def _is_unique(expr: Expr, level: VertexLevel, runtime: Runtime) -> bool:
+def is_unique(expr: Expr, ranges: Sequence[Sequence[int]], runtime: Runtime) -> bool:
+    """Tell whether an expression of a vertex is another value for each one with an id in some ranges."""
     if isinstance(expr, Variable):
         return True
     if not isinstance(expr, Property) or not isinstance(expr.subject, Variable):
         return False
-    ranges = [(low, high) for low, high in runtime.store.label_ranges(level.labels).tolist()]
     if len(ranges) != 1:
         return False
+    begin, end = ranges[0]
     column = runtime.store.node_property(expr.key)
-    if column is None or not (column.begin <= ranges[0][0] and ranges[0][1] <= column.end):
+    if column is None or not (column.begin <= begin and end <= column.end):
         return False
-    cached, key = runtime.store.derived, ("unique", expr.key, ranges[0])
+    cached, key = runtime.store.derived, ("unique", expr.key, (begin, end))
 
     def seen() -> _Unique:
-        array = column.slice(*ranges[0])
+        array = column.slice(begin, end)
         return _Unique(_may_be_unique(array) and runtime.context.aside(lambda: _all_differ(array), len(array)))
 
     # To look at all takes memory.

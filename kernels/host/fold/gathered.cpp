@@ -1,0 +1,148 @@
+// Gathered numbers dealt to lists of their groups (gathered.h), and the numbers at two places of each list's order.
+//
+// Bytes moved: a row's code and number once, a number to its list; of a selection each list a few times, in cache where it is short.
+// Source: introselect, Musser 1997; weighted selection by quickselect.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "fold/fold.h"
+
+namespace qe::fold {
+namespace {
+
+// The places of codes among ascending ones, all of which are there.
+class Places {
+ public:
+  Places(const Plan& plan, const uint64_t* codes, uint64_t n, Charge& charge) : codes_(codes), dense_(plan.places <= 8 * n + 1024) {
+    while (!dense_ && (uint64_t{1} << (64 - shift_)) < 2 * n) --shift_;
+    const uint64_t slots = dense_ ? plan.places : uint64_t{1} << (64 - shift_);
+    charge.add(slots * sizeof(uint32_t));
+    index_.assign(slots, 0);
+    for (uint64_t g = 0; g < n; ++g) {
+      uint64_t at = dense_ ? codes[g] : hash_of(codes[g]) >> shift_;
+      while (index_[at]) at = (at + 1) & (slots - 1);
+      index_[at] = static_cast<uint32_t>(g + 1);
+    }
+  }
+
+  uint64_t of(uint64_t code) const {
+    if (dense_) return index_[code] - 1;
+    uint64_t at = hash_of(code) >> shift_;
+    while (codes_[index_[at] - 1] != code) at = (at + 1) & (index_.size() - 1);
+    return index_[at] - 1;
+  }
+
+ private:
+  const uint64_t* codes_;
+  bool dense_;
+  int shift_ = 63;
+  std::vector<uint32_t> index_;  // 1 + a place, or 0
+};
+
+void deal_rows(const GatheredRows& rows, const Places& places, int64_t* ends, int64_t* numbers, int64_t* weights) {
+  for (int i = 0, to; i < rows.n; i = to) {
+    const uint64_t code = rows.rows[static_cast<size_t>(i)].code;
+    for (to = i + 1; to < rows.n && rows.rows[static_cast<size_t>(to)].code == code;) ++to;
+    int64_t at = __atomic_fetch_add(&ends[places.of(code)], to - i, __ATOMIC_RELAXED);
+    for (int k = i; k < to; ++k, ++at) {
+      numbers[at] = rows.rows[static_cast<size_t>(k)].number;
+      if (weights) weights[at] = rows.weights ? rows.weights[static_cast<size_t>(k)] : 1;
+    }
+  }
+}
+
+struct Weighed {
+  int64_t number, weight;
+};
+
+// The number at a place of the order of some, each of which takes as many places as it weighs.
+int64_t weighed_at(Weighed* begin, Weighed* end, int64_t place) {
+  for (uint64_t dice = 1;; dice = dice * 6364136223846793005u + 1442695040888963407u) {
+    const int64_t pivot = begin[(dice >> 33) % static_cast<uint64_t>(end - begin)].number;
+    Weighed* equal = std::partition(begin, end, [=](const Weighed& each) { return each.number < pivot; });
+    Weighed* more = std::partition(equal, end, [=](const Weighed& each) { return each.number == pivot; });
+    for (const Weighed* each = begin; each < equal; ++each) place -= each->weight;
+    if (place < 0) {
+      for (const Weighed* each = begin; each < equal; ++each) place += each->weight;
+      end = equal;
+      continue;
+    }
+    for (const Weighed* each = equal; each < more; ++each) place -= each->weight;
+    if (place < 0 || more == end) return pivot;
+    begin = more;
+  }
+}
+
+// NaN is greatest.
+int64_t order_of(int64_t bits, bool floats) {
+  if (!floats) return bits;
+  double number;
+  std::memcpy(&number, &bits, sizeof number);
+  if (std::isnan(number)) return INT64_MAX;
+  return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+int64_t bits_of_order(int64_t order, bool floats) {
+  if (!floats) return order;
+  return order == INT64_MAX ? bits_of(static_cast<double>(NAN)) : order < 0 ? order ^ INT64_MAX : order;
+}
+
+}  // namespace
+}  // namespace qe::fold
+
+using namespace qe::fold;
+
+// Whether rows that were gathered by a task count more than once, or not at all.
+QE_API int32_t qe_fold_gathers_weights(const Fold* fold, int32_t task) {
+  return std::any_of(fold->gathered.parts().begin(), fold->gathered.parts().end(),
+                     [&](const auto& each) { return each->task == task && each->weights; });
+}
+
+// Writes the numbers that a task has gathered to n lists, those of the groups with some ascending codes, in any order, and how often
+// each counts unless `weights` is null. ends: where each list begins, and then where it ends.
+QE_API int32_t qe_fold_take_gathered(const Fold* fold, int32_t task, uint64_t n, const uint64_t* codes, int64_t* ends, int64_t* numbers,
+                                     int64_t* weights, qe::Control* control) {
+  return qe::eliminate::guarded([&] {
+    qe::Charge charge(control);
+    const Places places(fold->plan, codes, n, charge);
+    std::vector<const GatheredRows*> parts;
+    for (const auto& each : fold->gathered.parts())
+      if (each->task == task) parts.push_back(each.get());
+    qe::eliminate::WorkQueue queue(control, parts.size(), 1);
+    check(qe::eliminate::deal(qe::eliminate::workers_for(control, parts.size() * GatheredRows::kRoom), queue, [&](int) {
+      for (uint64_t begin, end; queue.take(&begin, &end);) deal_rows(*parts[begin], places, ends, numbers, weights);
+    }));
+  });
+}
+
+// Writes for each of n lists the numbers at two places of its order, the second the first or the next one. Places are below the
+// list's length or, with weights, all positive, their sum; a list without numbers is left alone. kOutOfMemory.
+QE_API int32_t qe_select_places(uint64_t n, const int64_t* begins, const int64_t* numbers, int32_t floats, const int64_t* weights,
+                                const int64_t* first, const int64_t* second, int64_t* found) {
+  return qe::eliminate::guarded([&] {
+    std::vector<int64_t> order;
+    std::vector<Weighed> weighed;
+    for (uint64_t k = 0; k < n; ++k) {
+      const auto length = static_cast<size_t>(begins[k + 1] - begins[k]);
+      if (!length) continue;
+      const int64_t *from = numbers + begins[k], *times = weights ? weights + begins[k] : nullptr;
+      int64_t below, above;
+      if (times) {
+        weighed.clear();
+        for (size_t i = 0; i < length; ++i) weighed.push_back({order_of(from[i], floats), times[i]});
+        below = weighed_at(weighed.data(), weighed.data() + length, first[k]);
+        above = second[k] == first[k] ? below : weighed_at(weighed.data(), weighed.data() + length, second[k]);
+      } else {
+        order.resize(length);
+        for (size_t i = 0; i < length; ++i) order[i] = order_of(from[i], floats);
+        const auto at = order.begin() + first[k];
+        std::nth_element(order.begin(), at, order.end());
+        below = *at;
+        above = second[k] == first[k] ? below : *std::min_element(at + 1, order.end());
+      }
+      found[2 * k] = bits_of_order(below, floats);
+      found[2 * k + 1] = bits_of_order(above, floats);
+    }
+  });
+}
