@@ -11,12 +11,14 @@ from qengine._frozen import frozen
 from qengine.errors import Notice, QengineError, Span
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
+from qengine.storage.later import Later
 
 if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
+    from qengine.plan.read_set import ReadSet
     from qengine.write.reading import PartPlans
 
-__all__ = ["PLANS", "Places", "Planned"]
+__all__ = ["PLANS", "Places", "Planned", "reads_of"]
 
 PLANS = 256
 """Plans of a kind that a graph keeps."""
@@ -53,7 +55,7 @@ class Planned:
     ``largest``: the search that is estimated to find the most embeddings. ``devices``: where it ran and why, by the
     device that was asked for. ``values``: the literals that the plan has parameters for, by their names. ``places``:
     None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
-    reads first; None for one that only reads.
+    reads first; None for one that only reads. ``reads``: what of a graph it reads, None where that may be anything.
     """
 
     text: str
@@ -66,9 +68,21 @@ class Planned:
     values: Mapping[str, Any] = field(default_factory=dict)
     places: Places | None = None
     parts: PartPlans | None = None
+    reads: Later[ReadSet | None] | None = None
 
     def at(self, error: QengineError) -> QengineError:
         """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""
         if error.text is None and error.span is not None and self.places is not None:
             error.span = self.places.of(error.span)
         return error.at(self.text)
+
+
+def reads_of(plan: LogicalPlan) -> Later[ReadSet | None]:
+    """Return what ``plan.read_set`` finds of a plan, when somebody asks."""
+
+    def find() -> ReadSet | None:
+        from qengine.plan.read_set import read_set  # not before a read behind a commit
+
+        return read_set(plan)
+
+    return Later(find)
