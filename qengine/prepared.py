@@ -11,6 +11,7 @@ from qengine._arguments import tells_arguments
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
+from qengine.exec.scalar.parameters import may_hold_elements
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
@@ -112,7 +113,8 @@ class Prepared:
             return self._view.update(self._update, params, device, context)
         if device in _WALKED and (found := self._read_live(params, context)) is not None:
             return found
-        known_plan = self._unaffected() if device in _WALKED else None
+        moves = device not in _WALKED or (params and may_hold_elements(params))  # which an earlier version may lack
+        known_plan = None if moves else self._unaffected()
         if known_plan is None:
             statements, known_plan = self._view.current(), self._known
             if known_plan is None or known_plan[0] is not statements:

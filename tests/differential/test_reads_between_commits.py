@@ -175,6 +175,23 @@ def test_what_stays_is_what_no_commit_affects(read, writes, stays, stayed, monke
     assert bool(stayed) == stays
 
 
+def test_elements_that_parameters_hold_are_there(stayed):
+    graph = Graph()
+    graph.query(SCHEMA)
+    text = "MATCH (n:A) RETURN n.k + $m.k AS s, [m IN $l | m] AS l"
+    old = graph.query("MATCH (n:C) RETURN n").value()
+    assert graph.query(text, {"m": old, "l": []}).value() == 2
+    graph.query("CREATE (:B {k: 9})")
+    new = graph.query("MATCH (n:B {k: 9}) RETURN n").value()
+    for m, many in ((new, []), ({"k": 9}, [new]), ({"k": 9}, [{"m": [new]}])):
+        graph.query("CREATE (:B {k: 7})")
+        assert graph.query(text, {"m": m, "l": many}).fetchone() == (9, many)
+    stayed.clear()
+    graph.query("CREATE (:B {k: 6})")
+    assert graph.query(text, {"m": {"k": 9}, "l": [1, {"m": [2]}]}).fetchone() == (9, [1, {"m": [2]}])
+    assert stayed
+
+
 def test_rows_are_those_of_the_latest_version(stayed):
     for seed in range(examples(20)):
         chance = random.Random(f"between {seed}")
