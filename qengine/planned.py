@@ -12,12 +12,14 @@ from qengine.errors import Notice, QengineError, Span
 from qengine.plan.comparisons import ComparedParameter
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
+from qengine.storage.later import Later
 
 if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
+    from qengine.plan.read_set import ReadSet
     from qengine.write.reading import PartPlans
 
-__all__ = ["PLANS", "Places", "Planned"]
+__all__ = ["PLANS", "Places", "Planned", "reads_of"]
 
 PLANS = 256
 """Plans of a kind that a graph keeps."""
@@ -55,7 +57,8 @@ class Planned:
     device that was asked for. ``values``: the literals that the plan has parameters for, by their names. ``places``:
     None where the plan was made for this text. ``parts``: of a statement that changes the graph, the plans of what it
     reads first; None for one that only reads. ``compared``: parameters whose values may be of types that no property
-    compared with them has; ``told``: of which this was logged.
+    compared with them has; ``told``: of which this was logged. ``reads``: what of a graph it reads, None where that may
+    be anything.
     """
 
     text: str
@@ -70,9 +73,21 @@ class Planned:
     parts: PartPlans | None = None
     compared: tuple[ComparedParameter, ...] = ()
     told: set[str] = field(default_factory=set)
+    reads: Later[ReadSet | None] | None = None
 
     def at(self, error: QengineError) -> QengineError:
         """Fill in the text of an error that the plan has raised, with the place in it, and return the error itself."""
         if error.text is None and error.span is not None and self.places is not None:
             error.span = self.places.of(error.span)
         return error.at(self.text)
+
+
+def reads_of(plan: LogicalPlan) -> Later[ReadSet | None]:
+    """Return what ``plan.read_set`` finds of a plan, when somebody asks."""
+
+    def find() -> ReadSet | None:
+        from qengine.plan.read_set import read_set  # not before a read behind a commit
+
+        return read_set(plan)
+
+    return Later(find)

@@ -11,6 +11,7 @@ from qengine._arguments import tells_arguments
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
+from qengine.exec.scalar.parameters import may_hold_elements
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
@@ -51,8 +52,9 @@ class Prepared:
         context = context or view.accept()
         self._update = view.update_plan(text, context)
         self._live = None if self._update is not None or cardinalities else view.live_plan(text, context)
-        walked = self._update is not None or self._live is not None
-        self._known = None if walked else self._plan_for(view.current(), context)
+        self._known: tuple[Statements, Planned] | None = None
+        if self._update is None and self._live is None and self._unaffected() is None:
+            self._plan_for(view.current(), context)
 
     def _plan_for(self, statements: Statements, context: ExecutionContext) -> tuple[Statements, Planned]:
         """Return what the statement is planned to for a version of the graph, and keep it."""
@@ -60,6 +62,13 @@ class Prepared:
         self._planning_seconds += seconds
         self._known = statements, planned
         return self._known
+
+    def _unaffected(self) -> tuple[Statements, Planned] | None:
+        """Return an earlier version on which the statement has the rows that it has now, and its plan; and keep it."""
+        found = None if self._cardinalities else self._view.unaffected(self.text)
+        if found is not None:
+            self._known = found
+        return found
 
     @property
     def _planned(self) -> Planned:
@@ -104,13 +113,15 @@ class Prepared:
             return self._view.update(self._update, params, device, context)
         if device in _WALKED and (found := self._read_live(params, context)) is not None:
             return found
+        moves = device not in _WALKED or (params and may_hold_elements(params))  # which an earlier version may lack
+        known_plan = None if moves else self._unaffected()
+        if known_plan is None:
+            statements, known_plan = self._view.current(), self._known
+            if known_plan is None or known_plan[0] is not statements:
+                known_plan = self._plan_for(statements, context)
         from qengine.explain import Explanation
 
-        statements = self._view.current()
-        known_plan = self._known
-        if known_plan is None or known_plan[0] is not statements:
-            known_plan = self._plan_for(statements, context)
-        planned = known_plan[1]
+        statements, planned = known_plan
         if (known := planned.devices.get(device)) is None:
             known = planned.devices[device] = chosen_device(device, planned)
         chosen, reason = known

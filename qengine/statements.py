@@ -21,7 +21,7 @@ from qengine.kept_plans import KeptPlans
 from qengine.options import LimitKeywords
 from qengine.plan.comparisons import apart
 from qengine.plan.traverse import parameters
-from qengine.planned import Planned
+from qengine.planned import Planned, reads_of
 from qengine.planning import one_statement, planning, too_deep
 from qengine.result import ResultBatch, ResultStats
 from qengine.types import Kind, Type, indefinite
@@ -135,6 +135,13 @@ class Statements:
             log(planned.notices)
         return self._kept.plans.get(key, lambda: planned), seconds
 
+    def kept_plan(self, text: str) -> Planned | None:
+        """Return what a statement was planned to, None where no plan is kept."""
+        found = self._kept.plans.find((text, False, by_content(None), False, False))
+        if found is None and isinstance(text, str) and self._kept.shared is not None:
+            found = self._shared.find(self._shared.scanned(text), False)
+        return found
+
     def on_gpu(
         self,
         planned: Planned,
@@ -180,7 +187,9 @@ class Statements:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
         names = parameters(logical.root)
         largest = None if physical is None else largest_search(physical)
-        planned = Planned(text, logical, physical, notices, names, largest, compared=bound.compared)
+        planned = Planned(
+            text, logical, physical, notices, names, largest, compared=bound.compared, reads=reads_of(bound.plan)
+        )
         self._kept.note(planned)
         return planned
 

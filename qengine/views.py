@@ -23,7 +23,7 @@ from qengine.result import Result
 from qengine.statements import Statements
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
-from qengine.write.versions import Versions, Writer
+from qengine.write.versions import Version, Versions, Writer
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
@@ -52,6 +52,9 @@ class View(Protocol):
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
 
+    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+        """Return an earlier version on which a statement has the rows that it has now, and its plan, if one is kept."""
+
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
 
@@ -79,7 +82,7 @@ class GraphView:
         self.learned = Learned()
         self._updates: UpdatePlans | None = None
         self._reads: LruCache[tuple[LivePlan | None]] = LruCache(PLANS)
-        self._known: tuple[GraphStore, int, Statements] | None = None
+        self._known: tuple[Version, int, Statements] | None = None
         self._estimates: tuple[Statements, Estimates] | None = None
 
     def close(self) -> None:
@@ -110,14 +113,34 @@ class GraphView:
 
     def current(self) -> Statements:
         """Return the statements of the latest version."""
-        store, known = self.versions.latest.store, self._known
-        state = Procedures.changes + self.learned.round  # neither is ever less than before
-        if known is None or known[0] is not store or known[1] != state:
+        latest, known = self.versions.latest, self._known
+        store, state = latest.store, self._state
+        if known is None or known[0].store is not store or known[1] != state:
             self.learned.follow(store)
             before = known[2] if known is not None and known[1] == state else None
-            known = store, state, Statements(store, self.executions, self.procedures, self.learned, before)
+            known = latest, state, Statements(store, self.executions, self.procedures, self.learned, before)
             self._known = known
         return known[2]
+
+    @property
+    def _state(self) -> int:
+        """What changes with procedures and what was learned: neither is ever less than before."""
+        return Procedures.changes + self.learned.round
+
+    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+        """Return the version that was read last, if all later commits have changed nothing that a statement reads.
+
+        None where the latest version has a store, and for statements that no plan is kept for.
+        """
+        latest, known = self.versions.latest, self._known
+        if latest.is_sealed or known is None or known[1] != self._state:
+            return None
+        version, _, statements = known
+        planned = statements.kept_plan(text)
+        if planned is None or planned.notices or planned.logical.explain is not None or planned.reads is None:
+            return None
+        reads = planned.reads.get()
+        return None if reads is None or not version.stands_for(latest, reads) else (statements, planned)
 
     def estimates(self) -> Estimates:
         """Return the estimates of statements over the latest version."""
@@ -250,6 +273,10 @@ class TransactionView:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         return self._graph.plan_update(text, self.writer.undirected_types, context)
 
+    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+        """Return None: a transaction reads what it has done."""
+        return None
+
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
         """Return what a statement that only reads was planned to, where it may be read without making a store."""
         writer = self.writer
@@ -304,6 +331,10 @@ class SnapshotView:
         undirected = self._statements.store.undirected_types
         if may_update(text) and plan_update(text, undirected, context, self._procedures) is not None:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
+        return None
+
+    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+        """Return None: there is a store."""
         return None
 
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:

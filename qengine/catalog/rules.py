@@ -150,6 +150,11 @@ class Rules:
         """Tell whether nodes are to be found by the values of a property: by an index, or by a unique constraint."""
         return any(rule.of_nodes and rule.is_indexed and key in rule.keys for rule in self.all)
 
+    def index_relationship_key(self, type: str, key: str) -> bool:
+        """Tell the same of the relationships of a type."""
+        found = (rule for rule in self.all if rule.is_indexed and not rule.of_nodes)
+        return any(type == rule.label and key in rule.keys for rule in found)
+
     def named(self, name: str) -> Rule | None:
         """Return the rule with a name."""
         return next((rule for rule in self.all if rule.name == name), None)

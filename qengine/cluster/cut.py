@@ -43,6 +43,7 @@ from qengine.plan.physical import (
     Members,
     Optional,
     PhysicalPlan,
+    RelationshipScan,
     Search,
     SearchPart,
     Shortest,
@@ -55,8 +56,8 @@ from qengine.types import INTEGER
 
 __all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
 
-_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, Search, Shortest, ThetaJoin,
-           Unwind, Walk)  # fmt: skip
+_BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, RelationshipScan, Search,
+           Shortest, ThetaJoin, Unwind, Walk)  # fmt: skip
 """Operators of which each row of the result comes of one row of the input."""
 
 _NOTHING = Literal(0, type=INTEGER)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import is_peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.access import FEW, IDENTITY, SORTED, Access, Equality, access_paths
@@ -20,7 +21,7 @@ from qengine.plan.pattern import LabelExpr, PatternNode
 from qengine.plan.physical import Level, VertexLevel
 from qengine.plan.traverse import preorder
 
-__all__ = ["LEAST_ROWS", "accessed", "looked_up_rows", "with_access"]
+__all__ = ["LEAST_ROWS", "accessed", "accessed_relationships", "looked_up_rows", "with_access"]
 
 LEAST_ROWS = 1024
 """Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
@@ -40,24 +41,43 @@ def accessed(
     name: str, labels: LabelExpr | None, predicates: Sequence[Expr], catalog: CatalogView
 ) -> tuple[Access, ...]:
     """Return the indexes that may find a node by its predicates, that of the fewest vertices first."""
-    count = vertex_count(catalog, labels)
+    return _paying("node", name, predicates, (vertex_count(catalog, labels), labels), catalog)
+
+
+def accessed_relationships(edge: PatternEdge, catalog: CatalogView) -> tuple[Access, ...]:
+    """Return the indexes that may find a relationship of a pattern by its predicates, that of the fewest first."""
+    relationship = edge.relationship
+    count = sum(each.count for each in edge.types)
+    found = _paying("relationship", edge.name, relationship.predicates, (count, relationship.types), catalog)
+    return tuple(access for access in found if access.kind != IDENTITY and access.rows * FEW <= count)
+
+
+def _paying(
+    entity: str, name: str, predicates: Sequence[Expr], owners: tuple[int, LabelExpr | None], catalog: CatalogView
+) -> tuple[Access, ...]:
+    """Return the indexes that may find an element by its predicates; ``owners``: how many there are, and the labels."""
+    count, labels = owners
     if count < LEAST_ROWS:
         return ()
     found = []
     for access in access_paths(name, predicates):
-        if any(catalog.property_type("node", key) is None for key in access.keys):
+        if any(catalog.property_type(entity, key) is None for key in access.keys):
             continue
         answered = [predicates[place] for place in access.answers]
-        rows = count * selectivity(answered, catalog, "node", labels)
+        rows = count * selectivity(answered, catalog, entity, labels)
         parts = (part for each in answered for part in preorder(each))
         open_ended = access.kind == SORTED and any(
             isinstance(part, Parameter) and not is_peeked(part.name) for part in parts
         )
         if rows * FEW <= count or open_ended:
             one = len(access.probes) == 1 and access.probes[0].op == "="
-            unique = one if access.kind == IDENTITY else len(access.probes) == 1 and catalog.is_key(access.keys[0])
+            unique = one if access.kind == IDENTITY else _is_key(access, entity, catalog)
             found.append(replace(access, rows=rows, unique=unique))
     return tuple(sorted(found, key=lambda access: access.rows))
+
+
+def _is_key(access: Access, entity: str, catalog: CatalogView) -> bool:
+    return entity == "node" and len(access.probes) == 1 and catalog.is_key(access.keys[0])
 
 
 def looked_up_rows(node: PatternNode, equality: Equality, catalog: CatalogView) -> float | None:

@@ -24,6 +24,7 @@ from qengine.plan.physical import (
     LookUp,
     Optional,
     Reach,
+    RelationshipScan,
     Search,
     ThetaJoin,
     VertexLevel,
@@ -105,7 +106,18 @@ class _Below:
         below = operator
         while isinstance(
             below,
-            Attach | Eliminate | Filter | Optional | Project | Search | LookUp | HashJoin | Reach | ThetaJoin | Walk,
+            Attach
+            | Eliminate
+            | Filter
+            | Optional
+            | Project
+            | Search
+            | LookUp
+            | RelationshipScan
+            | HashJoin
+            | Reach
+            | ThetaJoin
+            | Walk,
         ):
             if isinstance(below, Search):
                 self.read(below)
@@ -123,6 +135,8 @@ class _Below:
                 self.nodes[below.name] = Element(below.labels, (), 1.0)
                 found = Property(Variable(below.name, type=NODE), below.key)
                 self.given.append(Comparison(("=",), (found, below.value)))
+            elif isinstance(below, RelationshipScan):
+                self.relationships[below.name] = _scanned(below, self.catalog)
             elif isinstance(below, Filter):
                 self.given += conjuncts(below.predicate)
             elif isinstance(below, ThetaJoin):
@@ -294,6 +308,14 @@ class _Below:
         edges = {each.name: sum(count for _, count in each.types) for each in self.joints}
         counts += [int(edges[name]) for name in names if name in edges]
         return 1.0 - 1.0 / max(*counts, 2) if len(counts) == 2 else _UNKNOWN
+
+
+def _scanned(scan: RelationshipScan, catalog: CatalogView) -> Element:
+    """Return what is known of a relationship that an index finds."""
+    names = tuple(map(LabelIs, scan.types))
+    types = names[0] if len(names) == 1 else LabelOr(names)
+    share = selectivity(scan.predicates, catalog, "relationship", types)
+    return Element(types, scan.predicates, share, "relationship")
 
 
 def _tells_apart(predicate: Expr) -> bool:

@@ -30,6 +30,7 @@ from qengine.plan.physical import (
     Members,
     Optional,
     Reach,
+    RelationshipScan,
     Repeat,
     Search,
     SelectPaths,
@@ -151,6 +152,8 @@ class _Intervals:
                 return below if operator.unique else below + _CONDITION
             case Members():
                 return below + _GUESS
+            case RelationshipScan():
+                return below if operator.access.unique else below + _CONDITION
             case Search():
                 return below + (_of_levels(operator) if self.counted else _of_search(operator))
             case Repeat():

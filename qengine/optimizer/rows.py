@@ -31,6 +31,7 @@ from qengine.plan.physical import (
     Members,
     Optional,
     Reach,
+    RelationshipScan,
     Repeat,
     Search,
     SelectPaths,
@@ -138,7 +139,7 @@ class Estimate:
                 return times * (rows if operator.rows is None else operator.rows)
             case Eliminate(search=search):
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
-            case LookUp() | Members():
+            case LookUp() | Members() | RelationshipScan():
                 return rows * operator.rows
             case Search(exists=True, emit=()) if operator.rows is not None:
                 return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process

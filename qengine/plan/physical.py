@@ -310,6 +310,26 @@ class LookUp(Operator):
     relationship: bool = False
 
 
+@node("input", "predicates", "access")
+class RelationshipScan(Operator):
+    """Emits each input row with each relationship of ``types`` that satisfies ``predicates``, which mention it alone.
+
+    Columns: the input's, then ``name``. ``access``: the index that answers all the predicates, once it pays; until then
+    they are evaluated for all.
+    """
+
+    input: Operator
+    name: str
+    types: tuple[str, ...]
+    predicates: tuple[Expr, ...]
+    access: Access
+
+    @property
+    def rows(self) -> float:
+        """How many relationships are expected."""
+        return self.access.rows
+
+
 @node("input", "search", "steps", "searches")
 class Eliminate(Operator):
     """Emits what ``search`` (over ``Unit``, without seeds) does, for each input row, by summing vertices out.

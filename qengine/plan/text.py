@@ -240,6 +240,14 @@ class _Writer:
         compared = "IN" if operator.many else "="
         return f"LookUp {found} by {way}, {self.expr(left)} {compared} {self.expr(operator.value)}: {rows}"
 
+    def _relationship_scan(self, operator: physical.RelationshipScan) -> str:
+        access = operator.access
+        types = "|".join(map(name_text, operator.types))
+        conditions = " AND ".join(map(self.expr, operator.predicates))
+        rows = _found_by_index(access.rows, access.unique, "relationship")
+        way = f"{access.kind} index on {_names(access.keys)}"
+        return f"RelationshipScan {name_text(operator.name)}:{types} by {way}, {conditions}: {rows}"
+
     def _hash_join(self, operator: physical.HashJoin) -> str:
         text = f"{'SemiJoin' if operator.semi else 'HashJoin'} on {self._keys(operator)}"
         text += f" emit {_names(operator.emit)}" if operator.emit else ""
@@ -394,6 +402,7 @@ _RULES: dict[type[Operator], Callable[[_Writer, Any], str]] = {
     physical.ThetaJoin: _Writer._theta_join,
     physical.Members: lambda _, each: f"Members {name_text(each.name)} in {name_text(each.items)}",
     physical.LookUp: _Writer._look_up,
+    physical.RelationshipScan: _Writer._relationship_scan,
     physical.Eliminate: _Writer._eliminate,
     physical.AggregateByNode: _Writer._by_node,
     physical.AggregateEntries: _Writer._entries,

@@ -308,7 +308,7 @@ class _Touched:
     """What a commit says of one type: local ids of those that go, and states of new ones and of those that stay.
 
     New ones are those of ``fresh``, then those of ``parts``. ``patched``: local ids (int64) of those that patches give
-    properties, as arrays by key.
+    properties, as arrays by key. ``placed``: where the ends of new ones were last found to be, and by which layout.
     """
 
     gone: list[Array] = field(default_factory=list)
@@ -316,6 +316,7 @@ class _Touched:
     kept: dict[int, RelationshipState] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
     patched: list[tuple[Array, Mapping[str, Any]]] = field(default_factory=list)
+    placed: tuple[NodeLayout, tuple[Array, Array]] | None = None
 
     def says(self, other: _Touched) -> bool:
         """Tell whether another commit, above the same base, says the same of the type; nothing said in patches is."""
@@ -459,10 +460,14 @@ def _new_type(name: str, layout: NodeLayout, touched: _Touched, *, undirected: b
 
 def _ends(layout: NodeLayout, touched: _Touched) -> tuple[Array, Array]:
     """Return the starts and ends of new relationships (uint32)."""
-    starts, ends = (layout.numbers.places(each) for each in touched.ends)
-    if (starts < 0).any() or (ends < 0).any():
-        raise InternalError("A relationship has an end that is no node.")
-    return starts.astype(np.uint32), ends.astype(np.uint32)
+    known = touched.placed
+    if known is None or known[0] is not layout:
+        places = layout.numbers.places(np.concatenate(touched.ends))
+        if (places < 0).any():
+            raise InternalError("A relationship has an end that is no node.")
+        found, half = places.astype(np.uint32), len(places) // 2
+        known = touched.placed = layout, (found[:half], found[half:])
+    return known[1]
 
 
 def _relationship_values(

@@ -43,6 +43,7 @@ from qengine.plan.physical import (
     PathPart,
     PhysicalPlan,
     Reach,
+    RelationshipScan,
     Repeat,
     Search,
     SelectPaths,
@@ -142,6 +143,10 @@ def _columns(operator: Operator, outer: Columns | None) -> Columns:
         case LookUp(name=name, value=value):
             _exprs((value,), given)
             assert not operator.relationship or (operator.identity and operator.labels is None)
+            return _with(given, (name,))
+        case RelationshipScan(name=name, predicates=predicates, access=access):
+            _exprs(predicates, (name,))
+            assert access.answers == tuple(range(len(predicates)))
             return _with(given, (name,))
     return _row_by_row(operator, given)
 

@@ -263,13 +263,14 @@ class BatchSteps:
         def run(table: Table) -> Table:
             outcome = self._looked_for(pattern, table)
             creating, matching = table.take(outcome.makers), table.take(outcome.rows[outcome.matches])
-            columns = self._columns((*pattern.keys.items(), *pattern.created), creating, element.span)
+            changed = dict(pattern.matched)
+            columns = self._columns((*pattern.keys.items(), *pattern.created), creating, element.span, changed)
             if pattern.reads_own:
                 for _, value in pattern.matched:
                     self.values.check_reads(value, matching, element.name)
                 settings = {}
             else:
-                settings = self._columns(pattern.matched, matching, element.span)
+                settings = self._columns(pattern.matched, matching, element.span, changed)
             made = self._made(
                 element, creating, {k: each for k, each in columns.items() if each.count(None) < len(each)}, named
             )
@@ -287,8 +288,10 @@ class BatchSteps:
 
     def _path(self, path: MergedPath, table: Table) -> Table:
         """Merge a path with new nodes."""
+        changed = {key for own in path.matched.values() for key, _ in own}
         keys = {
-            name: {key: self.values.of(value, table) for key, value in own.items()} for name, own in path.keys.items()
+            name: {key: self._value(value, table, changed) for key, value in own.items()}
+            for name, own in path.keys.items()
         }
         every = {f"{name} {key}": values for name, own in keys.items() for key, values in own.items()}
         if any(None in values for values in every.values()):
@@ -302,9 +305,9 @@ class BatchSteps:
         columns, settings = {}, {}
         for each in path.elements:
             entries = (*path.keys[each.name].items(), *path.created[each.name])
-            given = self._columns(entries, creating, each.span)
+            given = self._columns(entries, creating, each.span, changed)
             columns[each.name] = {key: values for key, values in given.items() if values.count(None) < len(values)}
-            settings[each.name] = self._columns(path.matched[each.name], matching, each.span)
+            settings[each.name] = self._columns(path.matched[each.name], matching, each.span, changed)
         table = table.take(outcome.rows)
         for each in path.elements:
             made = self._made(each, creating, columns[each.name])
@@ -382,12 +385,27 @@ class BatchSteps:
         numbers = list(dict.fromkeys(elements.numbers.tolist()))
         self._overlay.read_ahead(*((numbers, []) if elements.handle is NodeHandle else ([], numbers)))
 
-    def _columns(self, items: Iterable[tuple[str, Expr]], table: Table, span: Span | None) -> dict[str, list[Any]]:
-        return {key: stored(key, self.values.of(value, table), span) for key, value in items}
+    def _columns(
+        self, items: Iterable[tuple[str, Expr]], table: Table, span: Span | None, changed: Collection[str]
+    ) -> dict[str, list[Any]]:
+        return {key: stored(key, self._value(value, table, changed), span) for key, value in items}
+
+    def _value(self, expr: Expr, table: Table, changed: Collection[str]) -> list[Any]:
+        """Return an expression's value for each row; elements of rows have their properties, but for those ``changed``.
+
+        ``changed``: properties that the step may set of what rows before have found.
+        """
+        known = self.values.ahead.get(id(expr))
+        is_known = known is not None and known.name in table.columns
+        if is_known or any(key in changed for _, key in reads_of(expr) or ()):
+            return self.values.of(expr, table)
+        column = self.values.of_elements(expr, table)
+        return column if isinstance(column, list) else column.values()
 
     def _looked_for(self, pattern: Merged, table: Table) -> Outcome:
         """Look for what a MERGE is of, for all rows."""
-        keys = {key: self.values.of(value, table) for key, value in pattern.keys.items()}
+        changed = dict(pattern.matched)
+        keys = {key: self._value(value, table, changed) for key, value in pattern.keys.items()}
         if any(None in values for values in keys.values()):
             raise Unbatched
         places: Sequence[Any] = list(distinct_keys(keys)) if keys else ()

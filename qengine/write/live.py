@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from qengine.errors import ExecutionError, Span
-from qengine.exec.common.access import hash_index, relationship_index
+from qengine.exec.common.access import hash_index
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
 from qengine.exec.memory import MemoryAccount
@@ -279,7 +279,7 @@ class WalkedVersion(Generic[_V]):
         return found + self.overlay.relationships_having(wanted)
 
     def _relationship_index(self, type: int, key: str) -> ValueFinder | None:
-        return relationship_index(self._base.store, type, key, self.context)
+        return hash_index(self._base.store, key, self.context, now=True, type=type)
 
     def _places(
         self, wanted: Mapping[str, Any], has: Callable[[str], bool], index_of: Callable[[str], ValueFinder | None]

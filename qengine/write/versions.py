@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
+from qengine.plan.read_set import ReadSet
 from qengine.storage.states import Commit, size_of
 from qengine.storage.store import GraphStore
 from qengine.storage.successor import Successors, successor
@@ -26,6 +27,7 @@ from qengine.write.merged_commits import merged
 from qengine.write.open_folder import News, OpenFolder
 from qengine.write.overlay import Overlay
 from qengine.write.pending import History, PendingVersion
+from qengine.write.write_set import WriteSet
 
 FOLDING = "qengine-fold"
 """The name of the thread that makes a new base, where much is above the one that there is."""
@@ -75,6 +77,7 @@ class Version:
         self._count = count  # of the chain's commits, which are in this version
         self._store = None if count else chain.store
         self._spent = 0.0
+        self._writes: tuple[_Chain, WriteSet] | None = None
 
     @property
     def store(self) -> GraphStore:
@@ -102,6 +105,17 @@ class Version:
     def is_sealed(self) -> bool:
         """Whether its graph was made."""
         return self._store is not None
+
+    def stands_for(self, later: Version, reads: ReadSet) -> bool:
+        """Tell whether rows of a plan that reads this are the same on a later version; it is asked of a sealed one."""
+        chain, first = later._chain, self._count
+        if chain is not self._chain:
+            if chain.store is not self._store:
+                return False
+            first = 0
+        if self._writes is None or self._writes[0] is not chain:
+            self._writes = chain, WriteSet(self.store)
+        return self._writes[1].leaves(reads, chain.commits, first, later._count)
 
     def _made(self) -> GraphStore:
         """Return the graph, made of the chain's store, whose indexes are kept, or of a later one above many commits."""

@@ -15,6 +15,7 @@ from qengine import Graph
 from qengine.exec.common import access as runtime_access
 from qengine.exec.common.value_index import SortedIndex
 from qengine.optimizer import access
+from qengine.optimizer.lower import bound_edges
 from qengine.temporal import Date, LocalDateTime, LocalTime
 
 NAN = float("nan")
@@ -65,7 +66,11 @@ def _records() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if x is not None:
             properties["x"] = x
         nodes.append({"id": k, "labels": LABELS[k % 5], "properties": properties})
-    edges = [{"type": "T", "start": k, "end": (k * k + 1) % 60, "properties": {"w": k % 4}} for k in range(60)]
+    edges: list[dict[str, Any]] = []
+    for k, node in enumerate(nodes):
+        x = {"x": node["properties"]["x"], "y": k} if "x" in node["properties"] else {"y": k}
+        edges.append({"type": "T", "start": k, "end": (k * k + 1) % 60, "properties": {"w": k % 4, **x}})
+        edges.append({"type": "U", "start": k % 9, "end": k % 5, "properties": {"y": k // 2, "x": k}})
     edges += [{"type": "S", "start": k, "end": k // 2} for k in range(60)] + edges[:5]
     return nodes, edges
 
@@ -78,7 +83,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let indexes be used however few nodes there are, and however many they find."""
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
     monkeypatch.setattr(access, "FEW", 0)
+    monkeypatch.setattr(bound_edges, "LEAST_ROWS", 0)
     monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
+    monkeypatch.setattr("qengine.exec.common.operators.look_up.FEW", 1)
     monkeypatch.setattr("qengine.exec.common.access.SCANS", {"hash": 1, "sorted": 1})
 
 
@@ -107,6 +114,63 @@ def test_conditions(graph: Graph, condition: str) -> None:
         agree(graph, f"MATCH (n) WHERE {condition} RETURN n.id", v=value)
     for labels, value in ((":A", 1.0), (":A&!B", 7), (":A|C", "n12"), (":Nope", 1)):
         agree(graph, f"MATCH (n{labels}) WHERE {condition} RETURN n.id", v=value)
+
+
+@pytest.mark.parametrize("condition", [
+    "r.x = $v", "$v = r.x", "r.x IN $v", "r.x < $v", "1 <= r.x <= $v", "r.x STARTS WITH $v", "r.x = $v OR r.y = 7",
+    "r.x = $v OR r.w > 2", "r.x = $v AND r.y < 20", "NOT r.x = $v", "r.x = $v AND 10 / r.y > 0",
+    "r.y > 55 AND r.x > $v",
+])  # fmt: skip
+def test_conditions_on_relationships(graph: Graph, changed: Graph, condition: str) -> None:
+    for value in PARAMETERS:
+        agree(graph, f"MATCH ()-[r:T]->(n) WHERE {condition} RETURN n.id, r.y", v=value)
+    for each in (graph, changed):
+        for value in (1.0, 7, "n12", [7, "n7", None]):
+            agree(each, f"MATCH (n)-[r]-(m:A) WHERE {condition} RETURN n.id, m.id, r.y", v=value)
+            agree(each, f"MATCH (n)-[r:T|U]->(m)-[s:T]->(o) WHERE {condition} RETURN n.id, count(*), count(s)", v=value)
+    plan = str(graph.explain(f"MATCH ()-[r:T]->(n) WHERE {condition} RETURN n.id"))
+    assert ("RelationshipScan" in plan) == (not any(each in condition for each in ("NOT", "/", "OR r.w")))
+
+
+@pytest.mark.parametrize("query", [
+    "MATCH (n)-[r:T {y: 7}]->(m) RETURN n, r, m",
+    "MATCH (n)-[r:U {y: 7}]-(m) RETURN n.id, m.id",
+    "MATCH (n)-[r:U {y: 7}]-(m)-[s:U {y: 8}]-(o) RETURN n.id, m.id, o.id",
+    "MATCH (n)-[r:U {y: 7}]-(n) RETURN n.id",
+    "MATCH (n)-[r:U {y: 7}]->(m), (m)-[:T*1..2]->(o) RETURN n.id, o.id",
+    "MATCH REPEATABLE ELEMENTS (n)-[r:U {y: 7}]-(m)-[s:U]-(o) RETURN count(*)",
+    "MATCH DIFFERENT NODES (n)-[r:U {y: 7}]-(m) RETURN count(*)",
+    "MATCH p = (n)-[r:U {y: 7}]->(m) RETURN length(p), [x IN nodes(p) | x.id]",
+    "UNWIND [1, 2] AS i MATCH (n)-[r:T {y: 7}]->(m) RETURN i, n.id, m.id",
+    "UNWIND [1, 7] AS i MATCH (n)-[r:T {y: i}]->(m) RETURN i, n.id, m.id",
+    "OPTIONAL MATCH (n)-[r:T {y: 700}]->(m) RETURN n.id, m.id",
+    "MATCH (n {id: 3}) OPTIONAL MATCH (n)-[r:T {y: 3}]->(m) RETURN n.id, m.id",
+    "MATCH (n:A) WHERE EXISTS { (m)-[r:T {y: 7}]->() WHERE m.id = n.id } RETURN n.id",
+    "MATCH (n:A) RETURN n.id, COUNT { ()-[r:T {y: 7}]->() } AS c",
+    "MATCH (n)-[r:T {y: 7}]->(m) MATCH (m)-[s]->(o) RETURN n.id, o.id",
+    "MATCH (n)-[r:T {y: 7}]->(m) RETURN count(*)",
+    "MATCH (n:A)-[r:T]->(m:B) WHERE r.y IN [1, 3, 5, 8, 13] AND n.id < m.id RETURN r.w, count(*)",
+])  # fmt: skip
+def test_queries_by_relationships(graph: Graph, changed: Graph, query: str) -> None:
+    for each in (graph, changed):
+        agree(each, query)
+
+
+def test_relationships_are_found_behind_commits_and_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(runtime_access.HashIndex, "__init__", _noted(runtime_access.HashIndex.__init__, made))
+    ends = [{"type": "T", "start": k % 97, "end": k % 89, "properties": {"y": k}} for k in range(40_000)]
+    graph = Graph.from_records([{"id": k} for k in range(97)], ends)
+    graph.query("CREATE INDEX FOR ()-[r:T]-() ON (r.y)")
+    query = "MATCH (a)-[r:T {y: $y}]->(b) RETURN r.y, id(a), id(b)"
+    assert "hash index on y" in str(graph.explain(query))
+    for y in range(5):
+        assert graph.query(query, {"y": y}, memory_limit="400KB").fetchall() == [(y, y, y)]
+        graph.query("MATCH (a)-[r:T {y: $y}]->(b) DELETE r CREATE (a)-[:T {y: $y + 1}]->(b)", {"y": 10 * y + 5})
+        made.clear()
+        assert [len(graph.query(query, {"y": 10 * y + k}).fetchall()) for k in (5, 6)] == [0, 2]
+        assert made == ["HashIndex"]
+        assert [len(graph.query(query, {"y": 10 * y + k}).fetchall()) for k in (5, 6)] == [0, 2]
 
 
 @pytest.mark.parametrize("condition", [

@@ -1,9 +1,10 @@
-"""Finds nodes by identity, and by the values of their properties, through indexes that the graph keeps once they pay.
+"""Finds elements by identity, and by values of properties, through indexes that the graph keeps once they pay.
 
 A scan reads a column once, making an index takes as long as many scans. Which of them is cheaper depends on the
 look-ups that follow, which nobody knows; so an index is made after some scans that found few nodes, as one rents skis
 before one buys them. An index that was evicted is made again after twice as many scans as the time before. One that
-CREATE INDEX or a constraint of uniqueness has declared is made when it is first asked for.
+CREATE INDEX or a constraint of uniqueness has declared is made when it is first asked for, of relationships the second
+time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["hash_index", "indexed_nodes", "named_by", "note_scan", "relationship_index", "value_of"]
+__all__ = ["hash_index", "indexed_nodes", "indexed_relationships", "named_by", "note_scan", "value_of"]
 
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
@@ -49,12 +50,15 @@ class _Past:
 
 _WAIT = 0.02  # seconds between two looks, where another thread makes what is needed
 
-_pasts: WeakKeyDictionary[ExecView, dict[tuple[str, str], _Past]] = WeakKeyDictionary()
+_Place = tuple[str, str] | tuple[str, int, str]
+"""Of an index among what is derived of a graph: its kind, the type where it is of relationships, and the property."""
+
+_pasts: WeakKeyDictionary[ExecView, dict[_Place, _Past]] = WeakKeyDictionary()
 
 
-def note_scan(store: ExecView, kind: str, key: str) -> None:
-    """Remember that a property's column was read where an index would have found few nodes."""
-    _past(store, kind, key).scans += 1
+def note_scan(store: ExecView, kind: str, key: str, type: int | None = None) -> None:
+    """Remember that a column of nodes, or of a type's relationships, was read where an index would have found few."""
+    _past(store, _place(kind, key, type)).scans += 1
 
 
 def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> tuple[Array, Access] | None:
@@ -71,7 +75,7 @@ def indexed_nodes(runtime: Runtime, level: VertexLevel, ranges: Sequence[Sequenc
         if _leaves_unsure(runtime, access) and any(map(condition_can_fail, level.predicates)):
             continue
         try:
-            found = _nodes(runtime, access, most if best is None else min(most, len(best[0])))
+            found = _found(runtime, access, most if best is None else min(most, len(best[0])))
         except Unanswered:
             continue
         if found is None:
@@ -97,20 +101,28 @@ def _leaves_unsure(runtime: Runtime, access: Access) -> bool:
     return False
 
 
-def _nodes(runtime: Runtime, access: Access, most: int) -> Array | None:
+def indexed_relationships(runtime: Runtime, type: int, access: Access, most: int) -> Array | None:
+    """Return the local ids (int64, ascending) of a type's relationships that an index finds; None as for nodes."""
+    try:
+        return _found(runtime, access, most, type)
+    except Unanswered:
+        return None
+
+
+def _found(runtime: Runtime, access: Access, most: int, type: int | None = None) -> Array | None:
     store, context = runtime.store, runtime.context
     if access.kind == IDENTITY:
         return _named(store, [(each.key, each.op, value_of(runtime, each.value)) for each in access.probes])
     if access.kind == HASH:
         parts = []
         for probe in access.probes:
-            index = hash_index(store, probe.key, context)
+            index = hash_index(store, probe.key, context, type=type)
             if index is None:
                 return None
             parts.append(_looked_up(index, probe.op, value_of(runtime, probe.value), context))
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
     (key,) = access.keys
-    ordered = _index(store, SortedIndex, key, context)
+    ordered = _index(store, SortedIndex, key, context, type=type)
     bounds = [(probe.op, value_of(runtime, probe.value)) for probe in access.probes]
     if ordered is None or any(value is None for _, value in bounds):
         return None if ordered is None else np.empty(0, np.int64)
@@ -157,38 +169,39 @@ def _within(ids: Array, ranges: Sequence[Sequence[int]]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def hash_index(store: ExecView, key: str, context: ExecutionContext, *, now: bool = False) -> AnyHashIndex | None:
-    """Return the hash index of a node property; None where there is none, unless it is to be made ``now``."""
-    known: AnyHashIndex | None = store.derived.find((HASH, key))
-    return _index(store, HashIndex, key, context, now=now) if known is None else known
+def hash_index(
+    store: ExecView, key: str, context: ExecutionContext, *, now: bool = False, type: int | None = None
+) -> AnyHashIndex | None:
+    """Return the hash index of a property of nodes, or of a type's relationships, by their local ids.
 
-
-def relationship_index(store: ExecView, type: int, key: str, context: ExecutionContext) -> HashIndex | None:
-    """Return the hash index, made now, of a property of a type's relationships, by local ids; None without room."""
-    place = (HASH, type, key)
-    if (known := store.derived.find(place)) is not None:
-        return known  # type: ignore[no-any-return]
-    column = store.relationship_property(type, key)
-    if column is None or not _fits(store, HashIndex, column, context):
-        return None
-    with context.memory.holding("The index") as holding:
-        holding.set(_bytes(HashIndex, column))
-        return store.derived.get(place, lambda: HashIndex(column, context))  # type: ignore[no-any-return]
+    None where there is none, unless it is to be made ``now`` and there is room.
+    """
+    known: AnyHashIndex | None = store.derived.find(_place(HASH, key, type))
+    return _index(store, HashIndex, key, context, now=now, type=type) if known is None else known
 
 
 def _index(
-    store: ExecView, kind: type[_Index], key: str, context: ExecutionContext, *, now: bool = False
+    store: ExecView,
+    kind: type[_Index],
+    key: str,
+    context: ExecutionContext,
+    *,
+    now: bool = False,
+    type: int | None = None,
 ) -> _Index | None:
-    """Return an index of a node property, made where scans have paid for it and the memory allows it."""
-    place = (kind.KIND, key)
+    """Return an index of a property, made where scans have paid for it and the memory allows it."""
+    place = _place(kind.KIND, key, type)
     if (known := store.derived.find(place)) is not None:
         return known  # type: ignore[no-any-return]
-    column = store.node_property(key)
+    column = store.node_property(key) if type is None else store.relationship_property(type, key)
     if column is None:
         return None
-    past = _past(store, kind.KIND, key)
-    now = now or store.rules.index_node_key(key)
-    if not (now or past.scans >= SCANS[kind.KIND] << past.made):
+    past = _past(store, place)
+    enough = SCANS[kind.KIND] << past.made
+    if not now and _is_declared(store, key, type):
+        enough = 0 if type is None else 1  # of relationships none follows from version to version
+    now = now or not enough
+    if not (now or past.scans >= enough):
         return None
     if not _fits(store, kind, column, context):
         return None
@@ -218,8 +231,17 @@ def _bytes(kind: type[_Index], column: PropertyColumn) -> int:
     return hash_bytes(column) if kind is HashIndex else sorted_bytes(column)
 
 
-def _past(store: ExecView, kind: str, key: str) -> _Past:
-    return _pasts.setdefault(store, {}).setdefault((kind, key), _Past())
+def _place(kind: str, key: str, type: int | None) -> _Place:
+    return (kind, key) if type is None else (kind, type, key)
+
+
+def _is_declared(store: ExecView, key: str, type: int | None) -> bool:
+    rules = store.rules
+    return rules.index_node_key(key) if type is None else rules.index_relationship_key(store.types[type].name, key)
+
+
+def _past(store: ExecView, place: _Place) -> _Past:
+    return _pasts.setdefault(store, {}).setdefault(place, _Past())
 
 
 def value_of(runtime: Runtime, expr: Expr) -> Any:

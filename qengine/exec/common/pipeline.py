@@ -23,7 +23,7 @@ from qengine.exec.common.operators.few_or_many import few_or_many_stage
 from qengine.exec.common.operators.join import hash_join_stage
 from qengine.exec.common.operators.limit import limit_stage, skip_stage
 from qengine.exec.common.operators.load_csv import load_csv_stage
-from qengine.exec.common.operators.look_up import look_up_stage
+from qengine.exec.common.operators.look_up import look_up_stage, relationship_scan_stage
 from qengine.exec.common.operators.matching import (
     eliminate_stage,
     reach_stage,
@@ -65,6 +65,7 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.HashJoin: hash_join_stage,
     physical.ThetaJoin: theta_join_stage,
     physical.LookUp: look_up_stage,
+    physical.RelationshipScan: relationship_scan_stage,
     physical.FewOrMany: few_or_many_stage,
     physical.Members: members_stage,
     physical.Eliminate: eliminate_stage,

@@ -21,6 +21,7 @@ which encoding?), generators (which can be read once), members of enumerations, 
 
 from __future__ import annotations
 
+import datetime
 import uuid
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
@@ -40,18 +41,35 @@ from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["from_python"]
+__all__ = ["from_python", "may_hold_elements"]
 
 _GIVE = (
     "Give None, bool, int, float, str, dates and times, lists (arrays and Series, too) or dicts of them, or nodes, "
     "relationships and paths of a result."
 )
 _PLAIN = frozenset((type(None), bool, int, float, str))
+_VALUES = _PLAIN | {datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
+_DEEP = 8  # lists and maps in each other, in which elements are looked for
 _STRINGS = frozenset((str,))
 _LISTS = frozenset((type(None), list))
 _MANY = 16  # items that are looked at together
 _TOGETHER = 4 * CHECKED_ITEMS  # at most, of many lists
 _BYTES = (bytes, bytearray, memoryview)
+
+
+def may_hold_elements(value: Any, depth: int = 0) -> bool:
+    """Tell whether a parameter's value may be a node, relationship or path, or have one in it, so deep."""
+    kind = type(value)
+    if kind in _VALUES:
+        return False
+    if kind not in (list, dict) or depth > _DEEP:
+        return True
+    if kind is dict:
+        value = value.values()
+    kinds = set(map(type, value))
+    if kinds <= _VALUES:
+        return False
+    return not kinds <= _VALUES | {list, dict} or any(may_hold_elements(each, depth + 1) for each in value)
 
 
 def from_python(value: Any, name: str, given: list[Given]) -> Any:

@@ -1,8 +1,8 @@
-"""Relationships that are known before a match is searched: given by earlier clauses, or named by their identity.
+"""Relationships that are known before a match is searched: given by earlier clauses, or found by what they are.
 
 One that ``id(r) = v`` names is looked up, where ``v`` is a constant or of the rows, or a list, and its ends are bound
-then: ``LookUp``. So are the ends of one that the rows give. Where that can't be, a search finds others in its place,
-which must then be the same.
+then: ``LookUp``. Few that an index finds by their properties are scanned: ``RelationshipScan``. So are the ends of one
+that the rows give. Where that can't be, a search finds others in its place, which must then be the same.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.access import LEAST_ROWS
+from qengine.optimizer.access import LEAST_ROWS, accessed_relationships
+from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, pattern_edge
+from qengine.optimizer.selectivity import selectivity
 from qengine.plan.access import Probe, constant, identified
 from qengine.plan.expr import Call, Case, Comparison, Expr, HasLabels, ListOf, Variable
+from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Operator, Project, Unwind
 from qengine.plan.pattern import NO_HINTS, MatchMode, PatternRelationship, QueryGraph
-from qengine.plan.physical import LookUp
+from qengine.plan.physical import LookUp, RelationshipScan
 from qengine.plan.traverse import free_variables, is_repeatable, substitute
 from qengine.types import BOOLEAN, NODE, RELATIONSHIP
 
@@ -42,7 +45,7 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
         return found
     named = {name for each in graph.predicates for name in _may_identify(each)}
     for relationship in graph.relationships:
-        if not (relationship.bound or relationship.name in named or any(map(_may_identify, relationship.predicates))):
+        if not (relationship.bound or relationship.name in named or relationship.predicates):
             continue
         edge = _locatable(relationship, found, catalog)
         if edge is None:
@@ -58,7 +61,34 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
             )  # fmt: skip
             found = _without(edge, found._replace(root=looked_up, columns=(*found.columns, edge.name)), (predicate,))
             found = found._replace(sure=found.sure.union(edge.ends))
+        elif (scan := _scan(edge, found, catalog)) is not None:
+            found = _without(edge, found._replace(root=scan, columns=(*found.columns, edge.name)), scan.predicates)
+            found = found._replace(sure=found.sure.union(edge.ends))
     return found
+
+
+def _scan(edge: PatternEdge, found: Located, catalog: CatalogView) -> RelationshipScan | None:
+    """Return the scan of a relationship that an index finds by its properties, if the search may best begin there.
+
+    None where a condition may fail, unless there is no other: it would be asked of more or fewer elements.
+    """
+    relationship, graph = edge.relationship, found.graph
+    accesses = accessed_relationships(edge, catalog) if relationship.predicates else ()
+    conditions = [*graph.predicates, *(each for node in graph.nodes for each in node.predicates)]
+    conditions += (each for other in graph.relationships for each in other.predicates)
+    if not accesses or any(node.bound for node in graph.nodes):
+        return None
+    access = accesses[0]
+    alone = len(conditions) == len(access.answers) and not any(node.labels for node in graph.nodes)
+    if any(map(condition_can_fail, conditions)) and not (alone and len(graph.relationships) == 1):
+        return None
+    for node in graph.nodes:
+        share = selectivity(node.predicates, catalog, "node", node.labels) if node.predicates else 1.0
+        if vertex_count(catalog, node.labels) * share < access.rows:
+            return None
+    predicates = tuple(relationship.predicates[place] for place in access.answers)
+    access = replace(access, answers=tuple(range(len(predicates))))
+    return RelationshipScan(found.root, edge.name, edge.type_names(), predicates, access)
 
 
 _FEW = 10  # relationships that a list is expected to name
@@ -107,7 +137,7 @@ def _without(edge: PatternEdge, found: Located, answered: tuple[Expr, ...]) -> L
     graph, relationship, (start, end) = found.graph, edge.relationship, edge.ends
     known = Variable(edge.name, type=RELATIONSHIP)
     root, columns = found.root, found.columns
-    if relationship.types is not None:
+    if relationship.types is not None and not isinstance(root, RelationshipScan):
         root = Filter(root, HasLabels(known, relationship.types))
     begin, stop = (Call(name, (known,), type=NODE) for name in ("startnode", "endnode"))
     kept = tuple((name, Variable(name)) for name in columns)

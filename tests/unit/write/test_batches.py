@@ -162,6 +162,10 @@ TOGETHER = [
     "UNWIND $rows AS r FOREACH (t IN r.tags | MERGE (:Tag {name: t}))",
     "UNWIND $rows AS r MATCH (p:P {id: r.id}) FOREACH (t IN r.tags | MERGE (k:Tag {name: t}) MERGE (p)-[:HAS]->(k))",
     "UNWIND $rows AS r FOREACH (t IN r.tags | FOREACH (u IN [t, 'u'] | MERGE (k:Tag {name: u}) SET k.seen = true))",
+    "MATCH (n:P) WITH collect(n) AS l FOREACH (a IN l | FOREACH (b IN l | MERGE (:K {of: a.id, to: b.id})))",
+    "MATCH (n:P) WITH collect(n) AS l FOREACH (a IN l | FOREACH (b IN l | MERGE (a)-[:T]->(:K {of: b.id})))",
+    "MATCH (n:P) WITH collect(n) AS l FOREACH (a IN l | FOREACH (b IN l | MERGE (a)-[k:T {w: b.id}]->(b) "
+    "ON CREATE SET k.x = a.name ON MATCH SET k.y = b.name))",
     "UNWIND $rows AS r FOREACH (p IN [r.props] | CREATE (n:New:$(p.q) {id: r.id}) SET n.x = p.p)",
     "MATCH (n) WITH collect(n) AS all UNWIND [1, 2] AS i FOREACH (n IN all | SET n:Found)",
     "MATCH p = (n)-[]->(m) FOREACH (k IN relationships(p) | SET k.seen = 1)",
@@ -288,6 +292,8 @@ ROW_BY_ROW = [
     "MATCH (n:P) MERGE (k:P {id: n.id}) ON MATCH SET k += {id: 3}",
     "MATCH (n:P) MERGE (k:P {id: n.id}) ON MATCH SET k = {id: 3} RETURN count(*)",
     "MATCH (n:P) SET n.id = n.id + 1 MERGE (k:P {id: n.id}) RETURN k.name",
+    "MATCH (n:P) MERGE (k:P {name: CASE n.id WHEN 1 THEN 'second' WHEN 5 THEN 'first' ELSE '' END}) "
+    "ON MATCH SET k.id = 5",
     "MATCH (n:P) CREATE (k:K {of: n.id}), (l:K {of: k.of}) SET l.x = k.of RETURN l.of",
     "MATCH (n:P) MERGE (k:K {of: n.name})",
     "MATCH (n:P) FOREACH (x IN [1, 2] | SET n.x = coalesce(n.x, 0) + x SET n.y = n.x)",

@@ -1,17 +1,18 @@
 """``LookUp``: the nodes whose property equals a value of the input row, by a hash index, or whose identity does.
 
-Relationships, too, by their identity.
+Relationships, too, by their identity. ``RelationshipScan``: those that an index finds by conditions on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from qengine.errors import ExecutionError
-from qengine.exec.common.access import hash_index, named_by, note_scan
+from qengine.exec.common.access import hash_index, indexed_relationships, named_by, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts, pieces, repeated_pieces
 from qengine.exec.common.columns import IntArray, NodeColumn, RelationshipColumn
@@ -21,11 +22,11 @@ from qengine.exec.common.value_index import Unanswered
 from qengine.exec.scalar.compare import group_key
 from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import physical
-from qengine.plan.access import HASH
+from qengine.plan.access import FEW, HASH
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.types import NODE
 
-__all__ = ["look_up_stage"]
+__all__ = ["look_up_stage", "relationship_scan_stage"]
 
 _NONE: IntArray = np.empty(0, np.int64)
 _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
@@ -48,6 +49,41 @@ def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
                     kept = batch.take(rows[part]) if batch.columns else batch
                     yield Batch(count, {**kept.columns, operator.name: column(ids[part])})
             runtime.context.check()
+
+    return run
+
+
+def relationship_scan_stage(operator: physical.RelationshipScan, build: Build, first: int) -> Stage:
+    """Emit each input row with each relationship that the operator finds, the same ones for all."""
+    runtime, masks = build.runtime, build.masks
+    upstream = build(operator.input, first)
+
+    def of_type(index: int, count: int) -> IntArray:
+        access = operator.access
+        found = indexed_relationships(runtime, index, access, count // FEW)
+        if found is None:
+            found = np.flatnonzero(masks.edge_mask(operator.name, operator.predicates, index, 0, count))
+            for key in access.keys if len(found) * FEW <= count else ():
+                note_scan(runtime.store, access.kind, key, index)
+        return found
+
+    @cache
+    def found() -> IntArray:
+        types = [each for each in runtime.store.types if each.name in operator.types]
+        return np.concatenate([_NONE, *(each.base + of_type(each.index, each.count) for each in types)])
+
+    def run(outer: Batch) -> Iterator[Batch]:
+        for batch in upstream(outer):
+            ids = found()
+            for row in range(batch.length):
+                kept = batch.slice(row, 1)
+                for offset, length in pieces(len(ids), first):
+                    rows = np.zeros(length, np.int64)
+                    for begin, count in repeated_pieces(kept, rows, runtime.memory):
+                        part = RelationshipColumn(ids[offset + begin : offset + begin + count])
+                        own = kept.take(rows[:count]) if kept.columns else kept
+                        yield Batch(count, {**own.columns, operator.name: part})
+                runtime.context.check()
 
     return run
 
