@@ -206,4 +206,14 @@ def _report(before: ModelGraph, session: Sequence[Transaction], at: int, expecte
     nodes = [f"  {number}: {':'.join(sorted(labels))} {values}" for number, (labels, values) in before.nodes.items()]
     edges = [f"  {each}" for each in before.relationships.items()]
     lines = ["The engine differs from the model.", "Nodes:", *nodes, "Relationships:", *edges, "Transactions:"]
-    return "\n".join([*lines, *map(str, session), what, f"expected {expected}", f"found    {actual}"])
+    return "\n".join([*lines, *map(str, session), what, *_differing(expected, actual)])
+
+
+def _differing(expected: Any, actual: Any) -> list[str]:
+    """Return lines that say how two outcomes differ, part by part."""
+    if isinstance(expected, Counter) and isinstance(actual, Counter):
+        expected, actual = expected - actual, actual - expected
+    elif isinstance(expected, tuple) and isinstance(actual, tuple):
+        pairs = zip(expected, actual, strict=True)
+        return [line for one, other in pairs if one != other for line in _differing(one, other)]
+    return [f"expected {expected}", f"found    {actual}"]

@@ -84,6 +84,7 @@ class _Generator:
         self._spelling = random.Random(sum(chance.getstate()[1]))
         self.count = 0
         self.inside_foreach = False  # where paths have no names
+        self.making = False  # a path: which of its elements are there when one's properties are evaluated isn't defined
         self.scope: dict[str, str] = {}
         self.along: dict[str, list[str]] = {}  # the names of a path's elements
         self.parameters: dict[str, object] = {}
@@ -146,7 +147,7 @@ class _Generator:
         if subjects and draw > 0.95:
             return st.Keyed(self.chance.choice(subjects), self.given(self.chance.choice(("i", "j", None))))
         nodes = self.of(_NODE)
-        if nodes and draw > 0.93:
+        if nodes and draw > 0.93 and not self.making:
             return st.CountPaths(self.path(1, known=self.chance.choice(nodes), only_known=True))
         return st.Literal(self.chance.choice([0, 1, 1, 2, 3]))
 
@@ -167,7 +168,7 @@ class _Generator:
             return st.Variable(self.chance.choice(subjects))
         if draw < 0.61:
             return st.MapOf((("i", self.number()),))
-        if draw < 0.66:
+        if draw < 0.66 and not self.making:
             return st.Case(self.condition(), self.number(), self.literal())
         return self.number()
 
@@ -205,6 +206,7 @@ class _Generator:
     ) -> st.Path:
         """Return a path to find, or to make where ``new``; names it makes are in scope behind it."""
         before = dict(self.scope)
+        outside, self.making = self.making, self.making or new
         made: dict[str, str] = {}
         makes = not (only_known or known)
 
@@ -245,6 +247,7 @@ class _Generator:
                 edge = replace(edge, type=None, given=self.name("R", "S", "T"))
             edges.append(edge)
         self.scope.update(made)
+        self.making = outside
         if not makes or self.inside_foreach or not self.often(0.12):
             return st.Path(nodes, tuple(edges))
         found = st.Path(nodes, tuple(edges), self.new(_PATH))

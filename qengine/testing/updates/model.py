@@ -467,8 +467,8 @@ class _Run:
             last = trail[-1][0].id
             for number, (kind, start, end, _) in list(self.graph.relationships.items()):
                 own = RelationshipRef(number)
-                wanted = edge.type if edge.given is None else self.value(edge.given, row)
-                if wanted not in (None, kind) or any(used == own for _, used in trail):
+                wanted = (edge.type or kind) if edge.given is None else self.value(edge.given, row)
+                if wanted != kind or any(used == own for _, used in trail):
                     continue
                 ways = {(start, end)} if edge.arrow == ">" else {(end, start)}
                 if edge.arrow == "" or kind in self.graph.undirected:
@@ -582,8 +582,7 @@ class _Run:
         graph = self.graph
         match change:
             case st.SetProperty(_, key, value):
-                named = self.key(key, row)
-                self.assign(entity, {named: storable(self.value(value, row))}, False)
+                self.assign(entity, self.copied({self.key(key, row): self.value(value, row)}), False)
             case st.RemoveProperty(_, key):
                 self.assign(entity, {self.key(key, row): None}, False)
             case st.SetMap(_, tuple(entries), replace):
@@ -615,6 +614,8 @@ class _Run:
         if not isinstance(value, dict | NodeRef | RelationshipRef):
             raise ModelError("InvalidArgumentType")
         given = value if isinstance(value, dict) else self.graph.properties(value)
+        if given.get("") is not None:
+            raise ModelError("InvalidArgumentValue")
         return {key: storable(each) for key, each in given.items()}
 
     def assign(self, entity: NodeRef | RelationshipRef, given: dict[str, Any], replace: bool) -> None:
