@@ -27,7 +27,8 @@ _RULES = (
     st.Rule(True, "A", "i", "RANGE"), st.Rule(True, "B", "s", "RANGE"), st.Rule(False, "R", "i", "RANGE"),
 )  # fmt: skip
 _RARE: tuple[Any, ...] = (
-    Date(2020, 1, 2), Date(2020, 1, 3), Duration(days=1), LocalTime(12, 30), Point(1.0, 2.0), [Date(2020, 1, 2)], 1.5, "A",
+    Date(2020, 1, 2), Date(2020, 1, 3), Duration(days=1), LocalTime(12, 30), Point(1.0, 2.0), [Date(2020, 1, 2)], 1.5,
+    "A",
 )  # fmt: skip
 
 
@@ -69,7 +70,9 @@ def _statement(chance: random.Random, *, alone: bool) -> st.Statement | st.Appen
     if draw < 0.1:
         keys = [chance.choice((0, 1, 2, 3, 5, 6, 7, None)) for _ in range(chance.randint(0, 3))]
         rows = tuple({"i": key, "s": chance.choice(("a", "b", None))} for key in keys)
-        links = [(chance.choice(keys), chance.choice((*keys, 1))) for _ in range(chance.choice((0, 0, 1, 2)) if keys else 0)]
+        links = [
+            (chance.choice(keys), chance.choice((*keys, 1))) for _ in range(chance.choice((0, 0, 1, 2)) if keys else 0)
+        ]
         whole = tuple((start, end) for start, end in links if start is not None and end is not None)
         return st.Append(chance.choice(_LABELS), rows, whole, chance.random() < 0.7)
     return _Generator(chance, alone).statement()
@@ -344,7 +347,9 @@ class _Generator:
         hidden = (_LIST, _MAP, _STATUS)
         names = [name for name in self.scope if self.scope[name] not in hidden and self.often(0.6)]
         items: list[tuple[str, st.Expression]] = [(name, st.Variable(name)) for name in names]
-        items += [(f"{name}_{key}", st.Property(name, key)) for name in self.of(_STATUS) for key in ("started", "committed")]
+        items += [
+            (f"{name}_{key}", st.Property(name, key)) for name in self.of(_STATUS) for key in ("started", "committed")
+        ]
         if self.often(0.3):
             items.append(("v", self.number()))
         if self.often(0.2) or not items:
@@ -419,7 +424,9 @@ class _Generator:
             return self.create()
         names = tuple(self.chance.sample(elements, min(len(elements), self.chance.choice([1, 1, 2]))))
         lists = self.of(_LIST)
-        values = tuple(st.Item(name, self.chance.randint(0, 1)) if name in lists else st.Variable(name) for name in names)
+        values = tuple(
+            st.Item(name, self.chance.randint(0, 1)) if name in lists else st.Variable(name) for name in names
+        )
         if self.often(0.9):  # what is deleted is hardly ever asked for
             self.scope.update(dict.fromkeys(names, _GONE))
             for name in names:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from qengine.testing.updates import statements as st
 from qengine.testing.updates.values import (
@@ -28,6 +28,8 @@ from qengine.testing.updates.values import (
 __all__ = ["ModelGraph", "append", "run"]
 
 Row = dict[str, Any]
+_Trail: TypeAlias = tuple[tuple[NodeRef, RelationshipRef | None], ...]
+"""Nodes that were found one after the other, each with the relationship that leads to it where one does."""
 _MOST_ROWS = 150
 _MOST_WORK = 4_000  # partial embeddings
 _COUNTS = (
@@ -51,9 +53,7 @@ class ModelGraph:
 
     def copy(self) -> ModelGraph:
         """Return a graph that changes apart from this one."""
-        return ModelGraph(
-            dict(self.nodes), dict(self.relationships), self.undirected, self.next, dict(self.rules)
-        )
+        return ModelGraph(dict(self.nodes), dict(self.relationships), self.undirected, self.next, dict(self.rules))
 
     def become(self, other: ModelGraph) -> None:
         """Take over what another graph holds."""
@@ -449,9 +449,7 @@ class _Run:
             ):
                 self.defined(wanted, row)
 
-        Trail = tuple[tuple[NodeRef, RelationshipRef | None], ...]
-
-        def extend(at: int, row: Row, trail: Trail) -> Iterator[Row]:
+        def extend(at: int, row: Row, trail: _Trail) -> Iterator[Row]:
             self.work += 1
             if self.work > _MOST_WORK:
                 raise Undefined
@@ -582,7 +580,8 @@ class _Run:
         graph = self.graph
         match change:
             case st.SetProperty(_, key, value):
-                self.assign(entity, self.copied({self.key(key, row): self.value(value, row)}), False)
+                new = self.value(value, row)
+                self.assign(entity, self.copied({self.key(key, row): new}), False)
             case st.RemoveProperty(_, key):
                 self.assign(entity, {self.key(key, row): None}, False)
             case st.SetMap(_, tuple(entries), replace):
@@ -629,7 +628,9 @@ class _Run:
     def delete(self, values: tuple[st.Expression, ...], detach: bool, row: Row) -> None:
         found = [self.value(each, row) for each in values]
         for value in found:
-            self.delete_elements([*value.relationships, *value.nodes] if isinstance(value, PathRef) else [value], detach)
+            self.delete_elements(
+                [*value.relationships, *value.nodes] if isinstance(value, PathRef) else [value], detach
+            )
 
     def delete_elements(self, elements: list[Any], detach: bool) -> None:
         for entity in elements:
@@ -664,5 +665,5 @@ class _Run:
         return found is not None
 
 
-def _walk(steps: tuple[tuple[NodeRef, RelationshipRef | None], ...]) -> PathRef:
+def _walk(steps: _Trail) -> PathRef:
     return PathRef(tuple(node for node, _ in steps), tuple(edge for _, edge in steps if edge is not None))

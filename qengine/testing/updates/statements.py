@@ -310,7 +310,7 @@ def _labels(names: tuple[str, ...], *, named: bool, given: Expression | None = N
 
 @dataclass(frozen=True)
 class NodePattern:
-    """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name the labels; ``given``: more."""
+    """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name labels, ``given``: more."""
 
     name: str
     labels: tuple[str, ...] = ()

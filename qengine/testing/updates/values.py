@@ -57,6 +57,7 @@ def _is_number(value: Any) -> bool:
 
 
 def calculated(op: str, left: Any, right: Any) -> Any:
+    """Return ``left - right`` or ``left / right`` of integers, null where one is."""
     if left is None or right is None:
         return None
     if isinstance(left, Temporal) or isinstance(right, Temporal):
@@ -71,6 +72,7 @@ def calculated(op: str, left: Any, right: Any) -> Any:
 
 
 def equal(left: Any, right: Any) -> bool | None:
+    """Return ``left = right``."""
     if left is None or right is None:
         return None
     if isinstance(left, list) and isinstance(right, list):
@@ -82,6 +84,7 @@ def equal(left: Any, right: Any) -> bool | None:
 
 
 def less(left: Any, right: Any) -> bool | None:
+    """Return ``left < right``."""
     if type(left) is not type(right) or not isinstance(left, int | str):
         return None
     found: bool = left < right
@@ -89,6 +92,7 @@ def less(left: Any, right: Any) -> bool | None:
 
 
 def storable(value: Any) -> Any:
+    """Return a value that a property may have; a ``ModelError`` for others."""
     if isinstance(value, NodeRef | RelationshipRef | PathRef | dict):
         raise ModelError("InvalidPropertyType")
     if isinstance(value, list) and any(each is None or isinstance(each, list) for each in value):
@@ -97,6 +101,7 @@ def storable(value: Any) -> Any:
 
 
 def key_of(value: Any) -> Any:
+    """Return what values that DISTINCT takes for the same have in common."""
     if isinstance(value, dict):
         return tuple((key, key_of(each)) for key, each in sorted(value.items()))
     return tuple(map(key_of, value)) if isinstance(value, list) else (type(value), value)
