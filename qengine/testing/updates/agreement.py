@@ -134,6 +134,7 @@ def _outcome(
     place: Graph | TransactionOfGraph, statement: st.Statement | st.Append, old: frozenset[int], device: str
 ) -> Any:
     rows: list[tuple[Any, ...]] = []
+    changes: Changes | None
     try:
         if isinstance(statement, st.Append):
             changes = _appended(place, statement)

@@ -254,7 +254,7 @@ class _Generator:
         if not makes or self.inside_foreach or not self.often(0.12):
             return st.Path(nodes, tuple(edges))
         found = st.Path(nodes, tuple(edges), self.new(_PATH))
-        self.along[found.name] = [each.name for each in (*nodes, *edges) if each.name]
+        self.along[found.name] = [*(each.name for each in nodes), *(each.name for each in edges)]
         return found
 
     # ------------------------------------------------------------ clauses
