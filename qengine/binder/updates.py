@@ -393,6 +393,7 @@ def _property(target: ast.Expression) -> tuple[ast.Expression, str] | None:
     """Return the subject and the key of ``subject.key`` or ``subject['key']``."""
     if isinstance(target, ast.PropertyAccess):
         return target.subject, target.key
-    if isinstance(target, ast.Index) and isinstance(target.index, ast.Literal) and isinstance(target.index.value, str):
-        return target.subject, target.index.value
+    if isinstance(target, ast.Index) and isinstance(target.index, ast.Literal):
+        key = target.index.value
+        return (target.subject, key) if isinstance(key, str) and key else None
     return None

@@ -220,8 +220,10 @@ class WordRules(ClassifierState):
     def _create(self, index: int, upper: str, after_operand: bool) -> int:
         if self.word(index + 1) in SCHEMA_WORDS:
             return self._command(index, upper, after_operand)
-        if upper == "INSERT" and not (self.begins_clause() and self.kind(index + 1) == "LPAR"):
-            return self.emit("NAME", index)
+        if upper == "INSERT":
+            path = index + 3 if self.is_name(index + 1) and self.kind(index + 2) == "EQ" else index + 1
+            if not self.begins_clause() or self.kind(path) != "LPAR":
+                return self.emit("NAME", index)
         self.context = Context.PATTERN
         return self.path_name(self.emit("MERGE" if upper == "MERGE" else "CREATE", index))
 

@@ -36,13 +36,15 @@ class Divided:
 
     ``numbers``: int64, ascending, each once, all there. ``patched``, ``others``: places (int64) of the rows of elements
     that are patched, and of others; rows without an element are neither. ``which``: of each patched row its element's
-    place (int64) in ``numbers``, where none was left out. ``nodes``: whether they are nodes.
+    place (int64) in ``numbers``, where none was left out. ``left_out``: the numbers (int64) of those that aren't there
+    any more. ``nodes``: whether they are nodes.
     """
 
     numbers: Array
     which: Array
     patched: Array
     others: Array
+    left_out: Array
     nodes: bool
 
 
@@ -85,11 +87,12 @@ class BatchChanges:
         if not (own[1:] > own[:-1]).all():
             own, which = np.unique(own, return_inverse=True)
         missing = are_gone(self._overlay, own, nodes=nodes)
-        if missing.any():
+        left_out = own[missing]
+        if len(left_out):
             if not gone:
                 raise Unbatched
             own = own[~missing]
-        return Divided(own, which, patched, np.flatnonzero(there & apart), nodes)
+        return Divided(own, which, patched, np.flatnonzero(there & apart), left_out, nodes)
 
     # ------------------------------------------------------------ properties
 
@@ -156,12 +159,12 @@ class BatchChanges:
     # ------------------------------------------------------------ deleting
 
     def delete(self, found: Divided, *, detach: bool, span: Span | None) -> None:
-        """Delete the elements that are patched; ``detach``: nodes with their relationships."""
+        """Delete the elements that are patched; ``detach``: nodes with their relationships, also of nodes left out."""
         if not found.nodes:
             self._patch(found, Patch(found.numbers, deleted=True), relationships_deleted=len(found.numbers))
             return
         if detach:
-            self._detach(found.numbers)
+            self._detach(np.concatenate((found.numbers, found.left_out)))
         else:
             self._graph.deleted_together.append((found.numbers, span))
         self._patch(found, Patch(found.numbers, deleted=True), nodes_deleted=len(found.numbers))

@@ -229,8 +229,10 @@ def stored(key: str, values: list[Any], span: Span | None) -> list[Any]:
     Raises
     ------
     Unbatched
-        For one that can't be a property's.
+        For one that can't be a property's, and for a property without a name.
     """
+    if not key:
+        raise Unbatched
     if _PLAIN.issuperset(map(type, values)):
         return values
     try:

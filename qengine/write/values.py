@@ -48,6 +48,8 @@ def storable_properties(given: Mapping[str, Any], span: Span | None) -> dict[str
     Raises
     ------
     ExecutionError
-        As ``storable_value``.
+        As ``storable_value``; ``InvalidArgumentValue`` for one without a name.
     """
+    if given.get("") is not None:
+        raise ExecutionError("A property's name can't be empty.", code="InvalidArgumentValue", span=span)
     return {key: storable_value(key, value, span) for key, value in given.items() if value is not None}

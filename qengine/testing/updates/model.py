@@ -6,60 +6,59 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from qengine.testing.updates import statements as st
+from qengine.testing.updates.values import (
+    ModelError,
+    NodeRef,
+    PathRef,
+    RelationshipRef,
+    Shown,
+    Undefined,
+    calculated,
+    equal,
+    key_of,
+    less,
+    names_of,
+    order_of,
+    storable,
+)
 
-__all__ = ["ModelError", "ModelGraph", "NodeRef", "RelationshipRef", "Shown", "Undefined", "run"]
+__all__ = ["ModelGraph", "append", "run"]
 
 Row = dict[str, Any]
+_Trail: TypeAlias = tuple[tuple[NodeRef, RelationshipRef | None], ...]
+"""Nodes that were found one after the other, each with the relationship that leads to it where one does."""
 _MOST_ROWS = 150
 _MOST_WORK = 4_000  # partial embeddings
-
-
-class ModelError(Exception):
-    """A statement fails; the text is the error's code."""
-
-
-class Undefined(Exception):
-    """The model gives a statement no meaning: it makes many rows, or matches by what fails or was deleted."""
-
-
-@dataclass(frozen=True)
-class NodeRef:
-    """A node, by its number."""
-
-    id: int
-
-
-@dataclass(frozen=True)
-class RelationshipRef:
-    """A relationship, by its number."""
-
-    id: int
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An element of a result: its number, labels or type, and properties."""
-
-    id: int
-    names: tuple[str, ...]
-    properties: dict[str, Any]
+_COUNTS = (
+    "nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set",
+    "labels_added", "labels_removed", "indexes_added", "indexes_removed", "constraints_added", "constraints_removed",
+)  # fmt: skip
 
 
 @dataclass
 class ModelGraph:
-    """Nodes are ``(labels, properties)``, relationships ``(type, start, end, properties)``, each by its number."""
+    """Nodes are ``(labels, properties)``, relationships ``(type, start, end, properties)``, each by its number.
+
+    ``rules``: indexes and constraints, by their names.
+    """
 
     nodes: dict[int, tuple[frozenset[str], dict[str, Any]]] = field(default_factory=dict)
     relationships: dict[int, tuple[str, int, int, dict[str, Any]]] = field(default_factory=dict)
     undirected: frozenset[str] = frozenset()
     next: int = 1 << 40
+    rules: dict[str, st.Rule] = field(default_factory=dict)
 
     def copy(self) -> ModelGraph:
         """Return a graph that changes apart from this one."""
-        return ModelGraph(dict(self.nodes), dict(self.relationships), self.undirected, self.next)
+        return ModelGraph(dict(self.nodes), dict(self.relationships), self.undirected, self.next, dict(self.rules))
+
+    def become(self, other: ModelGraph) -> None:
+        """Take over what another graph holds."""
+        self.nodes, self.relationships = dict(other.nodes), dict(other.relationships)
+        self.next, self.rules = other.next, dict(other.rules)
 
     def new(self) -> int:
         """Return the number of a new element."""
@@ -88,14 +87,34 @@ class ModelGraph:
         """Return the relationships of a node, which may be deleted."""
         return [number for number, (_, start, end, _) in self.relationships.items() if node in (start, end)]
 
+    def satisfies(self, rule: st.Rule) -> bool:
+        """Tell whether all elements are as a rule requires."""
+        if rule.of_nodes:
+            found = [own.get(rule.key) for labels, own in self.nodes.values() if rule.label in labels]
+        else:
+            found = [own.get(rule.key) for kind, _, _, own in self.relationships.values() if rule.label == kind]
+        given = [each for each in found if each is not None]
+        if rule.kind in ("KEY", "PROPERTY_EXISTENCE") and len(given) < len(found):
+            return False
+        if rule.kind == "PROPERTY_TYPE":
+            return all(type(each) is int for each in given)
+        unique = rule.kind in ("KEY", "UNIQUENESS")
+        return not unique or not any(equal(one, other) for at, one in enumerate(given) for other in given[:at])
+
+    def check_rules(self) -> None:
+        """Raise where a constraint isn't satisfied."""
+        if not all(map(self.satisfies, self.rules.values())):
+            raise ModelError("ConstraintValidationFailed")
+
 
 def run(
-    graph: ModelGraph, statement: st.Statement, chance: random.Random | None
+    graph: ModelGraph, statement: st.Statement, chance: random.Random | None, *, alone: bool
 ) -> tuple[list[tuple[Any, ...]], dict[str, int]]:
     """Carry out a statement; return its rows, with elements as ``Shown``, and the counts of what it changed.
 
     ``chance``: orders rows where no order is defined, and says whether a clause's parts are done for each row after the
-    other or each part for all rows. The graph is as before where the statement fails.
+    other or each part for all rows. The graph is as before where the statement fails, but for what it has committed by
+    then, which it can where it is ``alone``.
 
     Raises
     ------
@@ -103,38 +122,75 @@ def run(
         Where it fails.
     """
     work = graph.copy()
-    each = _Run(work, chance)
+    each = _Run(work, chance, partial(graph.become, work) if alone else None)
     rows = each.clauses(statement.clauses, [{}])
-    for number in each.deleted:
-        if work.ends(number):
-            raise ModelError("DeleteConnectedNode")
-    graph.nodes, graph.relationships, graph.next = work.nodes, work.relationships, work.next
+    each.settle()
+    graph.become(work)
     last = statement.clauses[-1]
     columns = [name for name, _ in last.items] if isinstance(last, st.Return) else []
     shown = [tuple(each.shown(row[name]) for name in columns) for row in rows] if columns else []
     return shown, each.counts
 
 
+def append(graph: ModelGraph, given: st.Append) -> dict[str, int]:
+    """Append a table of nodes, and relationships between them; return the counts of what was changed.
+
+    Raises
+    ------
+    ModelError
+        Where it fails; the graph is as before then.
+    """
+    work = graph.copy()
+    counts = dict.fromkeys(_COUNTS, 0)
+    known: dict[int, list[int]] = {}
+    for number, (labels, own) in work.nodes.items():
+        if given.label in labels and type(own.get("i")) is int:
+            known.setdefault(own["i"], []).append(number)
+    keys = [row["i"] for row in given.rows]
+    used = [*keys, *(key for link in given.links for key in link)]
+    if None in keys or len(set(keys)) < len(keys) or any(len(known.get(key, ())) > 1 for key in used):
+        raise ModelError("StorageError")
+    if not given.upsert and not known.keys().isdisjoint(keys):
+        raise ModelError("StorageError")
+    for row in given.rows:
+        there = known.get(row["i"])
+        ref = NodeRef(there[0] if there else work.new())
+        if not there:
+            work.nodes[ref.id] = frozenset((given.label,)), {}
+            known[row["i"]] = [ref.id]
+            counts["nodes_created"] += 1
+            counts["labels_added"] += 1
+        old = work.properties(ref)
+        counts["properties_set"] += sum(value is not None or key in old for key, value in row.items())
+        work.put(ref, {key: value for key, value in {**old, **row}.items() if value is not None})
+    for start, end in given.links:
+        if start not in known or end not in known:
+            raise ModelError("StorageError")
+        work.relationships[work.new()] = "R", known[start][0], known[end][0], {}
+        counts["relationships_created"] += 1
+    work.check_rules()
+    graph.become(work)
+    return counts
+
+
 class _Run:
-    def __init__(self, graph: ModelGraph, chance: random.Random | None) -> None:
+    """``commit``: what keeps what was done so far, where a statement may do so before its end."""
+
+    def __init__(self, graph: ModelGraph, chance: random.Random | None, commit: Callable[[], None] | None) -> None:
         self.graph = graph
         self.chance = chance
+        self.commit = commit
         self.by_row = chance is not None and chance.random() < 0.5
         self.deleted: list[int] = []
         self.work = 0
         self.types: dict[int, str] = {}
-        self.counts = dict.fromkeys(
-            (
-                "nodes_created",
-                "nodes_deleted",
-                "relationships_created",
-                "relationships_deleted",
-                "properties_set",
-                "labels_added",
-                "labels_removed",
-            ),
-            0,
-        )
+        self.counts = dict.fromkeys(_COUNTS, 0)
+
+    def settle(self) -> None:
+        """Raise where what was done can't be committed."""
+        if any(map(self.graph.ends, self.deleted)):
+            raise ModelError("DeleteConnectedNode")
+        self.graph.check_rules()
 
     def clauses(self, clauses: tuple[st.Clause, ...], rows: list[Row]) -> list[Row]:
         for clause in clauses:
@@ -144,8 +200,15 @@ class _Run:
         return rows
 
     def any_order(self, rows: list[Row]) -> list[Row]:
-        if self.chance is not None:
-            self.chance.shuffle(rows)
+        """Order rows anyhow, or by their columns: rows that come often stand apart then, as nested loops give them."""
+        chance = self.chance
+        if chance is None or not rows:
+            return rows
+        if chance.random() < 0.5:
+            chance.shuffle(rows)
+            return rows
+        names, ranks = chance.sample(list(rows[0]), len(rows[0])), dict[str, float]()
+        rows.sort(key=lambda row: [ranks.setdefault(repr(row[name]), chance.random()) for name in names])
         return rows
 
     def clause(self, clause: st.Clause, rows: list[Row]) -> list[Row]:
@@ -155,7 +218,10 @@ class _Run:
             case st.Unwind(items, name):
                 return [{**row, name: item} for row in rows for item in self.items(items, row)]
             case st.With():
-                rows = self.projected(clause.items, rows, clause.distinct)[: clause.limit]
+                rows = self.projected(clause.items, rows, clause.distinct)
+                for value, descends in reversed(clause.order):
+                    rows.sort(key=lambda row, value=value: order_of(self.value(value, row)), reverse=descends)  # type: ignore[misc]
+                rows = rows[: clause.limit]
                 return rows if clause.where is None else [row for row in rows if self.value(clause.where, row) is True]
             case st.Return(items, limit):
                 return self.projected(items, rows, False)[:limit]
@@ -167,13 +233,19 @@ class _Run:
                 return [found for row in rows for found in self.merge(clause, row)]
             case st.Set(changes):
                 self.each([partial(self.change, change) for change in changes], rows)
-            case st.Delete(names, detach):
-                self.each([partial(self.delete, names, detach)], rows)
+            case st.Delete(values, detach):
+                self.each([partial(self.delete, values, detach)], rows)
             case st.Foreach():
                 for row in rows:
                     self.foreach(clause, row)
-            case st.Call():
+            case st.Call(batches=None):
                 return [found for row in rows for found in self.call(clause, row)]
+            case st.Call():
+                return self.in_batches(clause, rows)
+            case st.Finish():
+                return []
+            case st.Declare() | st.Drop():
+                self.rule(clause)
         return rows
 
     def each(self, parts: list[Callable[[Row], Any]], rows: list[Row]) -> None:
@@ -197,9 +269,74 @@ class _Run:
 
     def call(self, clause: st.Call, row: Row) -> list[Row]:
         found = self.clauses(clause.clauses, [{name: row[name] for name in clause.imports}])
-        if not isinstance(clause.clauses[-1], st.Return):
+        last = clause.clauses[-1]
+        if not isinstance(last, st.Return):
             return [row]
+        if not found and clause.optional:
+            found = [dict.fromkeys(name for name, _ in last.items)]
         return [{**row, **each} for each in found]
+
+    def in_batches(self, clause: st.Call, rows: list[Row]) -> list[Row]:
+        """Call for some rows at a time, each time a transaction of its own."""
+        batches, last = clause.batches, clause.clauses[-1]
+        assert batches is not None
+        if self.commit is None:
+            raise ModelError("TransactionStartFailed")
+        self.settle()
+        self.commit()
+        columns = [name for name, _ in last.items] if isinstance(last, st.Return) else []
+        count, found, stopped = self.value(batches.rows, {}), [], False
+        for first in range(0, len(rows), count):
+            part = rows[first : first + count]
+            before = self.graph.copy(), dict(self.counts), list(self.deleted)
+            begun, failed = not stopped, stopped
+            if begun:
+                try:
+                    made = [each for row in part for each in self.call(clause, row)]
+                    self.settle()
+                    self.commit()
+                except ModelError:
+                    if batches.on_error in ("", "FAIL"):
+                        raise
+                    self.graph.become(before[0])
+                    self.counts, self.deleted, failed = *before[1:], True
+                    stopped = batches.on_error == "BREAK"
+            if failed:
+                made = [{**row, **dict.fromkeys(columns)} for row in part]
+            if batches.report:
+                made = [{**row, batches.report: {"started": begun, "committed": not failed}} for row in made]
+            found += made
+        return found
+
+    # ------------------------------------------------------------ rules
+
+    def rule(self, clause: st.Declare | st.Drop) -> None:
+        """Add or take away an index or a constraint."""
+        rules = self.graph.rules
+        named = rules.get(clause.name)
+        if isinstance(clause, st.Drop):
+            if named is not None and named.is_constraint == clause.constraint:
+                del rules[clause.name]
+                self.counts["constraints_removed" if clause.constraint else "indexes_removed"] += 1
+            elif (named is not None and named.kind in ("KEY", "UNIQUENESS")) or not clause.lenient:
+                raise ModelError("ConstraintDropFailed" if clause.constraint else "IndexDropFailed")
+            return
+        rule = clause.rule
+        if clause.lenient and (named is not None or rule in rules.values()):
+            return
+        if rule in rules.values():
+            raise ModelError("EquivalentSchemaRuleAlreadyExists")
+        if named is not None:
+            raise ModelError(f"{'Constraint' if named.is_constraint else 'Index'}WithNameAlreadyExists")
+        indexed = ("KEY", "UNIQUENESS", "RANGE")
+        for other in rules.values():
+            same = (other.of_nodes, other.label, other.key) == (rule.of_nodes, rule.label, rule.key)
+            if same and other.kind in indexed and rule.kind in indexed:
+                raise ModelError(f"{'Constraint' if other.is_constraint else 'Index'}AlreadyExists")
+        if not self.graph.satisfies(rule):
+            raise ModelError("ConstraintCreationFailed")
+        rules[clause.name] = rule
+        self.counts["constraints_added" if rule.is_constraint else "indexes_added"] += 1
 
     # ------------------------------------------------------------ expressions
 
@@ -210,16 +347,27 @@ class _Run:
             case st.Variable(name):
                 return row[name]
             case st.Property(subject, key):
-                entity = row[subject]
-                if entity is None or isinstance(entity, dict):
-                    return (entity or {}).get(key)
-                return self.graph.properties(entity).get(key)
+                return self.property(row[subject], key)
+            case st.Keyed(subject, given):
+                key = self.value(given, row)
+                return None if key is None else self.property(row[subject], key)
+            case st.Item(name, place):
+                return row[name][place] if row[name] is not None and place < len(row[name]) else None
+            case st.Elements(kind, name):
+                return None if row[name] is None else list(getattr(row[name], kind))
+            case st.Coalesce(value, other):
+                found = self.value(value, row)
+                return self.value(other, row) if found is None else found
+            case st.Case(condition, value, other):
+                return self.value(value if self.value(condition, row) is True else other, row)
+            case st.MapOf(entries):
+                return {key: self.value(each, row) for key, each in entries}
             case st.ListOf(items):
                 return [self.value(each, row) for each in items]
             case st.Operation(op, left, right):
-                return _calculated(op, self.value(left, row), self.value(right, row))
+                return calculated(op, self.value(left, row), self.value(right, row))
             case st.Compare(op, left, right):
-                compare = _equal if op == "=" else _less
+                compare = equal if op == "=" else less
                 return compare(self.value(left, row), self.value(right, row))
             case st.IsNull(value):
                 return self.value(value, row) is None
@@ -231,7 +379,14 @@ class _Run:
                 return None if found is None else not found
             case st.Exists(path):
                 return next(self.embeddings((path,), row), None) is not None
+            case st.CountPaths(path):
+                return sum(1 for _ in self.embeddings((path,), row))
         raise TypeError(expr)
+
+    def property(self, entity: Any, key: str) -> Any:
+        if entity is None or isinstance(entity, dict):
+            return (entity or {}).get(key)
+        return self.graph.properties(entity).get(key)
 
     def items(self, expr: st.Expression, row: Row) -> list[Any]:
         found = self.value(expr, row)
@@ -248,14 +403,14 @@ class _Run:
         else:
             rows = [{name: self.value(expr, row) for name, expr in items} for row in rows]
         if distinct:
-            rows = self.any_order(list({_key(list(row.values())): row for row in rows}.values()))
+            rows = self.any_order(list({key_of(list(row.values())): row for row in rows}.values()))
         return rows
 
     def grouped(self, items: st.Items, keys: list[tuple[str, st.Expression]], rows: list[Row]) -> list[Row]:
         groups: dict[Any, tuple[Row, list[Row]]] = {}
         for row in rows:
             values = {name: self.value(expr, row) for name, expr in keys}
-            groups.setdefault(_key(list(values.values())), (values, []))[1].append(row)
+            groups.setdefault(key_of(list(values.values())), (values, []))[1].append(row)
         if not keys and not groups:
             groups[()] = {}, []
         return [
@@ -281,7 +436,7 @@ class _Run:
         if not found and clause.optional:
             nodes = [node.name for path in clause.paths for node in path.nodes]
             edges = [edge.name for path in clause.paths for edge in path.relationships]
-            names = [name for name in (*nodes, *edges) if name]
+            names = [name for name in (*nodes, *edges, *(path.name for path in clause.paths)) if name]
             return [{**dict.fromkeys(names), **row}]
         return found
 
@@ -290,7 +445,10 @@ class _Run:
         if any(self.graph.ends(number) for number in self.deleted):
             raise Undefined
         steps: list[tuple[st.NodePattern, st.RelationshipPattern | None]] = []
+        named: list[tuple[str, slice]] = []  # of which steps each path is
         for path in paths:
+            if path.name:
+                named.append((path.name, slice(len(steps), len(steps) + len(path.nodes))))
             steps += zip(path.nodes, (None, *path.relationships), strict=True)
             for wanted in (
                 *(node.properties for node in path.nodes),
@@ -298,32 +456,34 @@ class _Run:
             ):
                 self.defined(wanted, row)
 
-        def extend(at: int, row: Row, last: int, used: frozenset[int]) -> Iterator[Row]:
+        def extend(at: int, row: Row, trail: _Trail) -> Iterator[Row]:
             self.work += 1
             if self.work > _MOST_WORK:
                 raise Undefined
             if at == len(steps):
-                yield row
+                yield {**row, **{name: _walk(trail[steps_of]) for name, steps_of in named}}
                 return
             node, edge = steps[at]
             if edge is None:
                 for number in list(self.graph.nodes):
                     for found in self.bound(node, number, row):
-                        yield from extend(at + 1, found, number, used)
+                        yield from extend(at + 1, found, (*trail, (NodeRef(number), None)))
                 return
+            last = trail[-1][0].id
             for number, (kind, start, end, _) in list(self.graph.relationships.items()):
-                if number in used or edge.type not in (None, kind):
+                own = RelationshipRef(number)
+                wanted = (edge.type or kind) if edge.given is None else self.value(edge.given, row)
+                if wanted != kind or any(used == own for _, used in trail):
                     continue
                 ways = {(start, end)} if edge.arrow == ">" else {(end, start)}
                 if edge.arrow == "" or kind in self.graph.undirected:
                     ways |= {(start, end), (end, start)}
                 for here, there in ways:
-                    if here == last and self.has(RelationshipRef(number), edge.properties, row):
-                        named = {**row, edge.name: RelationshipRef(number)} if edge.name else row
-                        for found in self.bound(node, there, named):
-                            yield from extend(at + 1, found, there, used | {number})
+                    if here == last and self.has(own, edge.properties, row):
+                        for found in self.bound(node, there, {**row, edge.name: own} if edge.name else row):
+                            yield from extend(at + 1, found, (*trail, (NodeRef(there), own)))
 
-        return extend(0, row, -1, frozenset())
+        return extend(0, row, ())
 
     def defined(self, wanted: st.Items, row: Row) -> None:
         """Check that conditions of a pattern fail for no element: which of them are evaluated is not defined."""
@@ -339,13 +499,14 @@ class _Run:
         if node.name in row and row[node.name] != NodeRef(number):
             return
         labels, _ = self.graph.nodes[number]
-        if labels.issuperset(node.labels) and self.has(NodeRef(number), node.properties, row):
+        wanted = node.labels if node.given is None else (*node.labels, *names_of(self.value(node.given, row)))
+        if labels.issuperset(wanted) and self.has(NodeRef(number), node.properties, row):
             yield {**row, node.name: NodeRef(number)} if node.name else row
 
     def has(self, ref: NodeRef | RelationshipRef, wanted: st.Items, row: Row) -> bool:
         own = self.graph.properties(ref)
         try:
-            return all(_equal(own.get(key), self.value(value, row)) is True for key, value in wanted)
+            return all(equal(own.get(key), self.value(value, row)) is True for key, value in wanted)
         except ModelError:  # which of a pattern's conditions are evaluated is not defined
             raise Undefined from None
 
@@ -354,37 +515,51 @@ class _Run:
     def create(self, path: st.Path, row: Row) -> None:
         """Make a path, and add what it names to a row."""
         ends = [self.made(node, row) for node in path.nodes]
+        edges = []
         for edge, one, other in zip(path.relationships, ends, ends[1:], strict=False):
             for end in (one, other):
                 if end is None:
                     raise ModelError("EntityNotFound")
                 self.graph.entity(end)
             start, end = (other, one) if edge.arrow == "<" else (one, other)
-            assert start is not None and end is not None and edge.type is not None
+            assert start is not None and end is not None
+            kind = edge.type if edge.given is None else self.one_type(self.value(edge.given, row))
+            assert kind is not None
             number = self.graph.new()
             properties = self.stored(edge.properties, row)
-            self.graph.relationships[number] = edge.type, start.id, end.id, properties
+            self.graph.relationships[number] = kind, start.id, end.id, properties
+            edges.append(RelationshipRef(number))
             self.counts["relationships_created"] += 1
             self.counts["properties_set"] += len(properties)
             if edge.name:
                 row[edge.name] = RelationshipRef(number)
+        if path.name:
+            row[path.name] = PathRef(tuple(each for each in ends if each is not None), tuple(edges))
+
+    def one_type(self, value: Any) -> str:
+        names = names_of(value)
+        if len(names) != 1:
+            raise ModelError("NoSingleRelationshipType")
+        return names[0]
 
     def made(self, node: st.NodePattern, row: Row) -> NodeRef | None:
         if node.name in row:
             found: NodeRef | None = row[node.name]
             return found
         properties = self.stored(node.properties, row)
+        named = () if node.given is None else names_of(self.value(node.given, row))
+        labels = frozenset((*node.labels, *named))
         number = self.graph.new()
-        self.graph.nodes[number] = frozenset(node.labels), properties
+        self.graph.nodes[number] = labels, properties
         self.counts["nodes_created"] += 1
-        self.counts["labels_added"] += len(set(node.labels))
+        self.counts["labels_added"] += len(labels)
         self.counts["properties_set"] += len(properties)
         if node.name:
             row[node.name] = NodeRef(number)
         return NodeRef(number)
 
     def stored(self, entries: st.Items, row: Row) -> dict[str, Any]:
-        values = {key: _storable(self.value(value, row)) for key, value in entries}
+        values = {key: storable(self.value(value, row)) for key, value in entries}
         return {key: value for key, value in values.items() if value is not None}
 
     def merge(self, clause: st.Merge, row: Row) -> list[Row]:
@@ -412,30 +587,42 @@ class _Run:
         graph = self.graph
         match change:
             case st.SetProperty(_, key, value):
-                new = _storable(self.value(value, row))
-                self.assign(entity, {key: new}, False)
+                new = self.value(value, row)
+                self.assign(entity, self.copied({self.key(key, row): new}), False)
             case st.RemoveProperty(_, key):
-                self.assign(entity, {key: None}, False)
-            case st.SetMap(_, str(name), replace):
-                self.assign(entity, self.copied(row[name]), replace)
+                self.assign(entity, {self.key(key, row): None}, False)
+            case st.SetMap(_, tuple(entries), replace):
+                self.assign(entity, {key: storable(self.value(each, row)) for key, each in entries}, replace)
             case st.SetMap(_, value, replace):
-                assert not isinstance(value, str)
-                self.assign(entity, {key: _storable(self.value(each, row)) for key, each in value}, replace)
+                assert not isinstance(value, tuple)
+                self.assign(entity, self.copied(self.value(value, row)), replace)
             case st.SetLabels(_, labels):
                 if not isinstance(entity, NodeRef):
                     raise ModelError("InvalidArgumentType")
                 old, properties = graph.entity(entity)
+                labels += () if change.given is None else names_of(self.value(change.given, row))
                 new_labels = old - set(labels) if isinstance(change, st.RemoveLabels) else old | set(labels)
                 graph.nodes[entity.id] = new_labels, properties
                 self.counts["labels_added"] += len(new_labels - old)
                 self.counts["labels_removed"] += len(old - new_labels)
 
+    def key(self, key: str | st.Expression, row: Row) -> str:
+        """Return the name of a property."""
+        found = key if isinstance(key, str) else self.value(key, row)
+        if not isinstance(found, str):
+            raise ModelError("MapElementAccessByNonString")
+        return found
+
     def copied(self, value: Any) -> dict[str, Any]:
         """Return the properties that a map or an element gives."""
         if value is None:
             return {}
+        if not isinstance(value, dict | NodeRef | RelationshipRef):
+            raise ModelError("InvalidArgumentType")
         given = value if isinstance(value, dict) else self.graph.properties(value)
-        return {key: _storable(each) for key, each in given.items()}
+        if given.get("") is not None:
+            raise ModelError("InvalidArgumentValue")
+        return {key: storable(each) for key, each in given.items()}
 
     def assign(self, entity: NodeRef | RelationshipRef, given: dict[str, Any], replace: bool) -> None:
         old = self.graph.properties(entity)
@@ -445,9 +632,15 @@ class _Run:
         given_away = {key for key in old if key not in new}
         self.counts["properties_set"] += len(given_away) + sum(value is not None for value in given.values())
 
-    def delete(self, names: tuple[str, ...], detach: bool, row: Row) -> None:
-        for name in names:
-            entity = row[name]
+    def delete(self, values: tuple[st.Expression, ...], detach: bool, row: Row) -> None:
+        found = [self.value(each, row) for each in values]
+        for value in found:
+            self.delete_elements(
+                [*value.relationships, *value.nodes] if isinstance(value, PathRef) else [value], detach
+            )
+
+    def delete_elements(self, elements: list[Any], detach: bool) -> None:
+        for entity in elements:
             if isinstance(entity, RelationshipRef):
                 self.counts["relationships_deleted"] += self.drop(entity.id)
             elif entity is not None:
@@ -468,6 +661,8 @@ class _Run:
             gone: tuple[Any, ...] = (self.types.get(value.id), 0, 0, {})
             kind, _, _, properties = self.graph.relationships.get(value.id, gone)
             return Shown(value.id, (str(kind),), properties)
+        if isinstance(value, PathRef):
+            return [self.shown(each) for each in (*value.nodes, *value.relationships)]
         return value
 
     def drop(self, number: int) -> bool:
@@ -477,52 +672,5 @@ class _Run:
         return found is not None
 
 
-# ------------------------------------------------------------ values
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _calculated(op: str, left: Any, right: Any) -> Any:
-    if left is None or right is None:
-        return None
-    if not (_is_number(left) and _is_number(right)):
-        raise ModelError("InvalidArgumentType")
-    if op == "-":
-        return left - right
-    if right == 0:
-        raise ModelError("DivisionByZero")
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
-def _equal(left: Any, right: Any) -> bool | None:
-    if left is None or right is None:
-        return None
-    if isinstance(left, list) and isinstance(right, list):
-        if len(left) != len(right):
-            return False
-        parts = [_equal(one, other) for one, other in zip(left, right, strict=True)]
-        return False if False in parts else None if None in parts else True
-    return type(left) is type(right) and bool(left == right)
-
-
-def _less(left: Any, right: Any) -> bool | None:
-    if type(left) is not type(right) or not isinstance(left, int | str):
-        return None
-    found: bool = left < right
-    return found
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, NodeRef | RelationshipRef | dict):
-        raise ModelError("InvalidPropertyType")
-    if isinstance(value, list) and any(each is None or isinstance(each, list) for each in value):
-        raise ModelError("InvalidPropertyType")
-    return [_storable(each) for each in value] if isinstance(value, list) else value
-
-
-def _key(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple((key, _key(each)) for key, each in sorted(value.items()))
-    return tuple(map(_key, value)) if isinstance(value, list) else (type(value), value)
+def _walk(steps: _Trail) -> PathRef:
+    return PathRef(tuple(node for node, _ in steps), tuple(edge for _, edge in steps if edge is not None))

@@ -5,22 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from qengine.spatial import Point
+from qengine.temporal import Temporal
+
 __all__ = [
+    "Append",
+    "Batches",
     "Call",
+    "Case",
     "Clause",
+    "Coalesce",
     "Collect",
     "Compare",
     "Count",
+    "CountPaths",
     "Create",
+    "Declare",
     "Delete",
+    "Drop",
+    "Elements",
     "Exists",
     "Expression",
+    "Finish",
     "Foreach",
     "HasLabel",
     "IsNull",
+    "Item",
     "Items",
+    "Keyed",
     "ListOf",
     "Literal",
+    "MapOf",
     "Match",
     "Merge",
     "NodePattern",
@@ -33,6 +48,7 @@ __all__ = [
     "RemoveLabels",
     "RemoveProperty",
     "Return",
+    "Rule",
     "Set",
     "SetLabels",
     "SetMap",
@@ -60,6 +76,10 @@ class Literal:
             return f"[{', '.join(str(Literal(each)) for each in self.value)}]"
         if isinstance(self.value, dict):
             return f"{{{', '.join(f'{key}: {Literal(each)}' for key, each in self.value.items())}}}"
+        if isinstance(self.value, Temporal):
+            return f"{type(self.value).__name__.lower()}('{self.value}')"
+        if isinstance(self.value, Point):
+            return f"point({{x: {self.value.x}, y: {self.value.y}}})"
         return repr(self.value)
 
 
@@ -93,6 +113,72 @@ class Property:
 
     def __str__(self) -> str:
         return f"{self.subject}.{self.key}"
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """``subject[key]``."""
+
+    subject: str
+    key: Expression
+
+    def __str__(self) -> str:
+        return f"{self.subject}[{self.key}]"
+
+
+@dataclass(frozen=True)
+class Item:
+    """``list[place]``, of a column that is a list."""
+
+    list: str
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.list}[{self.place}]"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """``nodes(path)`` or ``relationships(path)``, of a column."""
+
+    kind: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.path})"
+
+
+@dataclass(frozen=True)
+class Coalesce:
+    """``coalesce(value, other)``."""
+
+    value: Expression
+    other: Expression
+
+    def __str__(self) -> str:
+        return f"coalesce({self.value}, {self.other})"
+
+
+@dataclass(frozen=True)
+class Case:
+    """``CASE WHEN condition THEN value ELSE other END``."""
+
+    condition: Expression
+    value: Expression
+    other: Expression
+
+    def __str__(self) -> str:
+        return f"CASE WHEN {self.condition} THEN {self.value} ELSE {self.other} END"
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A map of values."""
+
+    entries: Items
+
+    def __str__(self) -> str:
+        return _map(self.entries)
 
 
 @dataclass(frozen=True)
@@ -171,6 +257,16 @@ class Exists:
 
 
 @dataclass(frozen=True)
+class CountPaths:
+    """``COUNT { path }``."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"COUNT {{ {self.path} }}"
+
+
+@dataclass(frozen=True)
 class Count:
     """``count(value)``, of rows where that is None."""
 
@@ -190,8 +286,10 @@ class Collect:
         return f"collect({self.value})"
 
 
-Value: TypeAlias = Literal | Parameter | Variable | Property | ListOf | Operation
-Expression: TypeAlias = Value | Compare | IsNull | HasLabel | Not | Exists | Count | Collect
+Value: TypeAlias = (
+    Literal | Parameter | Variable | Property | Keyed | Item | Elements | Coalesce | Case | MapOf | ListOf | Operation
+)
+Expression: TypeAlias = Value | Compare | IsNull | HasLabel | Not | Exists | CountPaths | Count | Collect
 Items: TypeAlias = tuple[tuple[str, Expression], ...]
 
 # ------------------------------------------------------------ patterns
@@ -201,54 +299,59 @@ def _map(entries: Items) -> str:
     return f"{{{', '.join(f'{key}: {value}' for key, value in entries)}}}"
 
 
-def _labels(names: tuple[str, ...], *, named: bool) -> str:
-    """Return labels as they are written; ``named``: as expressions."""
+def _labels(names: tuple[str, ...], *, named: bool, given: Expression | None = None) -> str:
+    """Return labels as they are written; ``named``: as expressions. ``given``: what names more of them."""
+    more = "" if given is None else f":$({given})"
     if named and names:
         rest = ", ".join(map(repr, names[1:]))
-        return f":$({names[0]!r}){f':$([{rest}])' if rest else ''}"
-    return "".join(f":{each}" for each in names)
+        return f":$({names[0]!r}){f':$([{rest}])' if rest else ''}{more}"
+    return "".join(f":{each}" for each in names) + more
 
 
 @dataclass(frozen=True)
 class NodePattern:
-    """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name the labels."""
+    """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name labels, ``given``: more."""
 
     name: str
     labels: tuple[str, ...] = ()
     properties: Items = ()
     named: bool = False
+    given: Expression | None = None
 
     def __str__(self) -> str:
-        labels = _labels(self.labels, named=self.named)
+        labels = _labels(self.labels, named=self.named, given=self.given)
         return f"({self.name}{labels}{' ' + _map(self.properties) if self.properties else ''})"
 
 
 @dataclass(frozen=True)
 class RelationshipPattern:
-    """``arrow``: ``>``, ``<`` or nothing. ``type`` None: any; ``named``: an expression names it."""
+    """``arrow``: ``>``, ``<`` or nothing. ``type`` None: any; ``named``: an expression names it, or ``given`` does."""
 
     name: str
     type: str | None
     arrow: str
     properties: Items = ()
     named: bool = False
+    given: Expression | None = None
 
     def __str__(self) -> str:
-        kind = "" if self.type is None else _labels((self.type,), named=self.named)
+        kind = _labels(() if self.type is None else (self.type,), named=self.named, given=self.given)
         inside = f"[{self.name}{kind}{' ' + _map(self.properties) if self.properties else ''}]"
         return f"{'<' if self.arrow == '<' else ''}-{inside}-{'>' if self.arrow == '>' else ''}"
 
 
 @dataclass(frozen=True)
 class Path:
-    """Nodes, and the relationships between them."""
+    """Nodes, and the relationships between them; ``name`` may be empty."""
 
     nodes: tuple[NodePattern, ...]
     relationships: tuple[RelationshipPattern, ...] = ()
+    name: str = ""
 
     def __str__(self) -> str:
         steps = zip(self.relationships, self.nodes[1:], strict=True)
-        return str(self.nodes[0]) + "".join(f"{edge}{node}" for edge, node in steps)
+        named = f"{self.name} = " if self.name else ""
+        return named + str(self.nodes[0]) + "".join(f"{edge}{node}" for edge, node in steps)
 
 
 # ------------------------------------------------------------ clauses
@@ -284,74 +387,82 @@ class Match:
 
 @dataclass(frozen=True)
 class Unwind:
-    """``UNWIND items AS name``."""
+    """``UNWIND items AS name``; ``gql``: written as ``FOR name IN items``."""
 
     items: Expression
     name: str
+    gql: bool = False
 
     def __str__(self) -> str:
-        return f"UNWIND {self.items} AS {self.name}"
+        return f"FOR {self.name} IN {self.items}" if self.gql else f"UNWIND {self.items} AS {self.name}"
 
 
 @dataclass(frozen=True)
 class With:
-    """``WITH items LIMIT limit WHERE where``."""
+    """``WITH items ORDER BY order LIMIT limit WHERE where``; ``order``: expressions, each with whether it descends."""
 
     items: Items
     distinct: bool = False
     limit: int | None = None
     where: Expression | None = None
+    order: tuple[tuple[Expression, bool], ...] = ()
 
     def __str__(self) -> str:
         distinct = "DISTINCT " if self.distinct else ""
-        return f"WITH {distinct}{_named(self.items)}{_limit(self.limit)}{_where(self.where)}"
+        by = ", ".join(f"{value}{' DESC' if descends else ''}" for value, descends in self.order)
+        order = f" ORDER BY {by}" if by else ""
+        return f"WITH {distinct}{_named(self.items)}{order}{_limit(self.limit)}{_where(self.where)}"
 
 
 @dataclass(frozen=True)
 class Create:
-    """``CREATE paths``."""
+    """``CREATE paths``; ``gql``: written as ``INSERT``."""
 
     paths: tuple[Path, ...]
+    gql: bool = False
 
     def __str__(self) -> str:
-        return f"CREATE {_paths(self.paths)}"
+        return f"{'INSERT' if self.gql else 'CREATE'} {_paths(self.paths)}"
 
 
 @dataclass(frozen=True)
 class SetProperty:
-    """``subject.key = value``."""
+    """``subject.key = value``, or ``subject[key] = value`` where an expression gives the key."""
 
     subject: str
-    key: str
+    key: str | Expression
     value: Expression
 
     def __str__(self) -> str:
-        return f"{self.subject}.{self.key} = {self.value}"
+        return f"{_property(self.subject, self.key)} = {self.value}"
 
 
 @dataclass(frozen=True)
 class SetMap:
-    """``value``: the entries of a map, or the name of an element."""
+    """``value``: the entries of a map, or what gives a map or an element; ``copied``: ``properties(value)``."""
 
     subject: str
-    value: Items | str
+    value: Items | Variable | Parameter
     replace: bool
+    copied: bool = False
 
     def __str__(self) -> str:
-        value = self.value if isinstance(self.value, str) else _map(self.value)
+        value = _map(self.value) if isinstance(self.value, tuple) else str(self.value)
+        value = f"properties({value})" if self.copied else value
         return f"{self.subject} {'=' if self.replace else '+='} {value}"
 
 
 @dataclass(frozen=True)
 class SetLabels:
-    """Labels that are given; ``named``: expressions name them."""
+    """Labels that are given; ``named``: expressions name them, ``given``: more of them."""
 
     subject: str
     labels: tuple[str, ...]
     named: bool = False
+    given: Expression | None = None
 
     def __str__(self) -> str:
-        return self.subject + _labels(self.labels, named=self.named)
+        return self.subject + _labels(self.labels, named=self.named, given=self.given)
 
 
 @dataclass(frozen=True)
@@ -364,10 +475,14 @@ class RemoveProperty:
     """A property that is taken away."""
 
     subject: str
-    key: str
+    key: str | Expression
 
     def __str__(self) -> str:
-        return f"{self.subject}.{self.key}"
+        return _property(self.subject, self.key)
+
+
+def _property(subject: str, key: str | Expression) -> str:
+    return f"{subject}.{key}" if isinstance(key, str) else f"{subject}[{key}]"
 
 
 Change: TypeAlias = SetProperty | SetMap | SetLabels | RemoveLabels | RemoveProperty
@@ -399,13 +514,13 @@ class Merge:
 
 @dataclass(frozen=True)
 class Delete:
-    """``[DETACH] DELETE names``."""
+    """``[DETACH] DELETE values``."""
 
-    names: tuple[str, ...]
+    values: tuple[Expression, ...]
     detach: bool
 
     def __str__(self) -> str:
-        return f"{'DETACH ' if self.detach else ''}DELETE {', '.join(self.names)}"
+        return f"{'DETACH ' if self.detach else ''}DELETE {', '.join(map(str, self.values))}"
 
 
 @dataclass(frozen=True)
@@ -421,14 +536,42 @@ class Foreach:
 
 
 @dataclass(frozen=True)
+class Batches:
+    """``IN TRANSACTIONS OF rows ROWS ON ERROR on_error REPORT STATUS AS report``."""
+
+    rows: Literal | Parameter
+    on_error: str = ""
+    report: str = ""
+
+    def __str__(self) -> str:
+        on_error = f" ON ERROR {self.on_error}" if self.on_error else ""
+        return (
+            f" IN TRANSACTIONS OF {self.rows} ROWS{on_error}{f' REPORT STATUS AS {self.report}' if self.report else ''}"
+        )
+
+
+@dataclass(frozen=True)
 class Call:
-    """``CALL (imports) { clauses }``; without a RETURN at their end each row stays once."""
+    """``[OPTIONAL] CALL (imports) { clauses } batches``; without a RETURN at their end each row stays once.
+
+    ``scope``: "names" are imported in parentheses, "all" by ``(*)``, or "with" a first clause.
+    """
 
     imports: tuple[str, ...]
     clauses: tuple[Clause, ...]
+    optional: bool = False
+    batches: Batches | None = None
+    scope: str = "names"
 
     def __str__(self) -> str:
-        return f"CALL ({', '.join(self.imports)}) {{ {' '.join(map(str, self.clauses))} }}"
+        names = ", ".join(self.imports)
+        inside = " ".join(map(str, self.clauses))
+        if self.scope == "with":
+            begin = f"CALL {{ {f'WITH {names} ' if names else ''}"
+        else:
+            begin = f"CALL ({'*' if self.scope == 'all' else names}) {{ "
+        optional = "OPTIONAL " if self.optional else ""
+        return f"{optional}{begin}{inside} }}{'' if self.batches is None else self.batches}"
 
 
 @dataclass(frozen=True)
@@ -442,7 +585,70 @@ class Return:
         return f"RETURN {_named(self.items)}{_limit(self.limit)}"
 
 
-Clause: TypeAlias = Match | Unwind | With | Create | Set | Merge | Delete | Foreach | Call | Return
+@dataclass(frozen=True)
+class Finish:
+    """``FINISH``: no rows."""
+
+    def __str__(self) -> str:
+        return "FINISH"
+
+
+# ------------------------------------------------------------ rules
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An index or a constraint of elements with a label, or of a type: ``kind`` is one of ``REQUIRED``, or RANGE."""
+
+    of_nodes: bool
+    label: str
+    key: str
+    kind: str
+
+    @property
+    def is_constraint(self) -> bool:
+        """Whether statements must satisfy it."""
+        return self.kind != "RANGE"
+
+
+REQUIRED = {
+    "UNIQUENESS": "IS UNIQUE", "KEY": "IS KEY", "PROPERTY_EXISTENCE": "IS NOT NULL",
+    "PROPERTY_TYPE": "IS :: INTEGER",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Declare:
+    """``CREATE INDEX`` or ``CREATE CONSTRAINT``; ``lenient``: IF NOT EXISTS."""
+
+    name: str
+    rule: Rule
+    lenient: bool
+
+    def __str__(self) -> str:
+        rule = self.rule
+        what = "CONSTRAINT" if rule.is_constraint else "INDEX"
+        element = f"(x:{rule.label})" if rule.of_nodes else f"()-[x:{rule.label}]-()"
+        said = f"REQUIRE x.{rule.key} {REQUIRED[rule.kind]}" if rule.is_constraint else f"ON (x.{rule.key})"
+        return f"CREATE {what} {self.name}{' IF NOT EXISTS' if self.lenient else ''} FOR {element} {said}"
+
+
+@dataclass(frozen=True)
+class Drop:
+    """``DROP INDEX`` or ``DROP CONSTRAINT``; ``lenient``: IF EXISTS."""
+
+    name: str
+    constraint: bool
+    lenient: bool
+
+    def __str__(self) -> str:
+        what = "CONSTRAINT" if self.constraint else "INDEX"
+        return f"DROP {what} {self.name}{' IF EXISTS' if self.lenient else ''}"
+
+
+Clause: TypeAlias = (
+    Match | Unwind | With | Create | Set | Merge | Delete | Foreach | Call | Return | Finish | Declare | Drop
+)
 
 
 @dataclass(frozen=True)
@@ -454,3 +660,21 @@ class Statement:
 
     def __str__(self) -> str:
         return " ".join(map(str, self.clauses))
+
+
+@dataclass(frozen=True)
+class Append:
+    """A table of nodes with a label, which the property ``i`` tells apart, and pairs of those to connect by R."""
+
+    label: str
+    rows: tuple[dict[str, Any], ...]
+    links: tuple[tuple[int, int], ...]
+    upsert: bool
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Nothing: it is no text."""
+        return {}
+
+    def __str__(self) -> str:
+        return f"append_arrow({self.label}: {list(self.rows)}, R: {list(self.links)}, upsert={self.upsert})"

@@ -132,6 +132,7 @@ TOGETHER = [
     "MATCH (n)-[k:R]->() DELETE k WITH n, k OPTIONAL MATCH (n)-[l]-() RETURN type(k), count(l)",
     "MATCH (n) DETACH DELETE n",
     "MATCH (n:P) DETACH DELETE n",
+    "MATCH (n:P) DELETE n DETACH DELETE n",
     "MATCH (n:P) WHERE n.id = 1 DETACH DELETE n WITH count(*) AS c MATCH (m) RETURN m.id, c",
     "MATCH (n) WHERE NOT (n)--() DELETE n",
     "MATCH (n) OPTIONAL MATCH (n)-[k:S]->(m) SET m.x = 1, k.y = 2 DELETE k",
@@ -256,6 +257,8 @@ FAILING = [
     "MATCH (n) DELETE n",
     "MATCH (n) DELETE n CREATE (n)-[:T]->(:New)",
     "MATCH (n) DETACH DELETE n SET n.x = 1",
+    "MATCH (n) SET n[substring('a', 1)] = 1",
+    "MATCH (n) SET n += $unnamed",
     "MATCH (n)-[k]->() DELETE k SET k.x = 1",
     "MATCH (n) DETACH DELETE n SET n:Gone",
     "MATCH ()-[k]->() SET k:Label",
@@ -335,7 +338,7 @@ RULES = (
     "CREATE CONSTRAINT FOR ()-[k:Given]-() REQUIRE k.w IS NOT NULL",
     "CREATE CONSTRAINT FOR (p:Typed) REQUIRE p.id IS :: INTEGER",
 )
-PARAMS = {"rows": ROWS, "links": LINKS}
+PARAMS = {"rows": ROWS, "links": LINKS, "unnamed": {"": 1}}
 NODES = "MATCH (n) RETURN labels(n) AS l, properties(n) AS p"
 RELATIONSHIPS = "MATCH (a)-[k]->(b) RETURN type(k) AS t, properties(k) AS p, properties(a) AS a, properties(b) AS b"
 
