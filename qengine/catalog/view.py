@@ -246,9 +246,12 @@ class CatalogView(Protocol):
         That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.
         """
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample | None:
+    def wedge_sample(
+        self, label: str | None, one: Incidence, other: Incidence, *, apart: str, many: bool = False
+    ) -> Sample | None:
         """Return a sample of pairs of relationships, one of each kind, that meet at a node with a label (None: any).
 
         Its elements are "first", "middle", "last", and of kinds of one type "to_first" and "to_last". ``apart``:
-        what differs, "relationships", "nodes" (the outer ones) or "". None where there is none.
+        what differs, "relationships", "nodes" (the outer ones) or "". ``many``: a large sample. None where there is
+        none.
         """

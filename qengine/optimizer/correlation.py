@@ -207,7 +207,7 @@ def over_two(
 
     (middle,) = set(joints[0].ends) & set(joints[1].ends)
     label = certain_label(nodes[middle].labels)
-    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=apart)
+    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=apart, many=True)
     if sample is None or not sample.size:
         return alone
     rows = {middle: (sample, "middle")}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
+from math import prod
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
@@ -18,6 +19,7 @@ from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.learned_rows import learned_rows
+from qengine.optimizer.meetings import Meeting, corrections, meetings
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
@@ -255,6 +257,8 @@ def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
+    if counts_rare():
+        problem = _with_meetings(matching, problem, number, cardinality)
     found: Mapping[frozenset[str], float] = {}
     source = matching.hints.known or learned_rows(cardinality.catalog)
     if source is not None:
@@ -442,6 +446,36 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
             share = cardinality.apart(conditions, matching.edges, given, apart)
             found.append((mask_of(number[name] for name in pair), max(share, _LEAST_SHARE)))
     return found
+
+
+def _with_meetings(
+    matching: Matching, problem: Problem, number: Mapping[str, int], cardinality: Cardinality
+) -> Problem:
+    """Return a problem that knows what conditions on two relationships that meet, and their nodes, are worth."""
+    differ = "relationships" if matching.difference.edges else ""
+    across = [each for conditions in _across(matching).values() for each in conditions]
+    found = [each for each in meetings(matching.edges) if not set((*each[0].ends, *each[1].ends)) & {*matching.bound}]
+
+    def apart(outer: frozenset[str]) -> str:
+        return "nodes" if outer in matching.difference.vertices else differ
+
+    model = CostModel(problem)
+    ends = Counter(frozenset(edge.ends) for edge in matching.edges)
+
+    def expected(meeting: Meeting) -> float:
+        one, other, middle = meeting
+        names = tuple(dict.fromkeys((*one.ends, *other.ends)))
+        times = prod(map(cardinality.multiplicity, (one, other)))
+        outer = frozenset((*one.ends, *other.ends)) - {middle}
+        if ends[frozenset(one.ends)] == ends[frozenset(other.ends)] == 1 and not ends[outer]:
+            return model.rows(mask_of(number[name] for name in names)) * times
+        within = tuple(each for each in matching.conditions if {each.left, each.right} <= {*names})
+        two = replace(matching, names=names, edges=(one, other), conditions=within, wanted=())
+        apart_from_others = CostModel(_problem(two, names, {name: at for at, name in enumerate(names)}, cardinality))
+        return apart_from_others.rows(0b111) * times
+
+    three = corrections(found, problem, number, across, apart, expected, cardinality)
+    return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
 
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:

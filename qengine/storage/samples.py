@@ -30,7 +30,8 @@ _ROWS = 4096
 _DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept; pairs of them that meet
 _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
 _MANY = 1 << 16  # relationships, likewise
-_MOST = 256  # samples that are kept
+_MOST = 1 << 22  # rows of samples that are kept
+_LEAST = 1 << 10  # rows that a small one counts for
 _SEED = 29
 
 _Elements = dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]]
@@ -135,7 +136,7 @@ class Samples:
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self._known: LruCache[Sample] = LruCache(_MOST)
+        self._known: LruCache[Sample] = LruCache(_MOST, lambda sample: max(sample.size, _LEAST))
 
     @property
     def nbytes(self) -> int:
@@ -182,18 +183,19 @@ class Samples:
         kept = np.flatnonzero(self._labelled(far, other))
         return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
 
-    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str, many: bool) -> Sample:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
-        return self._known.get((label, one, other, apart), lambda: self._wedges(label, one, other, apart))
+        rows = _DRAWN if many else _ROWS
+        return self._known.get((label, one, other, apart, many), lambda: self._wedges(label, one, other, apart, rows))
 
-    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
         store = self._store
         vertices, weights = self._degrees.sample(label)
         sides = [NodeLists(store, self._degrees.stored(kind), vertices) for kind in (one, other)]
         ways = weights * sides[0].degrees * sides[1].degrees
         sums = np.cumsum(ways)
         total = float(sums[-1]) if len(sums) else 0.0
-        rows = store.fewer(_DRAWN) if total else 0
+        rows = store.fewer(most) if total else 0
         random = np.random.default_rng(_SEED)
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)

@@ -271,9 +271,11 @@ class GraphStore:
         """Return some of the relationships that some nodes have, with the properties of all three elements."""
         return self.statistics.samples.at_nodes(type, nodes, element, other, both)
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample:
+    def wedge_sample(
+        self, label: str | None, one: Incidence, other: Incidence, *, apart: str, many: bool = False
+    ) -> Sample:
         """Return some of the pairs of relationships that meet at a node, with the properties of all five elements."""
-        return self.statistics.samples.wedges(label, one, other, apart)
+        return self.statistics.samples.wedges(label, one, other, apart, many)
 
     @property
     def node_numbers(self) -> Numbers:

@@ -98,7 +98,9 @@ class WrittenCatalog:
         """Return None: there are no relationships."""
         return None
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> None:
+    def wedge_sample(
+        self, label: str | None, one: Incidence, other: Incidence, *, apart: str, many: bool = False
+    ) -> None:
         """Return None: there are no relationships."""
         return None
 
