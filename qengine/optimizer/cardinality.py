@@ -127,6 +127,21 @@ class Cardinality:
         pairs = max(self.labelled(edge.ends[0]), 1.0) * max(self.labelled(edge.ends[1]), 1.0)
         return max(1.0, edges / pairs * self._admitted(edge))
 
+    def looping(self, edge: PatternEdge) -> float:
+        """Return which share of the nodes at both ends of an edge have a loop that it may be, by samples of its types."""
+        if not edge.loops:
+            return 0.0
+        label = certain_label(self.nodes[edge.ends[0]].labels)
+        loops = 0.0
+        for info in edge.types:
+            sample = self.catalog.relationship_sample(info.name, label, label, both=False)
+            if sample is None:
+                return 1.0
+            rows = slice(None)
+            same = int((sample.ids("start", rows) == sample.ids("end", rows)).sum())
+            loops += sample.total * same / max(sample.size, 1)
+        return min(1.0, loops * self._admitted(edge) / max(self.labelled(edge.ends[0]), 1.0))
+
     def share(self, edge: PatternEdge) -> float:
         """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
         every = float(sum(info.count for info in edge.types))

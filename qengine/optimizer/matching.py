@@ -361,12 +361,13 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[one] |= 1 << other
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
+    looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
     links = [cardinality.link(edge, number) for edge in edges]
     ends = Counter(end for link in links for end in (link.one, link.other))
     links = [_conditioned(link, names, ends, cardinality) for link in links]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
-        candidates=[cardinality.candidates(name) for name in names],
+        candidates=[max(cardinality.candidates(name) * looping.get(name, 1.0), _FEWEST) for name in names],
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
         links=links,

@@ -79,7 +79,7 @@ class MixedTriangles:
         middle = self._degrees.sample(labels[1])[0][chosen]
         first, last = (self._neighbours(middle, kind, random) for kind in (to_first, to_last))
         labelled = self._has(first, to_first.label) & self._has(last, to_last.label)
-        kept = labelled & (first != last)
+        kept = labelled & (first != last) & (first != middle) & (last != middle)  # loops close with what they are at
         first, last = first[kept], last[kept]
         share = (self._linked(first, last, closing) + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
         return share * float(reached[-1]) * len(first) / max(1, int(np.count_nonzero(labelled)))

@@ -91,7 +91,10 @@ def _ends(source, key, label_of, made, number):  # type: ignore[no-untyped-def]
         taken = source.integers(0, len(old_start), count)
         along = source.random(count) < 0.5
         start, end = np.where(along, old_start[taken], start), np.where(along, old_end[taken], end)
-    return start, end
+    if number % 8 == 5:  # with loops, and several between two nodes
+        return start, end
+    pairs = np.unique((start * total + end)[start != end])
+    return pairs // total, pairs % total
 
 
 class _Maker:
