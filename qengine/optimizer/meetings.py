@@ -22,6 +22,7 @@ from qengine.plan.traverse import free_variables
 __all__ = ["Meeting", "corrections", "meetings"]
 
 _ALIKE = 1.25  # times as many, or as few: what says less leaves the parts of three nodes to what is known of two
+_FEW = 16  # pairs that satisfy all: of fewer a larger sample says more
 _LEAST = 1e-9
 
 Meeting = tuple[PatternEdge, PatternEdge, str]
@@ -61,6 +62,8 @@ def corrections(
     -------
     As ``Problem.pairs``; what these say of two of the nodes is part of it. What says most comes first.
     """
+    from qengine.optimizer.sampled import times_as_many
+
     factors = []
     for one, other, middle in found:
         names = frozenset((*one.ends, *other.ends))
@@ -72,14 +75,18 @@ def corrections(
         if not conditions:
             continue
         conditions += cardinality.nodes[middle].predicates
-        sample = cardinality.catalog.wedge_sample(
-            certain_label(cardinality.nodes[middle].labels),
-            cardinality.incidence(one, middle),
-            cardinality.incidence(other, middle),
-            apart=apart(names - {middle}),
-        )
-        times = None if sample is None else _times(sample, (one, other, middle), conditions, expected)
-        if times is None or 1.0 / _ALIKE < times < _ALIKE:
+        label = certain_label(cardinality.nodes[middle].labels)
+        kinds = cardinality.incidence(one, middle), cardinality.incidence(other, middle)
+        differ = apart(names - {middle})
+        for many in (False, True):
+            sample = cardinality.catalog.wedge_sample(label, *kinds, apart=differ, many=many)
+            seen = None if sample is None else _seen(sample, (one, other, middle), conditions)
+            if seen is None or seen >= _FEW:
+                break
+        if sample is None or seen is None:
+            continue
+        times = times_as_many(seen, expected((one, other, middle)) / sample.total * sample.size)
+        if 1.0 / _ALIKE < times < _ALIKE:
             continue
         part = mask_of(number[name] for name in names)
         within = prod(factor for pair, factor in problem.pairs if pair & part == pair)
@@ -88,11 +95,9 @@ def corrections(
     return [(part, factor) for part, _, factor in factors]
 
 
-def _times(
-    sample: Sample, meeting: Meeting, conditions: Sequence[Expr], expected: Callable[[Meeting], float]
-) -> float | None:
-    """Return how many times as many pairs as expected a sample shows; None where it can't tell."""
-    from qengine.optimizer.sampled import conjunction, how_many, times_as_many
+def _seen(sample: Sample, meeting: Meeting, conditions: Sequence[Expr]) -> int | None:
+    """Return how many pairs of a sample satisfy conditions; None where it can't tell."""
+    from qengine.optimizer.sampled import conjunction, how_many
 
     if not sample.size:
         return None
@@ -103,6 +108,4 @@ def _times(
         if len(edge.types) == 1:
             rows[edge.name] = sample, f"to_{element}"
     mask, known = conjunction([each for each in conditions if free_variables(each) <= rows.keys()], rows, known_values())
-    if mask is None or len(known) < len(conditions):
-        return None
-    return times_as_many(how_many(mask), expected(meeting) / sample.total * sample.size)
+    return None if mask is None or len(known) < len(conditions) else how_many(mask)
