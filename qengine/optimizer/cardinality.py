@@ -26,7 +26,7 @@ from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import Direction, PatternNode, certain_label
+from qengine.plan.pattern import Direction, PatternNode, named
 from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
@@ -131,7 +131,7 @@ class Cardinality:
         """Return which share of the nodes at both ends of an edge have a loop that it may be, by samples of its types."""
         if not edge.loops:
             return 0.0
-        label = certain_label(self.nodes[edge.ends[0]].labels)
+        label = named(self.nodes[edge.ends[0]].labels)
         loops = 0.0
         for info in edge.types:
             sample = self.catalog.relationship_sample(info.name, label, label, both=False)
@@ -242,7 +242,7 @@ class Cardinality:
 
     def _by_type(self, edge: PatternEdge) -> Iterator[tuple[str, float]]:
         """Yield each type's name with how many of its relationships join the labels of an edge's ends."""
-        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        source, target = (named(self.nodes[name].labels) for name in edge.ends)
         for info in edge.types:
             edges = self._known(source, info.name, target).edges
             if edge.relationship.direction is Direction.BOTH and not info.undirected:
@@ -252,7 +252,7 @@ class Cardinality:
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""
         start, end = edge.ends
-        label = certain_label(self.nodes[end if origin == start else start].labels)
+        label = named(self.nodes[end if origin == start else start].labels)
         outward = (edge.relationship.direction is Direction.OUT) == (origin == start)
         return Incidence(edge.type_names(), edge.symmetric or outward, edge.symmetric or not outward, label)
 
@@ -273,7 +273,7 @@ class Cardinality:
         if found is None:
             if len(known) >= _MOST_CACHED:
                 known.clear()
-            label = certain_label(self.nodes[name].labels)
+            label = named(self.nodes[name].labels)
             found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
             known[key] = found
         return found
@@ -307,7 +307,7 @@ class Cardinality:
 
     def _summed(self, edge: PatternEdge, forward: bool) -> EdgeStatistics:
         """Return the statistics of an edge's types and directions together, seen from one end."""
-        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        source, target = (named(self.nodes[name].labels) for name in edge.ends)
         either_way = edge.relationship.direction is Direction.BOTH
         known, key = self._whatever.sums, (source, target, edge.type_names(), either_way, forward)
         found = known.get(key)

@@ -15,7 +15,7 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, equation, share_of_all
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, named
 from qengine.plan.physical import (
     Attach,
     EdgeLevel,
@@ -189,7 +189,7 @@ class _Below:
         edge: EdgeLevel | None,
         nodes: Mapping[str, Element],
     ) -> Joint:
-        labels = [certain_label(nodes[end].labels) for end in ends]
+        labels = [named(nodes[end].labels) for end in ends]
         counted = []
         either_way = both
         for type in types or self.catalog.relationship_types:

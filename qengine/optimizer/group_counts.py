@@ -16,7 +16,7 @@ from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.unjoined import Element, known_values, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
-from qengine.plan.pattern import Direction, certain_label
+from qengine.plan.pattern import Direction, named
 from qengine.plan.physical import Search, VertexLevel
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import BOOLEAN
@@ -127,7 +127,7 @@ def _degrees(key: str, below: Operator, catalog: CatalogView) -> tuple[Any, floa
                 way = source.direction if own == source.level else source.direction.reversed()
                 other = vertices[place if own == source.level else source.level]
                 types = source.types or catalog.relationship_types
-                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, certain_label(other.labels))
+                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, named(other.labels))
                 found = found * catalog.degrees_of(nodes, kind)
     return None if isinstance(found, float) else (found, sample.total / sample.size)
 

@@ -14,7 +14,7 @@ from math import prod
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
-from qengine.catalog.view import Incidence, TriangleSide
+from qengine.catalog.view import Incidence, Labels, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
@@ -29,7 +29,7 @@ from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
-from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, named
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
@@ -319,8 +319,8 @@ def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
         return RULES[hints.rule](matching.names, matching.edges, cardinality), f"by {hints.rule}"
     if hints.as_written and not hints.order:
         return tuple(matching.names), "as written"
-    named = tuple(name for name in hints.order if name in matching.names)
-    return named, "as hinted" if named else ""
+    found = tuple(name for name in hints.order if name in matching.names)
+    return found, "as hinted" if found else ""
 
 
 def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
@@ -540,7 +540,7 @@ def _triangles(
             found.append(side)
         after.setdefault(one, set()).add(other)
     numbered = list(sides)
-    labels = [certain_label(cardinality.nodes[name].labels) for name in names]
+    labels = [named(cardinality.nodes[name].labels) for name in names]
     known: dict[tuple[object, ...], tuple[float, float, float]] = {}
     triangles = []
     for one, others in sorted(after.items()):
@@ -557,7 +557,7 @@ def _triangles(
 
 
 def _closing_odds(
-    labels: tuple[str | None, str | None, str | None],
+    labels: tuple[Labels, Labels, Labels],
     sides: tuple[TriangleSide, TriangleSide, TriangleSide],
     cardinality: Cardinality,
 ) -> tuple[float, float, float]:
@@ -568,7 +568,7 @@ def _closing_odds(
     (names,) = types
     if len(names) != 1:
         return 1.0, 1.0, 1.0
-    odds = cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
+    odds = cardinality.catalog.closing_odds(names[0], sorted(labels, key=str))
     return odds, odds, odds
 
 

@@ -16,7 +16,7 @@ from qengine.optimizer.order_problem import Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.unjoined import known_values
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import certain_label
+from qengine.plan.pattern import named
 from qengine.plan.traverse import free_variables
 
 __all__ = ["Meeting", "corrections", "meetings"]
@@ -75,7 +75,7 @@ def corrections(
         if not conditions:
             continue
         conditions += cardinality.nodes[middle].predicates
-        label = certain_label(cardinality.nodes[middle].labels)
+        label = named(cardinality.nodes[middle].labels)
         kinds = cardinality.incidence(one, middle), cardinality.incidence(other, middle)
         differ = apart(names - {middle})
         for many in (False, True):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qengine._lru import LruCache
-from qengine.catalog.view import Incidence
-from qengine.plan.pattern import LabelExpr, LabelIs
+from qengine.catalog.view import Incidence, Labels
+from qengine.plan.pattern import LabelExpr, expression
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
@@ -131,7 +131,7 @@ class _Picked(Sample):
 
 
 class Samples:
-    """The samples of one graph, by label, and by type with the labels of both ends."""
+    """The samples of one graph, by labels, and by type with the labels of both ends."""
 
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
@@ -152,10 +152,10 @@ class Samples:
             return None
         return self._known.get(("node", labels, True), lambda: self._nodes(labels, _EVERY))
 
-    def relationships(self, type: str, source: str | None, target: str | None, both: bool, many: bool) -> Sample:
-        """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
+    def relationships(self, type: str, source: Labels, target: Labels, both: bool, many: bool) -> Sample:
+        """Return a sample of a type's relationships from ``source`` to ``target``.
 
-        ``both``: of either direction; "start" then is the end with label ``source``. ``many``: a large one.
+        ``both``: of either direction; "start" then is the end with the labels ``source``. ``many``: a large one.
         """
         few = self._known.get(
             (type, source, target, both, False),
@@ -167,10 +167,10 @@ class Samples:
             (type, source, target, both, True), lambda: self._relationships(type, source, target, both, (_MANY, _MANY))
         )
 
-    def at_nodes(self, type: str, nodes: Array, element: str, other: str | None, both: bool) -> Sample:
+    def at_nodes(self, type: str, nodes: Array, element: str, other: Labels, both: bool) -> Sample:
         """Return a sample of the relationships that nodes (ids, int64) have, as ``element`` ("start" or "end").
 
-        ``other``: the label of the other ends, None for all. Not kept.
+        ``other``: the labels of the other ends. Not kept.
         """
         store = self._store
         index = store.type_index(type)
@@ -183,14 +183,14 @@ class Samples:
         kept = np.flatnonzero(self._labelled(far, other))
         return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
 
-    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str, many: bool) -> Sample:
+    def wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, many: bool) -> Sample:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
         rows = _DRAWN if many else _ROWS
-        return self._known.get((label, one, other, apart, many), lambda: self._wedges(label, one, other, apart, rows))
+        return self._known.get((labels, one, other, apart, many), lambda: self._wedges(labels, one, other, apart, rows))
 
-    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
+    def _wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
         store = self._store
-        vertices, weights = self._degrees.sample(label)
+        vertices, weights = self._degrees.sample(labels)
         sides = [NodeLists(store, self._degrees.stored(kind), vertices) for kind in (one, other)]
         ways = weights * sides[0].degrees * sides[1].degrees
         sums = np.cumsum(ways)
@@ -200,7 +200,7 @@ class Samples:
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)
         (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
-        fits = self._labelled(first, one.label) & self._labelled(last, other.label)
+        fits = self._labelled(first, one.labels) & self._labelled(last, other.labels)
         if apart:
             fits &= (first != last) | ((place != place2) & (apart == "relationships"))
         kept = np.flatnonzero(fits)
@@ -225,7 +225,7 @@ class Samples:
         return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
 
     def _relationships(
-        self, type: str, source: str | None, target: str | None, both: bool, most: tuple[int, int]
+        self, type: str, source: Labels, target: Labels, both: bool, most: tuple[int, int]
     ) -> Sample:
         """``most``: relationships to draw, and rows to keep."""
         store = self._store
@@ -257,11 +257,11 @@ class Samples:
             total,
         )
 
-    def _labelled(self, ids: Array, label: str | None) -> Array:
-        if label is None:
+    def _labelled(self, ids: Array, labels: Labels) -> Array:
+        if labels is None:
             return np.ones(len(ids), np.bool_)
         inside = np.zeros(len(ids), np.bool_)
-        for low, high in self._store.label_ranges(LabelIs(label)).tolist():
+        for low, high in self._store.label_ranges(expression(labels)).tolist():
             inside |= (ids >= low) & (ids < high)
         return inside
 
