@@ -66,8 +66,7 @@ class _Hops:
         owners = LabelOr(tuple(LabelIs(name) for name in names))
         self.admitted = selectivity(walk.predicates, catalog, "relationship", owners) if walk.predicates else 1.0
         every = self._edges(_ANY, _ANY)
-        label = named(self.start.labels)
-        starts = float(vertex_count(catalog, None if label is None else LabelIs(label)))
+        starts = float(vertex_count(catalog, self.start.labels))
         self.first = self.admitted * self._edges(self.start, _ANY) / max(starts, 1.0)
         self.next = self.admitted * every / max(float(catalog.vertex_count), 1.0)
         if names and every:

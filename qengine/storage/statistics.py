@@ -38,6 +38,7 @@ _MOST_PAIRS = 64  # of label groups that are looked up for two labels
 _FIRST = 16  # vertices of a group, and neighbours of each, among which pairs of groups are looked for
 _COUNTED_AGAIN = 1 << 20  # relationships of a type that are gone through for labels that several groups have
 _MOST_EXPRESSIONS = 1 << 12  # pairs of label expressions whose relationships are remembered
+_POWERS = 2, 3, 2, 2  # of degrees, that the moments of pairs of groups are
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
@@ -604,10 +605,8 @@ class Statistics:
         if index is None or self._store.types[index].count < _COUNTED_AGAIN:
             return None
         first, second = (set(self._groups_of(labels)) for labels in (source, target))
-        forward, backward = self._directions(index)
-        out = [each for pair, each in self._counts(index, forward).items() if pair[0] in first and pair[1] in second]
-        into = [each for pair, each in self._counts(index, backward).items() if pair[0] in second and pair[1] in first]
-        return _statistics(_added(out), _added(into))
+        forward, backward = (self._counts(index, way) for way in self._directions(index))
+        return _statistics(_added(forward, first, second), _added(backward, second, first))
 
     def _groups_of(self, labels: Labels) -> Sequence[int]:
         """Return the indices of the groups that satisfy a label expression."""
@@ -758,16 +757,22 @@ def _statistics(forward: PairCounts, backward: PairCounts) -> EdgeStatistics:
     )
 
 
-def _added(counts: Sequence[PairCounts]) -> PairCounts:
-    """Return what pairs of groups have together: moments as if an owner had its share of each neighbours' group."""
-    if not counts:
-        return _NONE
-    entries, owners, most, *moments = zip(*counts, strict=True)
-    powers = 2, 3, 2, 2
-    pairs, triples, lesser, greater = (
-        sum(each ** (1 / power) for each in found) ** power for found, power in zip(moments, powers, strict=True)
-    )
-    return sum(entries), max(owners), sum(most), pairs, triples, lesser, greater
+def _added(counts: Mapping[tuple[int, int], PairCounts], owners: set[int], others: set[int]) -> PairCounts:
+    """Return what some groups have together: as if an owner's neighbours were in each group as often as others' are."""
+    entries = sources = most = 0
+    sums = [0.0] * len(_POWERS)
+    found: dict[int, list[PairCounts]] = {}
+    for (owner, other), each in counts.items():
+        if owner in owners and other in others:
+            found.setdefault(owner, []).append(each)
+    for own in found.values():
+        entries += sum(each[0] for each in own)
+        sources += max(each[1] for each in own)
+        most = max(most, sum(each[2] for each in own))
+        for place, power in enumerate(_POWERS):
+            sums[place] += sum(each[3 + place] ** (1 / power) for each in own) ** power
+    pairs, triples, lesser, greater = sums
+    return entries, sources, most, pairs, triples, lesser, greater
 
 
 def _is_of_labels(key: Any) -> bool:
