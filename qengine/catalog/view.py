@@ -259,3 +259,6 @@ class CatalogView(Protocol):
         what differs, "relationships", "nodes" (the outer ones) or "". ``many``: a large sample. None where there is
         none.
         """
+
+    def closing(self, sample: Sample, kind: Incidence) -> Any:
+        """Tell of each pair of a ``wedge_sample`` whether the first node has a relationship of a kind to the last."""

@@ -104,7 +104,7 @@ class Cardinality:
 
     def probability(self, edge: PatternEdge) -> float:
         """Return how likely two vertices with the labels of the edge's ends are joined by a match of it."""
-        return max(self._linked(edge) * self._admitted(edge), 1e-12)
+        return max(self._linked(edge) * self.admitted(edge), 1e-12)
 
     def _linked(self, edge: PatternEdge) -> float:
         """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
@@ -125,7 +125,7 @@ class Cardinality:
             return 1.0
         edges = float(self._summed(edge, True).edges)
         pairs = max(self.labelled(edge.ends[0]), 1.0) * max(self.labelled(edge.ends[1]), 1.0)
-        return max(1.0, edges / pairs * self._admitted(edge))
+        return max(1.0, edges / pairs * self.admitted(edge))
 
     def looping(self, edge: PatternEdge) -> float:
         """Return which share of the nodes at both ends of an edge have a loop that it may be, by samples of its types."""
@@ -140,7 +140,7 @@ class Cardinality:
             rows = slice(None)
             same = int((sample.ids("start", rows) == sample.ids("end", rows)).sum())
             loops += sample.total * same / max(sample.size, 1)
-        return min(1.0, loops * self._admitted(edge) / max(self.labelled(edge.ends[0]), 1.0))
+        return min(1.0, loops * self.admitted(edge) / max(self.labelled(edge.ends[0]), 1.0))
 
     def share(self, edge: PatternEdge) -> float:
         """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
@@ -198,16 +198,16 @@ class Cardinality:
     def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
         joint = self._joint(edge, tuple(across))
         ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
-        found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+        found = self.admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
         pairs = max(self._linked(edge) * ends, 1e-9)
         return max(found, min(1.0, perhaps(found * pairs) / pairs))
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple(self._by_type(edge))
         predicates = edge.relationship.predicates
-        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
+        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self.admitted(edge), across)
 
-    def _admitted(self, edge: PatternEdge) -> float:
+    def admitted(self, edge: PatternEdge) -> float:
         """Return the share of its relationships that an edge's own conditions admit."""
         predicates = edge.relationship.predicates
         if not predicates:

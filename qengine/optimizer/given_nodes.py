@@ -23,7 +23,7 @@ from qengine.plan.traverse import free_variables
 
 __all__ = ["found_from"]
 
-_NODES = 256  # that are looked at
+_NODES = 1024  # that are looked at
 _ENTRIES = 4096  # of their lists
 _FEW = 16  # rows of a sample
 _SEED = 23

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, product
-from math import prod
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
@@ -19,7 +18,7 @@ from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.learned_rows import learned_rows
-from qengine.optimizer.meetings import Meeting, corrections, meetings
+from qengine.optimizer.meetings import corrections
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
@@ -455,27 +454,12 @@ def _with_meetings(
     """Return a problem that knows what conditions on two relationships that meet, and their nodes, are worth."""
     differ = "relationships" if matching.difference.edges else ""
     across = [each for conditions in _across(matching).values() for each in conditions]
-    found = [each for each in meetings(matching.edges) if not set((*each[0].ends, *each[1].ends)) & {*matching.bound}]
+    edges = [edge for edge in matching.edges if not {*edge.ends} & {*matching.bound}]
 
     def apart(outer: frozenset[str]) -> str:
         return "nodes" if outer in matching.difference.vertices else differ
 
-    model = CostModel(problem)
-    ends = Counter(frozenset(edge.ends) for edge in matching.edges)
-
-    def expected(meeting: Meeting) -> float:
-        one, other, middle = meeting
-        names = tuple(dict.fromkeys((*one.ends, *other.ends)))
-        times = prod(map(cardinality.multiplicity, (one, other)))
-        outer = frozenset((*one.ends, *other.ends)) - {middle}
-        if ends[frozenset(one.ends)] == ends[frozenset(other.ends)] == 1 and not ends[outer]:
-            return model.rows(mask_of(number[name] for name in names)) * times
-        within = tuple(each for each in matching.conditions if {each.left, each.right} <= {*names})
-        two = replace(matching, names=names, edges=(one, other), conditions=within, wanted=())
-        apart_from_others = CostModel(_problem(two, names, {name: at for at, name in enumerate(names)}, cardinality))
-        return apart_from_others.rows(0b111) * times
-
-    three = corrections(found, problem, number, across, apart, expected, cardinality)
+    three = corrections(edges, problem, number, across, apart, CostModel(problem).rows, cardinality)
     return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
 
 

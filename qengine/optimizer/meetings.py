@@ -1,7 +1,8 @@
 """How many pairs of relationships that meet at a node satisfy what is asked of both and of the three nodes together.
 
 Nodes that conditions admit, or that relationships which they admit lead to, may have more or fewer relationships than
-others. A sample of such pairs shows that, and how conditions on both sides go together.
+others. A sample of such pairs shows that, and how conditions on both sides go together; of triangles those pairs count
+that a third relationship closes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
+from qengine._frozen import frozen
 from qengine.catalog.view import Sample
 from qengine.optimizer.cardinality import Cardinality
 from qengine.optimizer.order_problem import Problem, mask_of
@@ -19,93 +21,137 @@ from qengine.plan.expr import Expr
 from qengine.plan.pattern import named
 from qengine.plan.traverse import free_variables
 
-__all__ = ["Meeting", "corrections", "meetings"]
+__all__ = ["corrections"]
 
 _ALIKE = 1.25  # times as many, or as few: what says less leaves the parts of three nodes to what is known of two
 _FEW = 16  # pairs that satisfy all: of fewer a larger sample says more
 _LEAST = 1e-9
 
-Meeting = tuple[PatternEdge, PatternEdge, str]
-"""Two edges between three nodes, and the node that both are at."""
 
+@frozen
+class _Meeting:
+    """Two edges that meet at a node, and the one that closes the triangle, if any: all between these three nodes."""
 
-def meetings(edges: Sequence[PatternEdge]) -> Iterator[Meeting]:
-    """Yield each two edges that meet at one node and lead to two others."""
-    for one, other in combinations(edges, 2):
-        ends = {*one.ends, *other.ends}
-        common = set(one.ends) & set(other.ends)
-        if len(ends) == 3 and len(common) == 1 and len({*one.ends}) == len({*other.ends}) == 2:
-            yield one, other, common.pop()
+    one: PatternEdge
+    other: PatternEdge
+    middle: str
+    closing: PatternEdge | None
+
+    @property
+    def outer(self) -> tuple[str, str]:
+        """The nodes at the other ends of the two."""
+        first, last = (edge.ends[0] if edge.ends[1] == self.middle else edge.ends[1] for edge in (self.one, self.other))
+        return first, last
+
+    @property
+    def edges(self) -> tuple[PatternEdge, ...]:
+        """The two or three edges."""
+        return (self.one, self.other) if self.closing is None else (self.one, self.other, self.closing)
 
 
 def corrections(
-    found: Sequence[Meeting],
+    edges: Sequence[PatternEdge],
     problem: Problem,
     number: Mapping[str, int],
     across: Sequence[Expr],
     apart: Callable[[frozenset[str]], str],
-    expected: Callable[[Meeting], float],
+    rows: Callable[[int], float],
     cardinality: Cardinality,
 ) -> list[tuple[int, float]]:
     """Return sets of three nodes, and how many times as many matches as by degrees they have with all conditions.
 
     Parameters
     ----------
+    edges
+        Those between nodes that no rows give.
     across
         The conditions on two nodes.
     apart
         What differs of two outer nodes, as ``CatalogView.wedge_sample`` wants it.
-    expected
-        Tells how many matches the two relationships of a meeting have, as far as is known of pairs of nodes.
+    rows
+        Tells how many matches a set of nodes has, as far as is known of pairs of nodes.
 
     Returns
     -------
     As ``Problem.pairs``; what these say of two of the nodes is part of it. What says most comes first.
     """
-    from qengine.optimizer.sampled import times_as_many
-
-    factors = []
-    for one, other, middle in found:
-        names = frozenset((*one.ends, *other.ends))
+    factors: dict[int, tuple[float, float]] = {}
+    for found in _meetings(edges):
+        names = frozenset((*found.outer, found.middle))
+        part = mask_of(number[name] for name in names)
+        if part in factors:
+            continue
         conditions = [each for each in across if free_variables(each) <= names]
-        for edge in (one, other):
+        for edge in found.edges:
             conditions += edge.relationship.predicates
-        for name in names - {middle}:
+        for name in names if found.closing is not None else found.outer:
             conditions += cardinality.nodes[name].predicates
         if not conditions:
             continue
-        conditions += cardinality.nodes[middle].predicates
-        label = named(cardinality.nodes[middle].labels)
-        kinds = cardinality.incidence(one, middle), cardinality.incidence(other, middle)
-        differ = apart(names - {middle})
-        for many in (False, True):
-            sample = cardinality.catalog.wedge_sample(label, *kinds, apart=differ, many=many)
-            seen = None if sample is None else _seen(sample, (one, other, middle), conditions)
-            if seen is None or seen >= _FEW:
-                break
-        if sample is None or seen is None:
-            continue
-        times = times_as_many(seen, expected((one, other, middle)) / sample.total * sample.size)
-        if 1.0 / _ALIKE < times < _ALIKE:
-            continue
-        part = mask_of(number[name] for name in names)
-        within = prod(factor for pair, factor in problem.pairs if pair & part == pair)
-        factors.append((part, times, max(times * within, _LEAST)))
-    factors.sort(key=lambda each: -max(each[1], 1.0 / each[1]))
-    return [(part, factor) for part, _, factor in factors]
+        expected = rows(part) * prod(map(cardinality.multiplicity, found.edges))
+        times = _times(found, across, expected, apart(frozenset(found.outer)), cardinality)
+        if times is not None:
+            within = prod(factor for pair, factor in problem.pairs if pair & part == pair)
+            factors[part] = times, max(times * within, _LEAST)
+    said = sorted(factors.items(), key=lambda each: -max(each[1][0], 1.0 / each[1][0]))
+    return [(part, factor) for part, (times, factor) in said if not 1.0 / _ALIKE < times < _ALIKE]
 
 
-def _seen(sample: Sample, meeting: Meeting, conditions: Sequence[Expr]) -> int | None:
-    """Return how many pairs of a sample satisfy conditions; None where it can't tell."""
-    from qengine.optimizer.sampled import conjunction, how_many
+def _meetings(edges: Sequence[PatternEdge]) -> Iterator[_Meeting]:
+    """Yield each two edges that meet at one node and lead to two others; of triangles at each corner."""
+    between: dict[frozenset[str], list[PatternEdge]] = {}
+    for edge in edges:
+        between.setdefault(frozenset(edge.ends), []).append(edge)
+    alone = {ends: found[0] for ends, found in between.items() if len(found) == 1 and len(ends) == 2}
+    for one, other in combinations(alone, 2):
+        if len(one & other) == 1:
+            outer = one ^ other
+            if outer not in between or outer in alone:
+                (middle,) = one & other
+                yield _Meeting(alone[one], alone[other], middle, alone.get(outer))
 
-    if not sample.size:
-        return None
-    one, other, middle = meeting
-    rows = {middle: (sample, "middle")}
-    for edge, element in ((one, "first"), (other, "last")):
-        rows[edge.ends[0] if edge.ends[1] == middle else edge.ends[1]] = sample, element
+
+def _times(
+    found: _Meeting, across: Sequence[Expr], expected: float, apart: str, cardinality: Cardinality
+) -> float | None:
+    """Return how many times as many matches as expected a sample of pairs shows; None where it can't tell."""
+    from qengine.optimizer.sampled import how_many, times_as_many
+
+    catalog, middle = cardinality.catalog, found.middle
+    label = named(cardinality.nodes[middle].labels)
+    kinds = cardinality.incidence(found.one, middle), cardinality.incidence(found.other, middle)
+    conditions = [*found.one.relationship.predicates, *found.other.relationship.predicates]
+    for name in (*found.outer, middle):
+        conditions += cardinality.nodes[name].predicates
+    conditions += [each for each in across if free_variables(each) <= {*found.outer, middle}]
+    for many in (False, True):
+        sample = catalog.wedge_sample(label, *kinds, apart=apart, many=many)
+        mask = None if sample is None or not sample.size else _holding(sample, found, conditions)
+        if sample is None or mask is None:
+            return None
+        seen = float(how_many(mask))
+        if found.closing is not None and seen:
+            closed = catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
+            seen = how_many(mask & closed) * cardinality.admitted(found.closing)
+        if seen >= _FEW or many:
+            return times_as_many(seen, expected / sample.total * sample.size)
+    return None
+
+
+def _holding(sample: Sample, found: _Meeting, conditions: Sequence[Expr]) -> object:
+    """Return which pairs of a sample satisfy conditions; None where it can't tell."""
+    from qengine.optimizer.sampled import conjunction
+
+    import numpy as np
+
+    first, last = found.outer
+    rows = {found.middle: (sample, "middle"), first: (sample, "first"), last: (sample, "last")}
+    for edge, element in ((found.one, "to_first"), (found.other, "to_last")):
         if len(edge.types) == 1:
-            rows[edge.name] = sample, f"to_{element}"
-    mask, known = conjunction([each for each in conditions if free_variables(each) <= rows.keys()], rows, known_values())
-    return None if mask is None or len(known) < len(conditions) else how_many(mask)
+            rows[edge.name] = sample, element
+    if not all(free_variables(each) <= rows.keys() for each in conditions):
+        return None
+    mask, known = conjunction(conditions, rows, known_values())
+    if len(known) < len(conditions):
+        return None
+    return np.ones(sample.size, np.bool_) if mask is None else mask

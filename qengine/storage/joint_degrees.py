@@ -11,7 +11,7 @@ from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Labels
 from qengine.plan.pattern import Direction, expression
 from qengine.storage.arrays import Array, dot
-from qengine.storage.kernels import add_degrees
+from qengine.storage.kernels import add_degrees, locate
 
 if TYPE_CHECKING:
     from qengine.storage.adjacency import Adjacency
@@ -107,6 +107,22 @@ class JointDegrees:
             for low, high in within:
                 add_degrees(lists.struct, vertices, low, high, degrees)
         return degrees
+
+    def linked(self, first: Array, last: Array, kind: Incidence) -> Array:
+        """Tell of pairs of vertices (uint32) whether the first has a relationship of a kind's types to the last."""
+        linked = np.zeros(len(first), np.bool_)
+        for index, way in self.stored(kind):
+            lists = self._store.adjacency(index, way)
+            if not len(lists):
+                continue
+            low, high = (each.astype(np.int64) for each in locate(lists.struct, first))
+            end = high.copy()
+            while (low < high).any():
+                middle = (low + high) // 2
+                less = (lists.neighbours[np.minimum(middle, len(lists) - 1)] < last) & (low < high)
+                low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
+            linked |= (low < end) & (lists.neighbours[np.minimum(low, len(lists) - 1)] == last)
+        return linked
 
     def stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
         """Yield the stored adjacencies that make a kind of relationships, by type."""

@@ -81,7 +81,8 @@ class MixedTriangles:
         labelled = self._has(first, to_first.labels) & self._has(last, to_last.labels)
         kept = labelled & (first != last) & (first != middle) & (last != middle)  # loops close with what they are at
         first, last = first[kept], last[kept]
-        share = (self._linked(first, last, closing) + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
+        closed = np.count_nonzero(self._degrees.linked(first, last, closing))
+        share = (closed + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
         return share * float(reached[-1]) * len(first) / max(1, int(np.count_nonzero(labelled)))
 
     def _odds_of_last(self, count: float, labels: Corners, sides: Sides) -> float:
@@ -134,22 +135,6 @@ class MixedTriangles:
         bounds = self._store.label_ranges(expression(labels)).reshape(-1)
         found: Array = np.searchsorted(bounds, vertices, side="right") % 2 == 1
         return found
-
-    def _linked(self, first: Array, last: Array, kind: Incidence) -> int:
-        """Return of how many pairs of vertices the first has a relationship of a kind's types to the last."""
-        linked = np.zeros(len(first), np.bool_)
-        for index, way in self._degrees.stored(kind):
-            lists = self._store.adjacency(index, way)
-            if not len(lists):
-                continue
-            low, high = (each.astype(np.int64) for each in locate(lists.struct, first))
-            end = high.copy()
-            while (low < high).any():
-                middle = (low + high) // 2
-                less = (lists.neighbours[np.minimum(middle, len(lists) - 1)] < last) & (low < high)
-                low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
-            linked |= (low < end) & (lists.neighbours[np.minimum(low, len(lists) - 1)] == last)
-        return int(np.count_nonzero(linked))
 
 
 def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corners, Sides]:

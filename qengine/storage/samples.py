@@ -55,13 +55,14 @@ class Sample:
         self._elements = elements
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
+        self.closed: dict[Incidence, Array] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that are kept; values aside."""
         columns = [each for each in list(self._columns.values()) if each is not None]
         found = sum(ids.nbytes for ids, _ in self._elements.values())
-        found += sum(each.nbytes for each in columns)
+        found += sum(each.nbytes for each in (*columns, *list(self.closed.values())))
         return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
 
     def column(self, element: str, key: str) -> SampledColumn | None:
@@ -187,6 +188,15 @@ class Samples:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
         rows = _DRAWN if many else _ROWS
         return self._known.get((labels, one, other, apart, many), lambda: self._wedges(labels, one, other, apart, rows))
+
+    def closing(self, sample: Sample, kind: Incidence) -> Array:
+        """Return what ``CatalogView.closing`` does; it is kept with the sample."""
+        found = sample.closed.get(kind)
+        if found is None:
+            every = np.ones(sample.size, np.bool_)
+            first, last = (sample.ids(each, every).astype(np.uint32) for each in ("first", "last"))
+            found = sample.closed[kind] = self._degrees.linked(first, last, kind)
+        return found
 
     def _wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
         store = self._store

@@ -104,6 +104,10 @@ class WrittenCatalog:
         """Return None: there are no relationships."""
         return None
 
+    def closing(self, sample: Any, kind: Incidence) -> None:
+        """Return None: there are no relationships."""
+        return None
+
     def _properties(self, entity: str) -> Mapping[str, Type]:
         return self.node_properties if entity == "node" else self.relationship_properties
 
