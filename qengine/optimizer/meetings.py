@@ -7,9 +7,11 @@ that a third relationship closes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
+from typing import Any
 
 from qengine._frozen import frozen
 from qengine.catalog.view import Sample
@@ -25,6 +27,7 @@ __all__ = ["corrections"]
 
 _ALIKE = 1.25  # times as many, or as few: what says less leaves the parts of three nodes to what is known of two
 _FEW = 16  # pairs that satisfy all: of fewer a larger sample says more
+_NODES = 1024  # whose further relationships are looked at
 _LEAST = 1e-9
 
 
@@ -58,7 +61,10 @@ def corrections(
     rows: Callable[[int], float],
     cardinality: Cardinality,
 ) -> list[tuple[int, float]]:
-    """Return sets of three nodes, and how many times as many matches as by degrees they have with all conditions.
+    """Return sets of nodes, and how many times as many matches as by degrees they have with all conditions.
+
+    Of three nodes where two relationships meet, and of these with a fourth that is next to one of them: who is in such
+    matches has other relationships than who isn't.
 
     Parameters
     ----------
@@ -75,33 +81,61 @@ def corrections(
     -------
     As ``Problem.pairs``; what these say of two of the nodes is part of it. What says most comes first.
     """
-    factors: dict[int, tuple[float, float]] = {}
-    for found in _meetings(edges):
+    between = _between(edges)
+    three: dict[int, tuple[float, float]] = {}
+    four: dict[int, tuple[float, float]] = {}
+
+    def matches(part: int, of: Sequence[PatternEdge]) -> float:
+        return rows(part) * prod(map(cardinality.multiplicity, of))
+
+    def known(part: int) -> float:
+        return prod(factor for pair, factor in problem.pairs if pair & part == pair)
+
+    for found in _meetings(between):
         names = frozenset((*found.outer, found.middle))
         part = mask_of(number[name] for name in names)
-        if part in factors:
-            continue
         conditions = [each for each in across if free_variables(each) <= names]
         for edge in found.edges:
             conditions += edge.relationship.predicates
         for name in names if found.closing is not None else found.outer:
             conditions += cardinality.nodes[name].predicates
-        if not conditions:
+        tails = [(part | 1 << number[end], edge, end) for edge, end in _tails(between, names)]
+        tails = [each for each in tails if each[0] not in four]
+        if not (conditions and part not in three) and not tails:
             continue
-        expected = rows(part) * prod(map(cardinality.multiplicity, found.edges))
-        times = _times(found, across, expected, apart(frozenset(found.outer)), cardinality)
-        if times is not None:
-            within = prod(factor for pair, factor in problem.pairs if pair & part == pair)
-            factors[part] = times, max(times * within, _LEAST)
-    said = sorted(factors.items(), key=lambda each: -max(each[1][0], 1.0 / each[1][0]))
-    return [(part, factor) for part, (times, factor) in said if not 1.0 / _ALIKE < times < _ALIKE]
+        expected = matches(part, found.edges)
+        seen = _seen(found, across, expected, apart(frozenset(found.outer)), cardinality)
+        if seen is None:
+            continue
+        times, nodes = seen
+        if conditions:
+            three.setdefault(part, (times, times * known(part)))
+        for larger, edge, end in tails:
+            (near,) = {*edge.ends} - {end}
+            degrees = cardinality.catalog.degrees_of(nodes(near), cardinality.incidence(edge, near))
+            if degrees is None or len(degrees) < _FEW:
+                continue
+            share = cardinality.candidates(end) / max(cardinality.labelled(end), 1.0) * known(larger) / known(part)
+            mean = matches(larger, (*found.edges, edge)) / max(expected, _LEAST)
+            more = (float(degrees.mean()) + mean / len(degrees)) * share / max(mean, _LEAST)
+            four[larger] = more, (times if conditions else 1.0) * more * known(larger)
+    return [
+        (part, max(factor, _LEAST))
+        for sets in (four, three)
+        for part, (times, factor) in sorted(sets.items(), key=lambda each: -max(each[1][0], 1.0 / each[1][0]))
+        if not 1.0 / _ALIKE < times < _ALIKE
+    ]
 
 
-def _meetings(edges: Sequence[PatternEdge]) -> Iterator[_Meeting]:
-    """Yield each two edges that meet at one node and lead to two others; of triangles at each corner."""
-    between: dict[frozenset[str], list[PatternEdge]] = {}
+def _between(edges: Sequence[PatternEdge]) -> dict[frozenset[str], list[PatternEdge]]:
+    found: dict[frozenset[str], list[PatternEdge]] = {}
     for edge in edges:
-        between.setdefault(frozenset(edge.ends), []).append(edge)
+        found.setdefault(frozenset(edge.ends), []).append(edge)
+    return found
+
+
+def _meetings(between: Mapping[frozenset[str], list[PatternEdge]]) -> Iterator[_Meeting]:
+    """Yield each two edges that meet at one node and lead to two others; of triangles at each corner."""
     alone = {ends: found[0] for ends, found in between.items() if len(found) == 1 and len(ends) == 2}
     for one, other in combinations(alone, 2):
         if len(one & other) == 1:
@@ -111,10 +145,25 @@ def _meetings(edges: Sequence[PatternEdge]) -> Iterator[_Meeting]:
                 yield _Meeting(alone[one], alone[other], middle, alone.get(outer))
 
 
-def _times(
+def _tails(
+    between: Mapping[frozenset[str], list[PatternEdge]], names: frozenset[str]
+) -> Iterator[tuple[PatternEdge, str]]:
+    """Yield the edges that lead from some nodes to one that no other joins with these, with its name."""
+    near = [ends for ends in between if len(ends) == 2 and len(ends & names) == 1]
+    others = Counter(end for ends in near for end in ends - names)
+    for ends in near:
+        (end,) = ends - names
+        if others[end] == 1 and len(between[ends]) == 1:
+            yield between[ends][0], end
+
+
+def _seen(
     found: _Meeting, across: Sequence[Expr], expected: float, apart: str, cardinality: Cardinality
-) -> float | None:
-    """Return how many times as many matches as expected a sample of pairs shows; None where it can't tell."""
+) -> tuple[float, Callable[[str], Any]] | None:
+    """Return how many times as many matches as expected a sample of pairs shows; None where it can't tell.
+
+    And what gives the ids (int64) of some of the nodes that are at a place of the matches seen.
+    """
     from qengine.optimizer.sampled import how_many, times_as_many
 
     catalog, middle = cardinality.catalog, found.middle
@@ -129,16 +178,19 @@ def _times(
         mask = None if sample is None or not sample.size else _holding(sample, found, conditions)
         if sample is None or mask is None:
             return None
-        seen = float(how_many(mask))
-        if found.closing is not None and seen:
-            closed = catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
-            seen = how_many(mask & closed) * cardinality.admitted(found.closing)
+        share = 1.0
+        if found.closing is not None:
+            mask = mask & catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
+            share = cardinality.admitted(found.closing)
+        seen = how_many(mask) * share
         if seen >= _FEW or many:
-            return times_as_many(seen, expected / sample.total * sample.size)
+            element = dict(zip((*found.outer, middle), ("first", "last", "middle"), strict=True))
+            times = times_as_many(seen, expected / sample.total * sample.size)
+            return times, lambda name: sample.ids(element[name], mask)[:: max(1, how_many(mask) // _NODES)]
     return None
 
 
-def _holding(sample: Sample, found: _Meeting, conditions: Sequence[Expr]) -> object:
+def _holding(sample: Sample, found: _Meeting, conditions: Sequence[Expr]) -> Any:
     """Return which pairs of a sample satisfy conditions; None where it can't tell."""
     from qengine.optimizer.sampled import conjunction
 
