@@ -13,6 +13,7 @@ from typing import Any
 from qengine.catalog.view import CatalogView, Incidence, Sample
 from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.unjoined import Element, known_values, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
@@ -214,7 +215,8 @@ def _of_one(key: Expr, name: str, element: Element, catalog: CatalogView) -> flo
             rest = 1.0 - sum(share for _, share in found.common)
             others = max(every - len(found.common), 1)
             seen = sum(_at_least_one(share, drawn) for _, share in found.common)
-            return seen + others * _at_least_one(rest / others, drawn)
+            seen += others * _at_least_one(rest / others, drawn)
+            return min(seen, _sampled([key], name, element, catalog) or seen)  # conditions may say which values
     return _sampled([key], name, element, catalog)
 
 
@@ -228,7 +230,11 @@ def _sampled(keys: Sequence[Expr], name: str, element: Element, catalog: Catalog
 
     Where it has few elements of many, what was seen once stands for others as well (GEE: Charikar et al. 2000).
     """
-    sample = sample_of(element, catalog)
+    sample = None
+    if counts_rare() and element.entity == "node" and element.predicates:
+        sample = catalog.node_sample(element.labels, every=True)
+    if sample is None:
+        sample = sample_of(element, catalog)
     if sample is None or not sample.size:
         return None
     from qengine.optimizer.sampled import conjunction, counts_of_values
