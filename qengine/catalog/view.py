@@ -10,7 +10,6 @@ from qengine.catalog.rules import Rules
 from qengine.catalog.values import ValueSummary
 from qengine.types import Type
 
-
 Labels = Any
 """What labels nodes have: a label's name, any other label expression (``plan.pattern.LabelExpr``), None for all."""
 

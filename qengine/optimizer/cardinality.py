@@ -128,7 +128,7 @@ class Cardinality:
         return max(1.0, edges / pairs * self.admitted(edge))
 
     def looping(self, edge: PatternEdge) -> float:
-        """Return which share of the nodes at both ends of an edge have a loop that it may be, by samples of its types."""
+        """Return which share of the nodes at both ends of an edge have a loop that it may be: by samples."""
         if not edge.loops:
             return 0.0
         label = named(self.nodes[edge.ends[0]].labels)

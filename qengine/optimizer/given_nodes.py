@@ -17,7 +17,7 @@ from qengine.optimizer.labels import matching_types
 from qengine.optimizer.unjoined import known_values
 from qengine.plan.expr import Expr
 from qengine.plan.logical import Operator
-from qengine.plan.pattern import Direction, LabelOr, LabelIs, named
+from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.plan.traverse import free_variables
 
@@ -65,9 +65,9 @@ def _one_hop(search: Search) -> tuple[VertexLevel, VertexLevel, EdgeLevel | None
 
 def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
     """Return ids of nodes that are in a column of rows, as often as they are expected there: int64; None if unknown."""
-    from qengine.optimizer.sampled import conjunction, how_many
-
     import numpy as np
+
+    from qengine.optimizer.sampled import conjunction, how_many
 
     below = Below(catalog)
     below.read_below(rows)
@@ -121,9 +121,9 @@ def _drawn(ids: Any, weights: Any) -> Any:
 
 def _hits(nodes: Any, end: VertexLevel, edge: EdgeLevel | None, catalog: CatalogView) -> tuple[Any, int] | None:
     """Return how many embeddings each of some nodes has, and of how many that is; None where it can't be told."""
-    from qengine.optimizer.sampled import conjunction
-
     import numpy as np
+
+    from qengine.optimizer.sampled import conjunction
 
     (source,) = end.sources
     admitted = LabelOr(tuple(map(LabelIs, source.types))) if source.types else None

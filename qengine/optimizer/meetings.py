@@ -112,7 +112,7 @@ def corrections(
             three.setdefault(part, (times, times * known(part)))
         for larger, edge, end in tails:
             (near,) = {*edge.ends} - {end}
-            degrees = cardinality.catalog.degrees_of(nodes(near), cardinality.incidence(edge, near))
+            degrees = cardinality.catalog.degrees_of(nodes[near], cardinality.incidence(edge, near))
             if degrees is None or len(degrees) < _FEW:
                 continue
             share = cardinality.candidates(end) / max(cardinality.labelled(end), 1.0) * known(larger) / known(part)
@@ -159,10 +159,10 @@ def _tails(
 
 def _seen(
     found: _Meeting, across: Sequence[Expr], expected: float, apart: str, cardinality: Cardinality
-) -> tuple[float, Callable[[str], Any]] | None:
+) -> tuple[float, dict[str, Any]] | None:
     """Return how many times as many matches as expected a sample of pairs shows; None where it can't tell.
 
-    And what gives the ids (int64) of some of the nodes that are at a place of the matches seen.
+    And the ids (int64) that nodes have in some of the matches, by the nodes' names.
     """
     from qengine.optimizer.sampled import how_many, times_as_many
 
@@ -184,17 +184,18 @@ def _seen(
             share = cardinality.admitted(found.closing)
         seen = how_many(mask) * share
         if seen >= _FEW or many:
-            element = dict(zip((*found.outer, middle), ("first", "last", "middle"), strict=True))
-            times = times_as_many(seen, expected / sample.total * sample.size)
-            return times, lambda name: sample.ids(element[name], mask)[:: max(1, how_many(mask) // _NODES)]
-    return None
+            break
+    places = zip((*found.outer, middle), ("first", "last", "middle"), strict=True)
+    step = max(1, how_many(mask) // _NODES)
+    times = times_as_many(seen, expected / sample.total * sample.size)
+    return times, {name: sample.ids(element, mask)[::step] for name, element in places}
 
 
 def _holding(sample: Sample, found: _Meeting, conditions: Sequence[Expr]) -> Any:
     """Return which pairs of a sample satisfy conditions; None where it can't tell."""
-    from qengine.optimizer.sampled import conjunction
-
     import numpy as np
+
+    from qengine.optimizer.sampled import conjunction
 
     first, last = found.outer
     rows = {found.middle: (sample, "middle"), first: (sample, "first"), last: (sample, "last")}

@@ -234,9 +234,7 @@ class Samples:
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
         return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
 
-    def _relationships(
-        self, type: str, source: Labels, target: Labels, both: bool, most: tuple[int, int]
-    ) -> Sample:
+    def _relationships(self, type: str, source: Labels, target: Labels, both: bool, most: tuple[int, int]) -> Sample:
         """``most``: relationships to draw, and rows to keep."""
         store = self._store
         index = store.type_index(type)

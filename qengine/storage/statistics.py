@@ -655,9 +655,7 @@ class Statistics:
         vertices, degrees = self._listed_degrees(index, direction, label, other)
         out[vertices] += degrees
 
-    def _listed_degrees(
-        self, index: int, direction: Direction, label: Labels, other: Labels
-    ) -> tuple[Array, Array]:
+    def _listed_degrees(self, index: int, direction: Direction, label: Labels, other: Labels) -> tuple[Array, Array]:
         """Return the vertices with ``label`` that have lists, and how many neighbours with ``other`` (int64) each."""
         lists = self._store.adjacency(index, direction)
         vertices, begins, ends = lists.rows()

@@ -246,7 +246,7 @@ class GraphStore:
         return self.statistics.mixed_closing_odds(labels, sides)
 
     def together(self, labels: Labels, one: Incidence, other: Incidence) -> float:
-        """Return E[dd'] / E[d]E[d'] of the degrees that vertices with some labels have in two kinds of relationships."""
+        """Return E[dd'] / E[d]E[d'] of the degrees of vertices with some labels in two kinds of relationships."""
         return self.statistics.together(labels, one, other)
 
     def degrees_of(self, nodes: Array, kind: Incidence) -> Array:

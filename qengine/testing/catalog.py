@@ -88,9 +88,7 @@ class WrittenCatalog:
         """Return None: there are no nodes."""
         return None
 
-    def relationship_sample(
-        self, type: str, source: Labels, target: Labels, *, both: bool, many: bool = False
-    ) -> None:
+    def relationship_sample(self, type: str, source: Labels, target: Labels, *, both: bool, many: bool = False) -> None:
         """Return None: there are no relationships."""
         return None
 
@@ -98,9 +96,7 @@ class WrittenCatalog:
         """Return None: there are no relationships."""
         return None
 
-    def wedge_sample(
-        self, labels: Labels, one: Incidence, other: Incidence, *, apart: str, many: bool = False
-    ) -> None:
+    def wedge_sample(self, labels: Labels, one: Incidence, other: Incidence, *, apart: str, many: bool = False) -> None:
         """Return None: there are no relationships."""
         return None
 

@@ -37,9 +37,12 @@ def hubs() -> Iterator[Graph]:
         hub = k % 300 == 0
         for _ in range(400 if hub else 2):
             other = source.randrange(0, N, 10) if hub else source.randrange(N)
-            edges.append({"type": "K", "start": k, "end": other, "properties": {"w": 0 if hub else source.randint(1, 9)}})
-        for _ in range(30 if k % 10 == 0 else 1):
-            edges.append({"type": "L", "start": k, "end": source.randrange(N), "properties": {"v": k % 7}})
+            edges.append(
+                {"type": "K", "start": k, "end": other, "properties": {"w": 0 if hub else source.randint(1, 9)}}
+            )
+        likes = 30 if k % 10 == 0 else 1
+        ends = [source.randrange(N) for _ in range(likes)]
+        edges += [{"type": "L", "start": k, "end": end, "properties": {"v": k % 7}} for end in ends]
         if k % 4 == 0:
             edges.append({"type": "F", "start": k, "end": source.randrange(0, N, 4)})
         if k % 50 == 0:
@@ -87,7 +90,9 @@ def test_relationships_between_label_expressions_are_counted(
     store = hubs._store
     known = statistics.Statistics(store)
     forms = (None, "A", X, LabelAnd((A, X)), LabelOr((A, X)), LabelNot(X), LabelAnd((LabelNot(A), LabelNot(B))))
-    labels = {record["id"]: record["labels"] for record in hubs.query("MATCH (a) RETURN a.n AS id, labels(a) AS labels")}
+    labels = {
+        record["id"]: record["labels"] for record in hubs.query("MATCH (a) RETURN a.n AS id, labels(a) AS labels")
+    }
     pairs = [(row["a"], row["b"]) for row in hubs.query("MATCH (a)-[:K]->(b) RETURN a.n AS a, b.n AS b")]
 
     def satisfying(form: object) -> set[int]:

@@ -46,7 +46,8 @@ def families_graph(seed: int) -> Graph:
         nodes += [(label, rows.take(plain)), ((label, "Extra"), rows.take(also))]
         begin += count
     label_of = np.repeat(np.arange(3), list(_NODES.values()))
-    relationships, made = [], []
+    relationships: list[tuple[str, None, None, pa.Table]] = []
+    made: list[tuple[np.ndarray, np.ndarray]] = []
     for number in range(_TYPES):
         start, end = _ends(source, key, label_of, made, number)
         made.append((start, end))
@@ -61,7 +62,13 @@ def families_graph(seed: int) -> Graph:
     return Graph.from_arrow(nodes, relationships)
 
 
-def _ends(source, key, label_of, made, number):  # type: ignore[no-untyped-def]
+def _ends(
+    source: np.random.Generator,
+    key: np.ndarray,
+    label_of: np.ndarray,
+    made: Sequence[tuple[np.ndarray, np.ndarray]],
+    number: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of a type's relationships: skewed, between two labels, alike in key, or along an earlier type."""
     total = len(key)
     count = int(30 * (40_000 / 30) ** source.random())
@@ -72,7 +79,9 @@ def _ends(source, key, label_of, made, number):  # type: ignore[no-untyped-def]
     def drawn(ids: np.ndarray) -> np.ndarray:
         order = source.permutation(len(ids)) if source.random() < 0.5 else np.argsort(-key[ids], kind="stable")
         weights = (1.0 + np.arange(len(ids))) ** -source.choice([0.0, 0.4, 0.7, 0.9])
-        return ids[order[np.searchsorted(np.cumsum(weights / weights.sum()), source.random(count)).clip(0, len(ids) - 1)]]
+        return ids[
+            order[np.searchsorted(np.cumsum(weights / weights.sum()), source.random(count)).clip(0, len(ids) - 1)]
+        ]
 
     start, end = drawn(of[0]), drawn(of[1])
     way = number % 4
@@ -106,11 +115,11 @@ class _Maker:
             "MATCH (a)-[r]->(b) UNWIND [l IN labels(a) WHERE l <> 'Extra'] AS one "
             "UNWIND [l IN labels(b) WHERE l <> 'Extra'] AS other RETURN type(r) AS t, one, other, count(*) AS n"
         )
-        self.ways = [
-            (row["t"], row["one"], row["other"]) for row in rows for _ in range(int(row["n"] ** 0.5 / 3))
-        ]
+        self.ways = [(row["t"], row["one"], row["other"]) for row in rows for _ in range(int(row["n"] ** 0.5 / 3))]
         self.values = {
-            (kind, key): [row["v"] for row in graph.query(f"MATCH {pattern} WHERE x.{key} IS NOT NULL RETURN x.{key} AS v")]
+            (kind, key): [
+                row["v"] for row in graph.query(f"MATCH {pattern} WHERE x.{key} IS NOT NULL RETURN x.{key} AS v")
+            ]
             for kind, pattern, keys in (
                 ("node", "(x)", ("key", "size", "name", "hired", "grade")),
                 ("relationship", "()-[x]->()", ("w", "n", "on")),
@@ -178,17 +187,23 @@ def _star(make: _Maker) -> str:
     parts = []
     for leaf in "bcd"[: make.source.choice((2, 2, 3))]:
         type, other, forward = make.step(label)
-        parts.append(f"(a:{label})-[r{leaf}:{type}]->({leaf}:{other})" if forward else f"({leaf}:{other})-[r{leaf}:{type}]->(a:{label})")
+        parts.append(
+            f"(a:{label})-[r{leaf}:{type}]->({leaf}:{other})"
+            if forward
+            else f"({leaf}:{other})-[r{leaf}:{type}]->(a:{label})"
+        )
     key = make.source.choice(make.values["node", "key"])
     conditions = [f"a.key = {key}", make.condition("a", ("hired", "size", "name")), make.condition("b")]
     return f"MATCH {', '.join(parts)} WHERE {' AND '.join(make.source.sample(conditions, make.source.randint(1, 3)))}"
 
 
 def _triangle(make: _Maker) -> str:
-    type, label, _ = make.step()
+    type, *_ = make.step()
     one, other, third = (make.source.choice(make.ways)[0] if make.source.random() < 0.5 else type for _ in range(3))
     text = f"(a)-[r0:{one}]->(b)-[r1:{other}]->(c), (a)-[r2:{third}]->(c)"
-    conditions = [make.of_relationship(f"r{place}") for place in make.source.sample(range(3), make.source.randint(1, 2))]
+    conditions = [
+        make.of_relationship(f"r{place}") for place in make.source.sample(range(3), make.source.randint(1, 2))
+    ]
     return f"MATCH {text} WHERE {' AND '.join(conditions)}"
 
 
@@ -229,7 +244,9 @@ def _missing(make: _Maker) -> str:
 
 def _dates(make: _Maker) -> str:
     text, _ = make.chain(make.source.choice((1, 2)))
-    both = make.source.choice(("a.hired < r0.on", "a.hired > b.hired", "a.hired.year = b.hired.year", "r0.on.year = 2019"))
+    both = make.source.choice(
+        ("a.hired < r0.on", "a.hired > b.hired", "a.hired.year = b.hired.year", "r0.on.year = 2019")
+    )
     return f"MATCH {text} WHERE {both} AND {make.condition('a', ('hired',))}"
 
 
@@ -245,7 +262,7 @@ def _optional(make: _Maker) -> str:
 
 def _absent(make: _Maker) -> str:
     text, _ = make.chain(make.source.choice((1, 2)))
-    type, other, _ = make.step()
+    type, *_ = make.step()
     word = make.source.choice(("NOT EXISTS", "EXISTS"))
     inner = f"(b)-[:{type}]-(o) WHERE {make.condition('o')}"
     return f"MATCH {text} WHERE {make.condition('a')} AND {word} {{ {inner} }}"
@@ -262,11 +279,12 @@ def _second(make: _Maker) -> str:
 def _groups(make: _Maker) -> str:
     text, _ = make.chain(1)
     key = make.source.choice(("b", "b", "a.key", "a.hired.year"))
-    return f"MATCH {text} WHERE {make.condition('a')} WITH {key} AS k, count(*) AS n WHERE n > {make.source.randint(1, 20)}"
+    most = make.source.randint(1, 20)
+    return f"MATCH {text} WHERE {make.condition('a')} WITH {key} AS k, count(*) AS n WHERE n > {most}"
 
 
 def _walk(make: _Maker) -> str:
-    type, other, _ = make.step()
+    type, *_ = make.step()
     hops = make.source.choice(("*1..2", "*2", "*1..3", "*0..2"))
     return f"MATCH (a)-[:{type}{hops}]->(b) WHERE {make.condition('a')} AND {make.condition('b')}"
 
