@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 from qengine._frozen import frozen
@@ -115,7 +115,13 @@ def corrections(
             degrees = cardinality.catalog.degrees_of(nodes[near], cardinality.incidence(edge, near))
             if degrees is None or len(degrees) < _FEW:
                 continue
-            share = cardinality.candidates(end) / max(cardinality.labelled(end), 1.0) * known(larger) / known(part)
+            share = cardinality.candidates(end) / max(cardinality.labelled(end), 1.0)
+            if not cardinality.nodes[near].predicates:
+                share *= known(larger) / known(part)
+            elif any(end in free_variables(each) for each in across):
+                continue
+            else:  # what is known of both says what is seen: how many relationships such a node has
+                share *= cardinality.admitted(edge)
             mean = matches(larger, (*found.edges, edge)) / max(expected, _LEAST)
             more = (float(degrees.mean()) + mean / len(degrees)) * share / max(mean, _LEAST)
             four[larger] = more, (times if conditions else 1.0) * more * known(larger)
@@ -187,7 +193,11 @@ def _seen(
             break
     places = zip((*found.outer, middle), ("first", "last", "middle"), strict=True)
     step = max(1, how_many(mask) // _NODES)
-    times = times_as_many(seen, expected / sample.total * sample.size)
+    chance = expected / sample.total * sample.size
+    few = (
+        seen < _FEW and abs(seen - chance) <= 2.0 * sqrt(chance) + 1.0
+    )  # as may well be seen where so many are expected
+    times = 1.0 if few else times_as_many(seen, chance)
     return times, {name: sample.ids(element, mask)[::step] for name, element in places}
 
 
