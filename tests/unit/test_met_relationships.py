@@ -32,7 +32,13 @@ def hubs() -> Iterator[Graph]:
     for k in range(N):
         kind = 0 if k % 300 == 0 else 1 + k % 9
         labels = ["A" if k % 3 == 0 else "B"] + ["X"] * (k % 4 == 0)
-        nodes.append({"id": k, "labels": labels, "properties": {"n": k, "kind": kind, "half": k % 2}})
+        nodes.append(
+            {
+                "id": k,
+                "labels": labels,
+                "properties": {"n": k, "kind": kind, "half": k % 2, "team": k % 450, "club": k % 90},
+            }
+        )
     for k in range(N):
         hub = k % 300 == 0
         for _ in range(400 if hub else 2):
@@ -59,6 +65,10 @@ def hubs() -> Iterator[Graph]:
         ("(a)<-[r:K]-(b)-[:K]->(c) WHERE r.w > 4", 1.6),  # not of hubs
         ("(a)-[r:K]->(b)-[s:L]->(c) WHERE r.w = 0 AND s.v = 3 AND a.half = 0", 1.3),
         ("(a)-[:K]->(b)-[:L]->(c)-[:F]->(d) WHERE a.kind = 0", 1.3),
+        ("(a)-[r:K]->(b)-[s:K]->(c), (a)-[:K]->(c) WHERE s.w = 0", 2.0),
+        ("(a)-[r:K]->(b)-[s:K]->(c), (a)-[:K]->(c)-[:L]->(d) WHERE r.w = 0 AND d.half = 1", 2.0),
+        ("(a)-[:F]->(b)-[:F]->(c), (a)-[:F]->(c)", 3.0),  # loops are none
+        ("(a)-[:K]->(b) WHERE a.team < 5 WITH a.club AS k, count(*) AS n", 1.1),
         ("(a:A|B)-[:F]->(b:!X)", 1.01),  # loops alone
         ("(a:A&X)-[:K]->(b:B|X)", 1.01),
         ("(a:X)-[:F]->(b:A&X)-[:L]->(c:!X)", 1.1),
