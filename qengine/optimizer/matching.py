@@ -459,7 +459,13 @@ def _with_meetings(
     def apart(outer: frozenset[str]) -> str:
         return "nodes" if outer in matching.difference.vertices else differ
 
-    three = corrections(edges, problem, number, across, apart, CostModel(problem).rows, cardinality)
+    def rows(part: int) -> float:
+        nonlocal model
+        model = CostModel(problem) if model is None else model
+        return model.rows(part)
+
+    model: CostModel | None = None
+    three = corrections(edges, problem, number, across, apart, rows, cardinality)
     return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
 
 

@@ -27,7 +27,8 @@ __all__ = ["corrections"]
 
 _ALIKE = 1.25  # times as many, or as few: what says less leaves the parts of three nodes to what is known of two
 _FEW = 16  # pairs that satisfy all: of fewer a larger sample says more
-_NODES = 1024  # whose further relationships are looked at
+_MOST = 10  # edges of a pattern: of more there are too many meetings to look at each
+_NODES = 512  # whose further relationships are looked at
 _LEAST = 1e-9
 
 
@@ -81,6 +82,8 @@ def corrections(
     -------
     As ``Problem.pairs``; what these say of two of the nodes is part of it. What says most comes first.
     """
+    if not 1 < len(edges) <= _MOST:
+        return []
     between = _between(edges)
     three: dict[int, tuple[float, float]] = {}
     four: dict[int, tuple[float, float]] = {}
@@ -100,11 +103,16 @@ def corrections(
         for name in names if found.closing is not None else found.outer:
             conditions += cardinality.nodes[name].predicates
         tails = [(part | 1 << number[end], edge, end) for edge, end in _tails(between, names)]
-        tails = [each for each in tails if each[0] not in four]
+        tails = [
+            each
+            for each in tails
+            if each[0] not in four and (conditions or found.closing is not None or found.middle in each[1].ends)
+        ]  # else what is known of two says it: how degrees go together at the node between them
         if not (conditions and part not in three) and not tails:
             continue
         expected = matches(part, found.edges)
-        seen = _seen(found, across, expected, apart(frozenset(found.outer)), cardinality)
+        differ = apart(frozenset(found.outer))
+        seen = _seen(found, across, expected, differ, cardinality)
         if seen is None:
             continue
         times, nodes = seen
@@ -112,9 +120,15 @@ def corrections(
             three.setdefault(part, (times, times * known(part)))
         for larger, edge, end in tails:
             (near,) = {*edge.ends} - {end}
-            degrees = cardinality.catalog.degrees_of(nodes[near], cardinality.incidence(edge, near))
+            kind = cardinality.incidence(edge, near)
+            degrees = cardinality.catalog.degrees_of(nodes[near], kind)
             if degrees is None or len(degrees) < _FEW:
                 continue
+            if differ:  # from those of the match
+                alike = [
+                    each for each in found.edges if near in each.ends and cardinality.incidence(each, near) == kind
+                ]
+                degrees = (degrees - len(alike)).clip(0.0)
             share = cardinality.candidates(end) / max(cardinality.labelled(end), 1.0)
             if not cardinality.nodes[near].predicates:
                 share *= known(larger) / known(part)
