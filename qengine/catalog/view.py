@@ -259,5 +259,5 @@ class CatalogView(Protocol):
         none.
         """
 
-    def closing(self, sample: Sample, kind: Incidence) -> Any:
+    def closing(self, sample: Any, kind: Incidence) -> Any:
         """Tell of each pair of a ``wedge_sample`` whether the first node has a relationship of a kind to the last."""

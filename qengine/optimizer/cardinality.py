@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.memory import memory
@@ -79,7 +79,7 @@ class Cardinality:
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)
     _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
-    _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
+    _found: dict[tuple[Labels, str, Labels], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
     _whatever: _Unconditional = _NOTHING_KNOWN
 
@@ -323,7 +323,7 @@ class Cardinality:
         found = known[key] = _sum(parts)
         return found
 
-    def _known(self, source: str | None, type: str, target: str | None) -> EdgeStatistics:
+    def _known(self, source: Labels, type: str, target: Labels) -> EdgeStatistics:
         key = source, type, target
         if key not in self._found:
             self._found[key] = self.catalog.edge_statistics(*key)

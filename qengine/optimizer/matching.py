@@ -459,12 +459,13 @@ def _with_meetings(
     def apart(outer: frozenset[str]) -> str:
         return "nodes" if outer in matching.difference.vertices else differ
 
+    model: CostModel | None = None
+
     def rows(part: int) -> float:
         nonlocal model
         model = CostModel(problem) if model is None else model
         return model.rows(part)
 
-    model: CostModel | None = None
     three = corrections(edges, problem, number, across, apart, rows, cardinality)
     return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
 

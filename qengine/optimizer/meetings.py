@@ -205,6 +205,7 @@ def _seen(
         seen = how_many(mask) * share
         if seen >= _FEW or many:
             break
+    assert sample is not None
     places = zip((*found.outer, middle), ("first", "last", "middle"), strict=True)
     step = max(1, how_many(mask) // _NODES)
     chance = expected / sample.total * sample.size

@@ -62,7 +62,7 @@ class Sample:
         """Bytes of the arrays that are kept; values aside."""
         columns = [each for each in list(self._columns.values()) if each is not None]
         found = sum(ids.nbytes for ids, _ in self._elements.values())
-        found += sum(each.nbytes for each in (*columns, *list(self.closed.values())))
+        found += sum(each.nbytes for each in columns) + sum(each.nbytes for each in list(self.closed.values()))
         return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
 
     def column(self, element: str, key: str) -> SampledColumn | None:

@@ -277,7 +277,7 @@ class GraphStore:
         """Return some of the pairs of relationships that meet at a node, with the properties of all five elements."""
         return self.statistics.samples.wedges(labels, one, other, apart, many)
 
-    def closing(self, sample: Sample, kind: Incidence) -> Array:
+    def closing(self, sample: Any, kind: Incidence) -> Array:
         """Tell of pairs of relationships that meet whether one of a kind leads from their first node to their last."""
         return self.statistics.samples.closing(sample, kind)
 
