@@ -10,6 +10,9 @@ from qengine.catalog.rules import Rules
 from qengine.catalog.values import ValueSummary
 from qengine.types import Type
 
+Labels = Any
+"""What labels nodes have: a label's name, any other label expression (``plan.pattern.LabelExpr``), None for all."""
+
 
 @frozen
 class RelationshipTypeInfo:
@@ -31,7 +34,7 @@ class RelationshipTypeInfo:
 
 @frozen
 class EdgeStatistics:
-    """Relationships of one (source label, type, target label), any of them None for all.
+    """Relationships of one (source labels, type, target labels), any of them None for all.
 
     ``edges``: how many; ``sources``/``targets``: distinct ends; ``max_out``/``max_in``: largest degrees.
     Moments tell how unequal the degrees d of the sources (``out_``) and the targets (``in_``) are: ``pairs`` is the sum
@@ -56,13 +59,13 @@ class EdgeStatistics:
 class Incidence:
     """Relationships of a vertex: of some ``types``, going ``out`` of it, coming ``into`` it or either way.
 
-    Only those whose other end has the ``label``, None for all. Undirected ones go both ways.
+    Only those whose other end has the ``labels``. Undirected ones go both ways.
     """
 
     types: tuple[str, ...]
     out: bool
     into: bool
-    label: str | None
+    labels: Labels
 
 
 TriangleSide = tuple[Incidence, Incidence]
@@ -168,8 +171,8 @@ class CatalogView(Protocol):
     def property_keys(self, entity: str) -> tuple[str, ...]:
         """Return all property keys of "node" or "relationship"s."""
 
-    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
-        """Return statistics of the relationships between two labels."""
+    def edge_statistics(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
+        """Return statistics of the relationships between nodes with some labels."""
 
     def acyclic(self, type: str) -> bool:
         """Tell whether no path of relationships of a directed type leads back to where it began; False if unknown."""
@@ -183,10 +186,10 @@ class CatalogView(Protocol):
         None of other types, of those with parallel relationships, and where it is unknown.
         """
 
-    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+    def closing_odds(self, type: str, labels: Sequence[Labels]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such.
 
-        ``labels``: of the three vertices, None for all. 1 where nothing is known.
+        ``labels``: of the three vertices. 1 where nothing is known.
         """
 
     def closed_wedges(self, type: str) -> float:
@@ -196,18 +199,18 @@ class CatalogView(Protocol):
         """
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
+        self, labels: tuple[Labels, Labels, Labels], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> tuple[float, float, float]:
         """Return by how much the odds of each side of a triangle grow where the other two are, of any kinds.
 
-        ``labels``: of the three vertices, None for all. ``sides``: of the first and second vertex, of the second and
+        ``labels``: of the three vertices. ``sides``: of the first and second vertex, of the second and
         third, of the first and third. 1 where nothing is known.
         """
 
-    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+    def together(self, labels: Labels, one: Incidence, other: Incidence) -> float:
         """Return E[dd'] / E[d]E[d'] of the degrees d and d' that vertices have in two kinds of relationships.
 
-        ``label``: of the vertices, None for all. 1 where nothing is known: as if degrees were independent.
+        ``labels``: of the vertices. 1 where nothing is known: as if degrees were independent.
         """
 
     def degrees_of(self, nodes: Any, kind: Incidence) -> Any:
@@ -232,23 +235,29 @@ class CatalogView(Protocol):
         """
 
     def relationship_sample(
-        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+        self, type: str, source: Labels, target: Labels, *, both: bool, many: bool = False
     ) -> Sample | None:
-        """Return a sample of a type's relationships between nodes with two labels (None: any).
+        """Return a sample of a type's relationships between nodes with some labels.
 
         Its elements are "start", "relationship" and "end". ``both``: each stands in it in both directions. ``many``: a
         large sample, for what is rare. None where there is none.
         """
 
-    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample | None:
+    def relationships_at(self, type: str, nodes: Any, element: str, other: Labels, *, both: bool) -> Sample | None:
         """Return a sample of the relationships that some nodes (their ids) have, who are its ``element``.
 
-        That is "start" or "end"; the other end has the label ``other`` (None: any). Else as ``relationship_sample``.
+        That is "start" or "end"; the other end has the labels ``other``. Else as ``relationship_sample``.
         """
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample | None:
-        """Return a sample of pairs of relationships, one of each kind, that meet at a node with a label (None: any).
+    def wedge_sample(
+        self, labels: Labels, one: Incidence, other: Incidence, *, apart: str, many: bool = False
+    ) -> Sample | None:
+        """Return a sample of pairs of relationships, one of each kind, that meet at a node with some labels.
 
         Its elements are "first", "middle", "last", and of kinds of one type "to_first" and "to_last". ``apart``:
-        what differs, "relationships", "nodes" (the outer ones) or "". None where there is none.
+        what differs, "relationships", "nodes" (the outer ones) or "". ``many``: a large sample. None where there is
+        none.
         """
+
+    def closing(self, sample: Any, kind: Incidence) -> Any:
+        """Tell of each pair of a ``wedge_sample`` whether the first node has a relationship of a kind to the last."""

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.memory import memory
@@ -26,7 +26,7 @@ from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, share_of_all
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import Direction, PatternNode, certain_label
+from qengine.plan.pattern import Direction, PatternNode, named
 from qengine.plan.traverse import free_variables
 
 _MOST_CACHED = 4096
@@ -79,7 +79,7 @@ class Cardinality:
     _candidates: dict[str, float] = field(default_factory=dict)
     _probability: dict[int, tuple[float, PatternEdge]] = field(default_factory=dict)
     _degree_statistics: dict[tuple[int, bool], tuple[DegreeStatistics, PatternEdge]] = field(default_factory=dict)
-    _found: dict[tuple[str | None, str, str | None], EdgeStatistics] = field(default_factory=dict)
+    _found: dict[tuple[Labels, str, Labels], EdgeStatistics] = field(default_factory=dict)
     _admitted_nodes: dict[str, Any] = field(default_factory=dict)
     _whatever: _Unconditional = _NOTHING_KNOWN
 
@@ -104,7 +104,7 @@ class Cardinality:
 
     def probability(self, edge: PatternEdge) -> float:
         """Return how likely two vertices with the labels of the edge's ends are joined by a match of it."""
-        return max(self._linked(edge) * self._admitted(edge), 1e-12)
+        return max(self._linked(edge) * self.admitted(edge), 1e-12)
 
     def _linked(self, edge: PatternEdge) -> float:
         """Return how likely two such vertices are joined by a relationship, whatever its own conditions."""
@@ -125,7 +125,22 @@ class Cardinality:
             return 1.0
         edges = float(self._summed(edge, True).edges)
         pairs = max(self.labelled(edge.ends[0]), 1.0) * max(self.labelled(edge.ends[1]), 1.0)
-        return max(1.0, edges / pairs * self._admitted(edge))
+        return max(1.0, edges / pairs * self.admitted(edge))
+
+    def looping(self, edge: PatternEdge) -> float:
+        """Return which share of the nodes at both ends of an edge have a loop that it may be: by samples."""
+        if not edge.loops:
+            return 0.0
+        label = named(self.nodes[edge.ends[0]].labels)
+        loops = 0.0
+        for info in edge.types:
+            sample = self.catalog.relationship_sample(info.name, label, label, both=False)
+            if sample is None:
+                return 1.0
+            rows = slice(None)
+            same = int((sample.ids("start", rows) == sample.ids("end", rows)).sum())
+            loops += sample.total * same / max(sample.size, 1)
+        return min(1.0, loops * self.admitted(edge) / max(self.labelled(edge.ends[0]), 1.0))
 
     def share(self, edge: PatternEdge) -> float:
         """Return which share of its types' relationships an edge may match, by its ends' labels and predicates."""
@@ -183,16 +198,16 @@ class Cardinality:
     def _joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
         joint = self._joint(edge, tuple(across))
         ends = self.candidates(edge.ends[0]) * self.candidates(edge.ends[1])
-        found = self._admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
+        found = self.admitted(edge) * joint.factor({name: self.element(name) for name in edge.ends}, self.catalog)
         pairs = max(self._linked(edge) * ends, 1e-9)
         return max(found, min(1.0, perhaps(found * pairs) / pairs))
 
     def _joint(self, edge: PatternEdge, across: tuple[Expr, ...] = ()) -> Joint:
         types = tuple(self._by_type(edge))
         predicates = edge.relationship.predicates
-        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self._admitted(edge), across)
+        return Joint(edge.name, edge.ends, types, edge.symmetric, predicates, self.admitted(edge), across)
 
-    def _admitted(self, edge: PatternEdge) -> float:
+    def admitted(self, edge: PatternEdge) -> float:
         """Return the share of its relationships that an edge's own conditions admit."""
         predicates = edge.relationship.predicates
         if not predicates:
@@ -227,7 +242,7 @@ class Cardinality:
 
     def _by_type(self, edge: PatternEdge) -> Iterator[tuple[str, float]]:
         """Yield each type's name with how many of its relationships join the labels of an edge's ends."""
-        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        source, target = (named(self.nodes[name].labels) for name in edge.ends)
         for info in edge.types:
             edges = self._known(source, info.name, target).edges
             if edge.relationship.direction is Direction.BOTH and not info.undirected:
@@ -237,7 +252,7 @@ class Cardinality:
     def incidence(self, edge: PatternEdge, origin: str) -> Incidence:
         """Return the relationships of the vertices at an edge's end ``origin`` that it may be, predicates aside."""
         start, end = edge.ends
-        label = certain_label(self.nodes[end if origin == start else start].labels)
+        label = named(self.nodes[end if origin == start else start].labels)
         outward = (edge.relationship.direction is Direction.OUT) == (origin == start)
         return Incidence(edge.type_names(), edge.symmetric or outward, edge.symmetric or not outward, label)
 
@@ -258,7 +273,7 @@ class Cardinality:
         if found is None:
             if len(known) >= _MOST_CACHED:
                 known.clear()
-            label = certain_label(self.nodes[name].labels)
+            label = named(self.nodes[name].labels)
             found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
             known[key] = found
         return found
@@ -292,7 +307,7 @@ class Cardinality:
 
     def _summed(self, edge: PatternEdge, forward: bool) -> EdgeStatistics:
         """Return the statistics of an edge's types and directions together, seen from one end."""
-        source, target = (certain_label(self.nodes[name].labels) for name in edge.ends)
+        source, target = (named(self.nodes[name].labels) for name in edge.ends)
         either_way = edge.relationship.direction is Direction.BOTH
         known, key = self._whatever.sums, (source, target, edge.type_names(), either_way, forward)
         found = known.get(key)
@@ -308,7 +323,7 @@ class Cardinality:
         found = known[key] = _sum(parts)
         return found
 
-    def _known(self, source: str | None, type: str, target: str | None) -> EdgeStatistics:
+    def _known(self, source: Labels, type: str, target: Labels) -> EdgeStatistics:
         key = source, type, target
         if key not in self._found:
             self._found[key] = self.catalog.edge_statistics(*key)

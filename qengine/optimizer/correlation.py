@@ -16,7 +16,7 @@ from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, known_values, share_of_one
 from qengine.plan.expr import Expr
-from qengine.plan.pattern import LabelExpr, certain_label
+from qengine.plan.pattern import LabelExpr, named
 from qengine.plan.traverse import free_variables
 
 _FEW = 16  # rows of a sample
@@ -69,14 +69,14 @@ class Joint:
     def incidence(self, name: str, nodes: Mapping[str, Element]) -> Incidence:
         """Return what kind of relationships it is of at one of its ends."""
         start, end = self.ends
-        label = certain_label(nodes[end if name == start else start].labels)
+        label = named(nodes[end if name == start else start].labels)
         names = tuple(type for type, _ in self.types)
         return Incidence(names, self.both or name == start, self.both or name == end, label)
 
     def _sample(
         self, type: str, start: Element, end: Element, catalog: CatalogView, many: bool = False
     ) -> Sample | None:
-        labels = certain_label(start.labels), certain_label(end.labels)
+        labels = named(start.labels), named(end.labels)
         return catalog.relationship_sample(type, *labels, both=self.both, many=many)
 
     def _of_rare(
@@ -120,7 +120,7 @@ class Joint:
         if mask is None or len(known) < len(end.predicates):
             return None
         element = ("start", "end")[place]
-        label = certain_label(other.labels)
+        label = named(other.labels)
         sample = catalog.relationships_at(type, nodes.ids("node", mask), element, label, both=self.both)
         if sample is None or not sample.size:
             return None if sample is None else _Seen(0.0, expected, True)
@@ -204,8 +204,8 @@ def over_two(
     from qengine.optimizer.sampled import conjunction, how_many, times_as_many
 
     (middle,) = set(joints[0].ends) & set(joints[1].ends)
-    label = certain_label(nodes[middle].labels)
-    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=apart)
+    label = named(nodes[middle].labels)
+    sample = catalog.wedge_sample(label, *(each.incidence(middle, nodes) for each in joints), apart=apart, many=True)
     if sample is None or not sample.size:
         return alone
     rows = {middle: (sample, "middle")}

@@ -15,7 +15,7 @@ from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element, different, equation, share_of_all
 from qengine.plan.expr import Comparison, Expr, KeyOf, Property, Variable
 from qengine.plan.logical import Filter, Operator, Project
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, certain_label
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr, named
 from qengine.plan.physical import (
     Attach,
     EdgeLevel,
@@ -33,7 +33,7 @@ from qengine.plan.physical import (
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
-__all__ = ["elements_below", "ends_alike", "filter_share", "join_share"]
+__all__ = ["Below", "elements_below", "ends_alike", "filter_share", "join_share"]
 
 _UNKNOWN = 0.5
 
@@ -44,7 +44,7 @@ def filter_share(operator: Operator, predicates: Sequence[Expr], catalog: Catalo
     Those on one or two nodes of the search below, or a relationship and its ends, are looked up and sampled, those
     on the same ones together, and with what is known to hold below; of each other one half of the rows are taken.
     """
-    found = _Below(catalog)
+    found = Below(catalog)
     found.read_below(operator)
     if not found.nodes:
         return _UNKNOWN
@@ -54,7 +54,7 @@ def filter_share(operator: Operator, predicates: Sequence[Expr], catalog: Catalo
 
 def join_share(join: HashJoin, catalog: CatalogView) -> float:
     """Return the share of all pairs of rows that a join by values is expected to keep, by the values it compares."""
-    found = _Below(catalog)
+    found = Below(catalog)
     for side in (join.input, join.build):
         found.read_below(side)
     found.join()
@@ -63,7 +63,7 @@ def join_share(join: HashJoin, catalog: CatalogView) -> float:
 
 def ends_alike(walk: Walk, catalog: CatalogView) -> float:
     """Return how many times as many walks join two given nodes as any two, for the values that these are equal in."""
-    found = _Below(catalog)
+    found = Below(catalog)
     found.read_below(walk.input)
     names = {walk.start, walk.end.name}
     equal = [each for each in found.given if free_variables(each) == names and equation(each)]
@@ -75,7 +75,7 @@ def ends_alike(walk: Walk, catalog: CatalogView) -> float:
 
 def elements_below(operator: Operator, catalog: CatalogView) -> dict[str, Element]:
     """Return the nodes and relationships that rows come from, with the conditions on each, as far as they are known."""
-    found = _Below(catalog)
+    found = Below(catalog)
     found.read_below(operator)
     found.join()
     return {**found.relationships, **found.nodes}
@@ -90,7 +90,7 @@ def _equations(join: HashJoin) -> list[Expr]:
 
 
 @record
-class _Below:
+class Below:
     """The nodes and the relationships of a search, as conditions see them; ``given``: what holds of several."""
 
     catalog: CatalogView
@@ -203,7 +203,7 @@ class _Below:
         edge: EdgeLevel | None,
         nodes: Mapping[str, Element],
     ) -> Joint:
-        labels = [certain_label(nodes[end].labels) for end in ends]
+        labels = [named(nodes[end].labels) for end in ends]
         counted = []
         either_way = both
         for type in types or self.catalog.relationship_types:

@@ -40,12 +40,12 @@ def with_likely_labels(
     for name in given:
         if nodes[name].labels is not None:
             continue
-        implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
-        if (asked := _asked(rows, name)) is not None:
-            implied.append(asked)
-        if implied:
-            fewest = min(implied, key=lambda labels: vertex_count(catalog, labels))
-            found[name] = replace(nodes[name], labels=fewest)
+        likely = _asked(rows, name)
+        if likely is None:
+            implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
+            likely = min(implied, key=lambda labels: vertex_count(catalog, labels), default=None)
+        if likely is not None:
+            found[name] = replace(nodes[name], labels=likely)
     return found
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from qengine.catalog.view import CatalogView, Incidence, Sample
 from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.unjoined import Element, known_values, sample_of
 from qengine.plan.expr import Case, Expr, Literal, Parameter, Property, Variable
 from qengine.plan.logical import Distinct, Filter, Limit, Operator, Project, Skip, Sort, Union
-from qengine.plan.pattern import Direction, certain_label
+from qengine.plan.pattern import Direction, named
 from qengine.plan.physical import Search, VertexLevel
 from qengine.plan.traverse import free_variables, rewrite
 from qengine.types import BOOLEAN
@@ -125,7 +126,7 @@ def _degrees(key: str, below: Operator, catalog: CatalogView) -> tuple[Any, floa
                 way = source.direction if own == source.level else source.direction.reversed()
                 other = vertices[place if own == source.level else source.level]
                 types = source.types or catalog.relationship_types
-                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, certain_label(other.labels))
+                kind = Incidence(types, way is not Direction.IN, way is not Direction.OUT, named(other.labels))
                 found = found * catalog.degrees_of(nodes, kind)
     return None if isinstance(found, float) else (found, sample.total / sample.size)
 
@@ -212,7 +213,8 @@ def _of_one(key: Expr, name: str, element: Element, catalog: CatalogView) -> flo
             rest = 1.0 - sum(share for _, share in found.common)
             others = max(every - len(found.common), 1)
             seen = sum(_at_least_one(share, drawn) for _, share in found.common)
-            return seen + others * _at_least_one(rest / others, drawn)
+            seen += others * _at_least_one(rest / others, drawn)
+            return min(seen, _sampled([key], name, element, catalog) or seen)  # conditions may say which values
     return _sampled([key], name, element, catalog)
 
 
@@ -226,7 +228,11 @@ def _sampled(keys: Sequence[Expr], name: str, element: Element, catalog: Catalog
 
     Where it has few elements of many, what was seen once stands for others as well (GEE: Charikar et al. 2000).
     """
-    sample = sample_of(element, catalog)
+    sample = None
+    if counts_rare() and element.entity == "node" and element.predicates:
+        sample = catalog.node_sample(element.labels, every=True)
+    if sample is None:
+        sample = sample_of(element, catalog)
     if sample is None or not sample.size:
         return None
     from qengine.optimizer.sampled import conjunction, counts_of_values

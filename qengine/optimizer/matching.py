@@ -13,11 +13,12 @@ from itertools import combinations, product
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
-from qengine.catalog.view import Incidence, TriangleSide
+from qengine.catalog.view import Incidence, Labels, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.learned_rows import learned_rows
+from qengine.optimizer.meetings import corrections
 from qengine.optimizer.named_orders import RULES
 from qengine.optimizer.noted_orders import NotedOrder, note_order
 from qengine.optimizer.order import CostModel, Ordered
@@ -27,7 +28,7 @@ from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
-from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, certain_label
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, named
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
@@ -255,6 +256,8 @@ def _told_problem(matching: Matching, cardinality: Cardinality) -> tuple[tuple[s
     names = (*matching.bound, *_numbered(matching, cardinality))
     number = {name: place for place, name in enumerate(names)}
     problem = _problem(matching, names, number, cardinality)
+    if counts_rare():
+        problem = _with_meetings(matching, problem, number, cardinality)
     found: Mapping[frozenset[str], float] = {}
     source = matching.hints.known or learned_rows(cardinality.catalog)
     if source is not None:
@@ -315,8 +318,8 @@ def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
         return RULES[hints.rule](matching.names, matching.edges, cardinality), f"by {hints.rule}"
     if hints.as_written and not hints.order:
         return tuple(matching.names), "as written"
-    named = tuple(name for name in hints.order if name in matching.names)
-    return named, "as hinted" if named else ""
+    found = tuple(name for name in hints.order if name in matching.names)
+    return found, "as hinted" if found else ""
 
 
 def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
@@ -357,12 +360,13 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[one] |= 1 << other
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
+    looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
     links = [cardinality.link(edge, number) for edge in edges]
     ends = Counter(end for link in links for end in (link.one, link.other))
     links = [_conditioned(link, names, ends, cardinality) for link in links]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
-        candidates=[cardinality.candidates(name) for name in names],
+        candidates=[max(cardinality.candidates(name) * looping.get(name, 1.0), _FEWEST) for name in names],
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
         links=links,
@@ -444,6 +448,28 @@ def _apart(matching: Matching, number: Mapping[str, int], cardinality: Cardinali
     return found
 
 
+def _with_meetings(
+    matching: Matching, problem: Problem, number: Mapping[str, int], cardinality: Cardinality
+) -> Problem:
+    """Return a problem that knows what conditions on two relationships that meet, and their nodes, are worth."""
+    differ = "relationships" if matching.difference.edges else ""
+    across = [each for conditions in _across(matching).values() for each in conditions]
+    edges = [edge for edge in matching.edges if not {*edge.ends} & {*matching.bound}]
+
+    def apart(outer: frozenset[str]) -> str:
+        return "nodes" if outer in matching.difference.vertices else differ
+
+    model: CostModel | None = None
+
+    def rows(part: int) -> float:
+        nonlocal model
+        model = CostModel(problem) if model is None else model
+        return model.rows(part)
+
+    three = corrections(edges, problem, number, across, apart, rows, cardinality)
+    return replace(problem, pairs=[*three, *problem.pairs]) if three else problem
+
+
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
     """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
     bit = {name: 1 << place for name, place in number.items()}
@@ -505,7 +531,7 @@ def _triangles(
             found.append(side)
         after.setdefault(one, set()).add(other)
     numbered = list(sides)
-    labels = [certain_label(cardinality.nodes[name].labels) for name in names]
+    labels = [named(cardinality.nodes[name].labels) for name in names]
     known: dict[tuple[object, ...], tuple[float, float, float]] = {}
     triangles = []
     for one, others in sorted(after.items()):
@@ -522,7 +548,7 @@ def _triangles(
 
 
 def _closing_odds(
-    labels: tuple[str | None, str | None, str | None],
+    labels: tuple[Labels, Labels, Labels],
     sides: tuple[TriangleSide, TriangleSide, TriangleSide],
     cardinality: Cardinality,
 ) -> tuple[float, float, float]:
@@ -533,7 +559,7 @@ def _closing_odds(
     (names,) = types
     if len(names) != 1:
         return 1.0, 1.0, 1.0
-    odds = cardinality.catalog.closing_odds(names[0], [name or None for name in sorted(name or "" for name in labels)])
+    odds = cardinality.catalog.closing_odds(names[0], sorted(labels, key=str))
     return odds, odds, odds
 
 

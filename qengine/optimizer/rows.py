@@ -11,8 +11,10 @@ from math import expm1
 
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.filters import ends_alike, filter_share, join_share
+from qengine.optimizer.given_nodes import found_from
 from qengine.optimizer.group_counts import different_rows, share_of_sizes
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.peeking import counts_rare
 from qengine.optimizer.unjoined import known_values
 from qengine.optimizer.value_shares import known_value
 from qengine.optimizer.walk_rows import lengths, walks_from_one
@@ -86,6 +88,7 @@ class Estimate:
         self.found: dict[int, float] = {}
         self.counted = counted
         self._kept: dict[int, tuple[Operator, float]] = {}  # of operators that are run once
+        self._found_from: dict[tuple[int, int], tuple[tuple[float, float] | None, Operator, Operator]] = {}
         self.outer: Operator | None = None  # whose rows a subplan is applied to
 
     def __call__(self, operator: Operator, times: float) -> float:
@@ -112,7 +115,10 @@ class Estimate:
                 around, self.outer = self.outer, operator.input
                 inner = self(operator.inner, outer)
                 self.outer = around
-                return max(outer, inner) if isinstance(operator, Optional) else outer
+                if isinstance(operator, Attach):
+                    return outer
+                known = self._from_given(operator.inner, operator.input)
+                return max(outer, inner) if known is None else inner + outer * (1.0 - known[1])
             case FewOrMany():
                 given = self(operator.input, times)
                 around, self.outer = self.outer, operator.input
@@ -141,6 +147,8 @@ class Estimate:
                 return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
             case LookUp() | Members() | RelationshipScan():
                 return rows * operator.rows
+            case Search(exists=exists, emit=()) if (known := self._from_given(operator, self.outer)) is not None:
+                return rows * known[exists]
             case Search(exists=True, emit=()) if operator.rows is not None:
                 return rows * -expm1(-operator.rows)  # as if embeddings were a Poisson process
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
@@ -175,6 +183,18 @@ class Estimate:
             case logical.ProcedureCall(procedure=procedure):
                 return rows if procedure.signature.is_void else rows * _ITEMS
         return rows
+
+    def _from_given(self, operator: Operator, outer: Operator | None) -> tuple[float, float] | None:
+        """Return how many rows a search in a subplan has of each row, and how many of these have any, as seen there.
+
+        None where nothing is looked at, and for others than one relationship away from a node of these rows.
+        """
+        if not isinstance(operator, Search) or outer is None or not counts_rare():
+            return None
+        key = id(operator), id(outer)
+        if key not in self._found_from:
+            self._found_from[key] = found_from(operator, outer, self.catalog), operator, outer
+        return self._found_from[key][0]
 
     def _different(self, operator: Operator, rows: float) -> float:
         """Return how many different rows an operator has: known of what a projection makes."""

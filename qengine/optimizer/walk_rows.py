@@ -10,7 +10,7 @@ from qengine.optimizer.filters import elements_below
 from qengine.optimizer.labels import matching_types, vertex_count
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.unjoined import Element
-from qengine.plan.pattern import Direction, LabelIs, LabelOr, certain_label
+from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
 from qengine.plan.physical import Reach, Walk
 
 _HOPS = 8  # of a walk without upper bound
@@ -64,8 +64,7 @@ class _Hops:
         owners = LabelOr(tuple(LabelIs(name) for name in names))
         self.admitted = selectivity(walk.predicates, catalog, "relationship", owners) if walk.predicates else 1.0
         every = self._edges(_ANY, _ANY)
-        label = certain_label(self.start.labels)
-        starts = float(vertex_count(catalog, None if label is None else LabelIs(label)))
+        starts = float(vertex_count(catalog, self.start.labels))
         self.first = self.admitted * self._edges(self.start, _ANY) / max(starts, 1.0)
         self.next = self.admitted * every / max(float(catalog.vertex_count), 1.0)
         if names and every:
@@ -92,7 +91,7 @@ class _Hops:
         return sum(count for _, count in self._by_type(start, end))
 
     def _by_type(self, start: Element, end: Element) -> Iterator[tuple[str, float]]:
-        labels = certain_label(start.labels), certain_label(end.labels)
+        labels = named(start.labels), named(end.labels)
         for info in self.types:
             edges = 0.0
             if self.out or info.undirected:

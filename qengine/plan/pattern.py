@@ -98,6 +98,16 @@ def certain_label(condition: LabelExpr | None) -> str | None:
     return None
 
 
+def named(condition: LabelExpr | None) -> str | LabelExpr | None:
+    """Return a label expression as statistics know it: ``:A`` by the label's name."""
+    return condition.name if isinstance(condition, LabelIs) else condition
+
+
+def expression(labels: str | LabelExpr | None) -> LabelExpr | None:
+    """Return the label expression that statistics know as ``labels``: the opposite of ``named``."""
+    return LabelIs(labels) if isinstance(labels, str) else labels
+
+
 class Direction(Enum):
     """Direction of a relationship seen from its ``start``."""
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qengine._lru import LruCache
-from qengine.catalog.view import Incidence
-from qengine.plan.pattern import Direction, LabelIs
+from qengine.catalog.view import Incidence, Labels
+from qengine.plan.pattern import Direction, expression
 from qengine.storage.arrays import Array, dot
-from qengine.storage.kernels import add_degrees
+from qengine.storage.kernels import add_degrees, locate
 
 if TYPE_CHECKING:
     from qengine.storage.adjacency import Adjacency
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["JointDegrees"]
 
-_SAMPLED = 1 << 14  # vertices with a label; where there are no more, all are looked at
+_SAMPLED = 1 << 14  # vertices with some labels; where there are no more, all are looked at
 _CACHE_BYTES = 1 << 22  # bytes of samples, and of degrees
 _MOST_FACTORS = 1 << 14
 _FEWER = 8  # times as many vertices as entries of lists, from which on these are gone through instead
 
 
 class JointDegrees:
-    """How degrees in two kinds of relationships go together; kept by label and kinds.
+    """How degrees in two kinds of relationships go together; kept by labels and kinds.
 
     Half of a sample are the vertices with the most relationships, which most embeddings have: ids are by descending
     degree where labels are the same. The other half are taken from the rest at equal distances.
@@ -45,13 +45,13 @@ class JointDegrees:
         """Bytes of all samples and degrees that are kept."""
         return self._samples.held + self._degrees.held
 
-    def factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
-        """Return E[dd'] / E[d]E[d'] over the vertices with a label (None: all), as if one pair more were of both."""
-        return self.factors.get((label, one, other), lambda: self._factor(label, one, other))
+    def factor(self, labels: Labels, one: Incidence, other: Incidence) -> float:
+        """Return E[dd'] / E[d]E[d'] over the vertices with some labels, as if one pair more were of both."""
+        return self.factors.get((labels, one, other), lambda: self._factor(labels, one, other))
 
-    def _factor(self, label: str | None, one: Incidence, other: Incidence) -> float:
-        _, weights = self.sample(label)
-        first, second = self.of(label, one), self.of(label, other)
+    def _factor(self, labels: Labels, one: Incidence, other: Incidence) -> float:
+        _, weights = self.sample(labels)
+        first, second = self.of(labels, one), self.of(labels, other)
         total = float(weights.sum())
         if total == 0.0:
             return 1.0
@@ -59,15 +59,16 @@ class JointDegrees:
         expected = float(weighed.sum()) * dot(second, weights) / total
         return (dot(weighed, second) + 1.0) / (expected + 1.0)
 
-    def sample(self, label: str | None) -> tuple[Array, Array]:
-        """Return vertices with a label (uint32), and how many each stands for."""
-        return self._samples.get(label, lambda: self._drawn(label))
+    def sample(self, labels: Labels) -> tuple[Array, Array]:
+        """Return vertices with some labels (uint32), and how many each stands for."""
+        return self._samples.get(labels, lambda: self._drawn(labels))
 
-    def _drawn(self, label: str | None) -> tuple[Array, Array]:
+    def _drawn(self, labels: Labels) -> tuple[Array, Array]:
+        wanted = expression(labels)
         groups = [
             (group.begin, group.end)
             for group in self._store.groups
-            if group.begin < group.end and (label is None or label in group.labels)
+            if group.begin < group.end and (wanted is None or wanted.admits(group.labels))
         ]
         size = sum(end - begin for begin, end in groups)
         sampled = self._store.fewer(_SAMPLED)
@@ -86,17 +87,17 @@ class JointDegrees:
             return np.zeros(0, np.uint32), np.zeros(0)
         return np.concatenate(parts).astype(np.uint32), np.concatenate(weights)
 
-    def of(self, label: str | None, kind: Incidence) -> Array:
+    def of(self, labels: Labels, kind: Incidence) -> Array:
         """Return the degrees of a sample's vertices in a kind of relationships: float64."""
-        return self._degrees.get((label, kind), lambda: self._looked_up(label, kind))
+        return self._degrees.get((labels, kind), lambda: self._looked_up(labels, kind))
 
-    def _looked_up(self, label: str | None, kind: Incidence) -> Array:
-        return self.of_nodes(self.sample(label)[0], kind)
+    def _looked_up(self, labels: Labels, kind: Incidence) -> Array:
+        return self.of_nodes(self.sample(labels)[0], kind)
 
     def of_nodes(self, vertices: Array, kind: Incidence) -> Array:
         """Return the degrees of some vertices (uint32) in a kind of relationships: float64. Not kept."""
         degrees = np.zeros(len(vertices))
-        within = self._store.label_ranges(None if kind.label is None else LabelIs(kind.label)).tolist()
+        within = self._store.label_ranges(expression(kind.labels)).tolist()
         ascending = bool((vertices[1:] > vertices[:-1]).all())
         for index, way in self.stored(kind):
             lists = self._store.adjacency(index, way)
@@ -106,6 +107,22 @@ class JointDegrees:
             for low, high in within:
                 add_degrees(lists.struct, vertices, low, high, degrees)
         return degrees
+
+    def linked(self, first: Array, last: Array, kind: Incidence) -> Array:
+        """Tell of pairs of vertices (uint32) whether the first has a relationship of a kind's types to the last."""
+        linked = np.zeros(len(first), np.bool_)
+        for index, way in self.stored(kind):
+            lists = self._store.adjacency(index, way)
+            if not len(lists):
+                continue
+            low, high = (each.astype(np.int64) for each in locate(lists.struct, first))
+            end = high.copy()
+            while (low < high).any():
+                middle = (low + high) // 2
+                less = (lists.neighbours[np.minimum(middle, len(lists) - 1)] < last) & (low < high)
+                low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
+            linked |= (low < end) & (lists.neighbours[np.minimum(low, len(lists) - 1)] == last)
+        return linked
 
     def stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
         """Yield the stored adjacencies that make a kind of relationships, by type."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qengine._lru import LruCache
-from qengine.catalog.view import Incidence, TriangleSide
-from qengine.plan.pattern import LabelIs
+from qengine.catalog.view import Incidence, Labels, TriangleSide
+from qengine.plan.pattern import expression
 from qengine.storage.arrays import Array, dot
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import locate
@@ -24,7 +24,7 @@ _MOST = 2.0**14  # times the odds, either way
 _LEAST = 1e-12  # chance
 _MOST_CACHED = 1 << 12
 
-Corners = tuple[str | None, str | None, str | None]
+Corners = tuple[Labels, Labels, Labels]
 Sides = tuple[TriangleSide, TriangleSide, TriangleSide]
 Odds = tuple[float, float, float]
 _CORNERS = (0, 1), (1, 2), (0, 2)  # that each side is between
@@ -60,9 +60,9 @@ class MixedTriangles:
         degrees, weights = self._both(labels[1], before[1], after[0])
         return dot(degrees, weights), repr(triangle)
 
-    def _both(self, label: str | None, one: Incidence, other: Incidence) -> tuple[Array, Array]:
-        """Return for a sample of the vertices with a label dd', and how many each stands for."""
-        return self._degrees.of(label, one) * self._degrees.of(label, other), self._degrees.sample(label)[1]
+    def _both(self, labels: Labels, one: Incidence, other: Incidence) -> tuple[Array, Array]:
+        """Return for a sample of the vertices with some labels dd', and how many each stands for."""
+        return self._degrees.of(labels, one) * self._degrees.of(labels, other), self._degrees.sample(labels)[1]
 
     def _sampled(self, labels: Corners, sides: Sides) -> float:
         """Return how many triangles there are, by a sample of the pairs that meet at the second corner."""
@@ -76,10 +76,11 @@ class MixedTriangles:
         chosen = np.minimum(np.searchsorted(reached, places, side="right"), len(reached) - 1)
         middle = self._degrees.sample(labels[1])[0][chosen]
         first, last = (self._neighbours(middle, kind, random) for kind in (to_first, to_last))
-        labelled = self._has(first, to_first.label) & self._has(last, to_last.label)
-        kept = labelled & (first != last)
+        labelled = self._has(first, to_first.labels) & self._has(last, to_last.labels)
+        kept = labelled & (first != last) & (first != middle) & (last != middle)  # loops close with what they are at
         first, last = first[kept], last[kept]
-        share = (self._linked(first, last, closing) + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
+        closed = np.count_nonzero(self._degrees.linked(first, last, closing))
+        share = (closed + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
         return share * float(reached[-1]) * len(first) / max(1, int(np.count_nonzero(labelled)))
 
     def _odds_of_last(self, count: float, labels: Corners, sides: Sides) -> float:
@@ -98,18 +99,18 @@ class MixedTriangles:
         expected = min(chance * self._growth(labels[2], back, at_last), 1.0 / _LEAST)
         return min(max(expected / (1.0 + expected), _LEAST), 1.0 - _LEAST)
 
-    def _chance(self, label: str | None, other: str | None, kind: Incidence) -> float:
+    def _chance(self, labels: Labels, other: Labels, kind: Incidence) -> float:
         """Return how many relationships of a kind are expected between two vertices with these labels."""
-        weights = self._degrees.sample(label)[1]
-        total, ends = float(weights.sum()), self._store.label_ranges(None if other is None else LabelIs(other))
-        mean = dot(self._degrees.of(label, kind), weights) / max(total, 1.0)
+        weights = self._degrees.sample(labels)[1]
+        total, ends = float(weights.sum()), self._store.label_ranges(expression(other))
+        mean = dot(self._degrees.of(labels, kind), weights) / max(total, 1.0)
         return mean / max(float(np.diff(ends.astype(np.int64)).sum()), 1.0)
 
-    def _growth(self, label: str | None, one: Incidence, other: Incidence) -> float:
+    def _growth(self, labels: Labels, one: Incidence, other: Incidence) -> float:
         """Return how many times likelier a vertex has a relationship of one kind where it has one of another."""
         if one != other:
-            return self._degrees.factor(label, one, other)
-        degrees, weights = self._degrees.of(label, one), self._degrees.sample(label)[1]
+            return self._degrees.factor(labels, one, other)
+        degrees, weights = self._degrees.of(labels, one), self._degrees.sample(labels)[1]
         pairs, mean = dot(degrees * (degrees - 1), weights), dot(degrees, weights)
         return max(pairs * float(weights.sum()) / max(mean, 1.0) ** 2, 1.0)
 
@@ -126,28 +127,12 @@ class MixedTriangles:
             place = np.where(place < 0, place, place - length)
         return found
 
-    def _has(self, vertices: Array, label: str | None) -> Array:
-        if label is None:
+    def _has(self, vertices: Array, labels: Labels) -> Array:
+        if labels is None:
             return np.ones(len(vertices), np.bool_)
-        bounds = self._store.label_ranges(LabelIs(label)).reshape(-1)
+        bounds = self._store.label_ranges(expression(labels)).reshape(-1)
         found: Array = np.searchsorted(bounds, vertices, side="right") % 2 == 1
         return found
-
-    def _linked(self, first: Array, last: Array, kind: Incidence) -> int:
-        """Return of how many pairs of vertices the first has a relationship of a kind's types to the last."""
-        linked = np.zeros(len(first), np.bool_)
-        for index, way in self._degrees.stored(kind):
-            lists = self._store.adjacency(index, way)
-            if not len(lists):
-                continue
-            low, high = (each.astype(np.int64) for each in locate(lists.struct, first))
-            end = high.copy()
-            while (low < high).any():
-                middle = (low + high) // 2
-                less = (lists.neighbours[np.minimum(middle, len(lists) - 1)] < last) & (low < high)
-                low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
-            linked |= (low < end) & (lists.neighbours[np.minimum(low, len(lists) - 1)] == last)
-        return int(np.count_nonzero(linked))
 
 
 def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corners, Sides]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qengine._lru import LruCache
-from qengine.catalog.view import Incidence
-from qengine.plan.pattern import LabelExpr, LabelIs
+from qengine.catalog.view import Incidence, Labels
+from qengine.plan.pattern import LabelExpr, expression
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
@@ -30,7 +30,8 @@ _ROWS = 4096
 _DRAWN = 4 * _ROWS  # relationships of a type, of which those between two labels are kept; pairs of them that meet
 _EVERY = 1 << 17  # nodes: of so many all are looked at where conditions leave few
 _MANY = 1 << 16  # relationships, likewise
-_MOST = 256  # samples that are kept
+_MOST = 1 << 22  # rows of samples that are kept
+_LEAST = 1 << 10  # rows that a small one counts for
 _SEED = 29
 
 _Elements = dict[str, tuple[Array, Callable[[str], PropertyColumn | None]]]
@@ -54,13 +55,14 @@ class Sample:
         self._elements = elements
         self._columns: dict[tuple[str, str], SampledColumn | None] = {}
         self._shuffled: dict[tuple[int, int], Sample] = {}
+        self.closed: dict[Incidence, Array] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that are kept; values aside."""
         columns = [each for each in list(self._columns.values()) if each is not None]
         found = sum(ids.nbytes for ids, _ in self._elements.values())
-        found += sum(each.nbytes for each in columns)
+        found += sum(each.nbytes for each in columns) + sum(each.nbytes for each in list(self.closed.values()))
         return int(found + sum(each.nbytes for each in list(self._shuffled.values())))
 
     def column(self, element: str, key: str) -> SampledColumn | None:
@@ -130,12 +132,12 @@ class _Picked(Sample):
 
 
 class Samples:
-    """The samples of one graph, by label, and by type with the labels of both ends."""
+    """The samples of one graph, by labels, and by type with the labels of both ends."""
 
     def __init__(self, store: GraphStore, degrees: JointDegrees) -> None:
         self._store = store
         self._degrees = degrees
-        self._known: LruCache[Sample] = LruCache(_MOST)
+        self._known: LruCache[Sample] = LruCache(_MOST, lambda sample: max(sample.size, _LEAST))
 
     @property
     def nbytes(self) -> int:
@@ -151,10 +153,10 @@ class Samples:
             return None
         return self._known.get(("node", labels, True), lambda: self._nodes(labels, _EVERY))
 
-    def relationships(self, type: str, source: str | None, target: str | None, both: bool, many: bool) -> Sample:
-        """Return a sample of a type's relationships from ``source`` to ``target`` (None: all).
+    def relationships(self, type: str, source: Labels, target: Labels, both: bool, many: bool) -> Sample:
+        """Return a sample of a type's relationships from ``source`` to ``target``.
 
-        ``both``: of either direction; "start" then is the end with label ``source``. ``many``: a large one.
+        ``both``: of either direction; "start" then is the end with the labels ``source``. ``many``: a large one.
         """
         few = self._known.get(
             (type, source, target, both, False),
@@ -166,10 +168,10 @@ class Samples:
             (type, source, target, both, True), lambda: self._relationships(type, source, target, both, (_MANY, _MANY))
         )
 
-    def at_nodes(self, type: str, nodes: Array, element: str, other: str | None, both: bool) -> Sample:
+    def at_nodes(self, type: str, nodes: Array, element: str, other: Labels, both: bool) -> Sample:
         """Return a sample of the relationships that nodes (ids, int64) have, as ``element`` ("start" or "end").
 
-        ``other``: the label of the other ends, None for all. Not kept.
+        ``other``: the labels of the other ends. Not kept.
         """
         store = self._store
         index = store.type_index(type)
@@ -182,23 +184,33 @@ class Samples:
         kept = np.flatnonzero(self._labelled(far, other))
         return self._joined(index, local, ends_of, kept, float(total), store.fewer(_DRAWN))
 
-    def wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+    def wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, many: bool) -> Sample:
         """Return a sample of two relationships that meet at a node; see ``CatalogView.wedge_sample``."""
-        return self._known.get((label, one, other, apart), lambda: self._wedges(label, one, other, apart))
+        rows = _DRAWN if many else _ROWS
+        return self._known.get((labels, one, other, apart, many), lambda: self._wedges(labels, one, other, apart, rows))
 
-    def _wedges(self, label: str | None, one: Incidence, other: Incidence, apart: str) -> Sample:
+    def closing(self, sample: Sample, kind: Incidence) -> Array:
+        """Return what ``CatalogView.closing`` does; it is kept with the sample."""
+        found = sample.closed.get(kind)
+        if found is None:
+            every = np.ones(sample.size, np.bool_)
+            first, last = (sample.ids(each, every).astype(np.uint32) for each in ("first", "last"))
+            found = sample.closed[kind] = self._degrees.linked(first, last, kind)
+        return found
+
+    def _wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:
         store = self._store
-        vertices, weights = self._degrees.sample(label)
+        vertices, weights = self._degrees.sample(labels)
         sides = [NodeLists(store, self._degrees.stored(kind), vertices) for kind in (one, other)]
         ways = weights * sides[0].degrees * sides[1].degrees
         sums = np.cumsum(ways)
         total = float(sums[-1]) if len(sums) else 0.0
-        rows = store.fewer(_DRAWN) if total else 0
+        rows = store.fewer(most) if total else 0
         random = np.random.default_rng(_SEED)
         at = np.searchsorted(sums, (np.arange(rows) + random.random(rows)) * (total / max(rows, 1)), side="right")
         at = np.minimum(at, len(vertices) - 1)
         (first, place, local), (last, place2, local2) = (side.picked(at, random) for side in sides)
-        fits = self._labelled(first, one.label) & self._labelled(last, other.label)
+        fits = self._labelled(first, one.labels) & self._labelled(last, other.labels)
         if apart:
             fits &= (first != last) | ((place != place2) & (apart == "relationships"))
         kept = np.flatnonzero(fits)
@@ -222,9 +234,7 @@ class Samples:
         ids = places - (ends[at] - ranges[at, 1]) if len(ends) else places
         return Sample({"node": (ids, self._store.node_property)}, len(ids), float(total))
 
-    def _relationships(
-        self, type: str, source: str | None, target: str | None, both: bool, most: tuple[int, int]
-    ) -> Sample:
+    def _relationships(self, type: str, source: Labels, target: Labels, both: bool, most: tuple[int, int]) -> Sample:
         """``most``: relationships to draw, and rows to keep."""
         store = self._store
         index = store.type_index(type)
@@ -255,11 +265,11 @@ class Samples:
             total,
         )
 
-    def _labelled(self, ids: Array, label: str | None) -> Array:
-        if label is None:
+    def _labelled(self, ids: Array, labels: Labels) -> Array:
+        if labels is None:
             return np.ones(len(ids), np.bool_)
         inside = np.zeros(len(ids), np.bool_)
-        for low, high in self._store.label_ranges(LabelIs(label)).tolist():
+        for low, high in self._store.label_ranges(expression(labels)).tolist():
             inside |= (ids >= low) & (ids < high)
         return inside
 

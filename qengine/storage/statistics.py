@@ -14,8 +14,8 @@ import numpy as np
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence, TriangleSide
-from qengine.plan.pattern import Direction, LabelExpr, LabelIs
+from qengine.catalog.view import EdgeStatistics, Incidence, Labels, TriangleSide
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, expression
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
@@ -36,6 +36,9 @@ _MUTUAL_SAMPLE = 1 << 22  # relationships of a type among which pairs joined bot
 _MANY_VALUES = 1 << 14  # nodes with a label, or relationships of a type, whose values are worth summarizing beforehand
 _MOST_PAIRS = 64  # of label groups that are looked up for two labels
 _FIRST = 16  # vertices of a group, and neighbours of each, among which pairs of groups are looked for
+_COUNTED_AGAIN = 1 << 20  # relationships of a type that are gone through for labels that several groups have
+_MOST_EXPRESSIONS = 1 << 12  # pairs of label expressions whose relationships are remembered
+_POWERS = 2, 3, 2, 2  # of degrees, that the moments of pairs of groups are
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
@@ -76,6 +79,7 @@ class Statistics:
             for label in group.labels:
                 self._groups.setdefault(label, []).append(index)
         self._edges: dict[tuple[str | None, str | None, str | None], EdgeStatistics] = {}
+        self._of_expressions: dict[Any, EdgeStatistics] = {}
         self._wedges: dict[str, WedgeSummary] = {}
         self._together = JointDegrees(store)
         self._mixed = MixedTriangles(store, self._together)
@@ -183,15 +187,22 @@ class Statistics:
             self.acyclic(edge_type.name)
             self.antiparallel(edge_type.name)
 
-    def edges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+    def edges(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``; None stands for all.
 
         A relationship of an undirected type counts both ways, a self-loop once.
         """
         key = (source, type, target)
-        if key not in self._edges:
-            self._edges[key] = self._between_groups(*key) or self._of_type(*key) or self._between_ranges(*key)
-        return self._edges[key]
+        known: dict[Any, EdgeStatistics] = self._edges
+        if isinstance(source, LabelExpr) or isinstance(target, LabelExpr):
+            known = self._of_expressions
+            if len(known) >= _MOST_EXPRESSIONS:
+                known.clear()
+        found = known.get(key)
+        if found is None:
+            found = self._between_groups(*key) or self._of_type(*key) or self._of_pairs(*key)
+            found = known[key] = found or self._between_ranges(*key)
+        return found
 
     def degrees(self, label: str | None, type: str, direction: Direction = Direction.OUT) -> DegreeSummary:
         """Return a summary of the degrees of the vertices with a label (None: all).
@@ -284,7 +295,7 @@ class Statistics:
             self._mutual[type] = 2.0 * found * stride
         return self._mutual[type]
 
-    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+    def closing_odds(self, type: str, labels: Sequence[Labels]) -> float:
         """Return what ``CatalogView.closing_odds`` does."""
         if self._store.type_index(type) is None:
             return 1.0
@@ -303,14 +314,14 @@ class Statistics:
         return found.wedges * found.closed
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
+        self, labels: Corners, sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> tuple[float, float, float]:
         """Return what ``CatalogView.mixed_closing_odds`` does."""
         return self._mixed.odds(labels, sides)
 
-    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+    def together(self, labels: Labels, one: Incidence, other: Incidence) -> float:
         """Return what ``CatalogView.together`` does."""
-        return self._together.factor(label, one, other)
+        return self._together.factor(labels, one, other)
 
     def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
         """Return what ``CatalogView.degrees_of`` does."""
@@ -392,11 +403,11 @@ class Statistics:
 
     def known_together(self) -> list[tuple[Any, float]]:
         """Return what is known by now of how degrees go together: by label and two kinds of relationships."""
-        return self._together.factors.items()
+        return [each for each in self._together.factors.items() if _is_of_labels(each[0])]
 
     def known_mixed_triangles(self) -> list[tuple[Any, Odds]]:
         """Return what is sampled by now of triangles: by their corners' labels and their sides."""
-        return self._mixed.known.items()
+        return [each for each in self._mixed.known.items() if _is_of_labels(each[0])]
 
     @property
     def nbytes(self) -> int:
@@ -476,8 +487,7 @@ class Statistics:
     def _of_nodes(self, key: str, labels: str | LabelExpr | None) -> ValueSummary:
         known = ("node", key, labels)
         if known not in self._values:
-            expr = LabelIs(labels) if isinstance(labels, str) else labels
-            ranges = self._store.label_ranges(expr).tolist()
+            ranges = self._store.label_ranges(expression(labels)).tolist()
             self._values[known] = _summary(self._store.node_property(key), ranges)
         return self._values[known]
 
@@ -548,10 +558,10 @@ class Statistics:
         chances: Array = _saturated(np.sqrt(grown) * edges / (sizes[first] * sizes[third]))
         return chances
 
-    def _between_groups(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
+    def _between_groups(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics | None:
         """Answer from the pairs of groups where no more than one has relationships; None where several have."""
         index = None if type is None else self._store.type_index(type)
-        first, second = (self._groups.get(label, []) for label in (source, target))
+        first, second = (self._groups_of(labels) for labels in (source, target))
         if index is None or not 1 <= len(first) * len(second) <= (_MOST_PAIRS if source or target else 1):
             return None
         forward, backward = self._directions(index)
@@ -585,7 +595,7 @@ class Statistics:
                 found |= {(group, other) for other in others.tolist()}
         return found
 
-    def _of_type(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics | None:
+    def _of_type(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics | None:
         """Answer for all relationships of a type by the lengths of its lists; None for others."""
         index = None if type is None else self._store.type_index(type)
         if index is None or source is not None or target is not None:
@@ -595,12 +605,30 @@ class Statistics:
         found = {way: self._count(index, way, all_vertices, False).get((0, 0), _NONE) for way in dict.fromkeys(ways)}
         return _statistics(*(found[way] for way in ways))
 
-    def _only_group(self, label: str | None) -> int | None:
-        """Return the index of the one group that has a label (None: all), or None."""
-        own = self._groups.get(label, ())
+    def _of_pairs(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics | None:
+        """Answer for a large type by the pairs of groups, as if who has many in one had many in the others.
+
+        How many relationships there are is exact. None for all types together, and for small ones.
+        """
+        index = None if type is None else self._store.type_index(type)
+        if index is None or self._store.types[index].count < _COUNTED_AGAIN:
+            return None
+        first, second = (set(self._groups_of(labels)) for labels in (source, target))
+        forward, backward = (self._counts(index, way) for way in self._directions(index))
+        return _statistics(_added(forward, first, second), _added(backward, second, first))
+
+    def _groups_of(self, labels: Labels) -> Sequence[int]:
+        """Return the indices of the groups that satisfy a label expression."""
+        if isinstance(labels, LabelExpr):
+            return [index for index, group in enumerate(self._store.groups) if labels.admits(group.labels)]
+        return self._groups.get(labels, ())
+
+    def _only_group(self, labels: Labels) -> int | None:
+        """Return the index of the one group that has some labels, or None."""
+        own = self._groups_of(labels)
         return own[0] if len(own) == 1 else None
 
-    def _between_ranges(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+    def _between_ranges(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Count vertex by vertex: for labels that several groups share, and for all types together.
 
         Of one type those vertices alone that have any: of many types each has few.
@@ -631,14 +659,12 @@ class Statistics:
             in_triples=_falling(into, 3),
         )
 
-    def _degrees(self, index: int, direction: Direction, label: str | None, other: str | None, out: Array) -> None:
+    def _degrees(self, index: int, direction: Direction, label: Labels, other: Labels, out: Array) -> None:
         """Add to ``out`` how many neighbours with label ``other`` each vertex with ``label`` has."""
         vertices, degrees = self._listed_degrees(index, direction, label, other)
         out[vertices] += degrees
 
-    def _listed_degrees(
-        self, index: int, direction: Direction, label: str | None, other: str | None
-    ) -> tuple[Array, Array]:
+    def _listed_degrees(self, index: int, direction: Direction, label: Labels, other: Labels) -> tuple[Array, Array]:
         """Return the vertices with ``label`` that have lists, and how many neighbours with ``other`` (int64) each."""
         lists = self._store.adjacency(index, direction)
         vertices, begins, ends = lists.rows()
@@ -653,10 +679,9 @@ class Statistics:
         kept = self._inside(vertices, label)
         return vertices[kept], degrees[kept]
 
-    def _inside(self, vertices: Array, label: str | None) -> Array:
-        expr: LabelExpr | None = None if label is None else LabelIs(label)
+    def _inside(self, vertices: Array, label: Labels) -> Array:
         inside = np.zeros(len(vertices), bool)
-        for begin, end in self._store.label_ranges(expr).tolist():
+        for begin, end in self._store.label_ranges(expression(label)).tolist():
             inside |= (vertices >= begin) & (vertices < end)
         return inside
 
@@ -737,6 +762,31 @@ def _statistics(forward: PairCounts, backward: PairCounts) -> EdgeStatistics:
     return EdgeStatistics(
         entries, sources, targets, most_out, most_in, out_pairs, out_triples, in_pairs, in_triples, lesser, greater
     )
+
+
+def _added(counts: Mapping[tuple[int, int], PairCounts], owners: set[int], others: set[int]) -> PairCounts:
+    """Return what some groups have together: as if an owner's neighbours were in each group as often as others' are."""
+    entries = sources = most = 0
+    sums = [0.0] * len(_POWERS)
+    found: dict[int, list[PairCounts]] = {}
+    for (owner, other), each in counts.items():
+        if owner in owners and other in others:
+            found.setdefault(owner, []).append(each)
+    for own in found.values():
+        entries += sum(each[0] for each in own)
+        sources += max(each[1] for each in own)
+        most = max(most, sum(each[2] for each in own))
+        for place, power in enumerate(_POWERS):
+            sums[place] += sum(each[3 + place] ** (1 / power) for each in own) ** power
+    pairs, triples, lesser, greater = sums
+    return entries, sources, most, pairs, triples, lesser, greater
+
+
+def _is_of_labels(key: Any) -> bool:
+    """Tell whether what is known is of single labels, or of all: what is of other expressions isn't saved."""
+    if isinstance(key, Incidence):
+        return not isinstance(key.labels, LabelExpr)
+    return all(map(_is_of_labels, key)) if isinstance(key, tuple) else not isinstance(key, LabelExpr)
 
 
 def _falling(degrees: Array, factors: int) -> float:

@@ -234,7 +234,7 @@ def _label(plain: Any) -> str | None:
 def _plain(key: Any) -> Any:
     """Return a key of labels and kinds of relationships as JSON holds it."""
     if isinstance(key, Incidence):
-        return [key.types, key.out, key.into, key.label]
+        return [key.types, key.out, key.into, key.labels]
     return [_plain(part) for part in key] if isinstance(key, tuple) else key
 
 

@@ -14,7 +14,7 @@ from qengine._frozen import frozen
 from qengine._lru import LruCache
 from qengine.catalog.rules import NO_RULES, Rules
 from qengine.catalog.values import ValueSummary
-from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
+from qengine.catalog.view import EdgeStatistics, Incidence, Labels, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs
 from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
@@ -212,7 +212,7 @@ class GraphStore:
             if index is not None:
                 self.derived.get(place, lambda index=index: index)  # type: ignore[misc]
 
-    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+    def edge_statistics(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Return statistics of the matches of ``(:source)-[:type]->(:target)``, any of them None for all.
 
         A relationship of an undirected type counts both ways. Unknown names give zeros.
@@ -231,7 +231,7 @@ class GraphStore:
         """Return about how many ordered pairs relationships of a directed type join both ways; None where unknown."""
         return self.statistics.mutual_pairs(type)
 
-    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+    def closing_odds(self, type: str, labels: Sequence[Labels]) -> float:
         """Return by how much the odds of a relationship of a type grow where it closes a triangle of such."""
         return self.statistics.closing_odds(type, labels)
 
@@ -240,14 +240,14 @@ class GraphStore:
         return self.statistics.closed_wedges(type)
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
+        self, labels: tuple[Labels, Labels, Labels], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> tuple[float, float, float]:
         """Return by how much the odds of each side of a triangle of any kinds grow where the other two are."""
         return self.statistics.mixed_closing_odds(labels, sides)
 
-    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
-        """Return E[dd'] / E[d]E[d'] of the degrees that vertices with a label have in two kinds of relationships."""
-        return self.statistics.together(label, one, other)
+    def together(self, labels: Labels, one: Incidence, other: Incidence) -> float:
+        """Return E[dd'] / E[d]E[d'] of the degrees of vertices with some labels in two kinds of relationships."""
+        return self.statistics.together(labels, one, other)
 
     def degrees_of(self, nodes: Array, kind: Incidence) -> Array:
         """Return the degrees of some nodes in a kind of relationships: float64."""
@@ -262,18 +262,24 @@ class GraphStore:
         return self.statistics.samples.nodes(labels, every)
 
     def relationship_sample(
-        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
+        self, type: str, source: Labels, target: Labels, *, both: bool, many: bool = False
     ) -> Sample:
-        """Return some of a type's relationships between two labels, with the properties of all three elements."""
+        """Return some of a type's relationships between some labels, with the properties of all three elements."""
         return self.statistics.samples.relationships(type, source, target, both, many)
 
-    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> Sample:
+    def relationships_at(self, type: str, nodes: Any, element: str, other: Labels, *, both: bool) -> Sample:
         """Return some of the relationships that some nodes have, with the properties of all three elements."""
         return self.statistics.samples.at_nodes(type, nodes, element, other, both)
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> Sample:
+    def wedge_sample(
+        self, labels: Labels, one: Incidence, other: Incidence, *, apart: str, many: bool = False
+    ) -> Sample:
         """Return some of the pairs of relationships that meet at a node, with the properties of all five elements."""
-        return self.statistics.samples.wedges(label, one, other, apart)
+        return self.statistics.samples.wedges(labels, one, other, apart, many)
+
+    def closing(self, sample: Any, kind: Incidence) -> Array:
+        """Tell of pairs of relationships that meet whether one of a kind leads from their first node to their last."""
+        return self.statistics.samples.closing(sample, kind)
 
     @property
     def node_numbers(self) -> Numbers:

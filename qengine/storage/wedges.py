@@ -70,7 +70,8 @@ def sample_wedges(
         return WedgeSummary(0, 0.0, 0.0)
     closed = np.count_nonzero(triangle) / len(ends)
     error = float(np.sqrt(closed * (1 - closed) / len(ends)))
-    kept = ends[:, 0] != ends[:, 2]
+    first, middle, last = ends.T
+    kept = (first != last) & (first != middle) & (last != middle)  # a loop closes with what it is at
     if not kept.any():
         return WedgeSummary(wedges, closed, error)
     columns = np.searchsorted(group_ends.astype(np.uint32), ends[kept].T, side="right")

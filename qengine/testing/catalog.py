@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from qengine.catalog.view import EdgeStatistics, Incidence, RelationshipTypeInfo, TriangleSide
+from qengine.catalog.view import EdgeStatistics, Incidence, Labels, RelationshipTypeInfo, TriangleSide
 from qengine.plan.pattern import LabelExpr
 from qengine.types import FLOAT, INTEGER, STRING, Type, list_of
 
@@ -43,7 +43,7 @@ class WrittenCatalog:
         """Return all property keys."""
         return tuple(self._properties(entity))
 
-    def edge_statistics(self, source: str | None, type: str | None, target: str | None) -> EdgeStatistics:
+    def edge_statistics(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics:
         """Return the same numbers for all pairs of labels."""
         count = sum(info.count for info in self.types if type in (None, info.name))
         return EdgeStatistics(count, count, count, 1, 1)
@@ -60,17 +60,17 @@ class WrittenCatalog:
         """Return None: it is not known."""
         return None
 
-    def closing_odds(self, type: str, labels: Sequence[str | None]) -> float:
+    def closing_odds(self, type: str, labels: Sequence[Labels]) -> float:
         """Return 1: triangles are as frequent as if relationships were independent."""
         return 1.0
 
     def mixed_closing_odds(
-        self, labels: tuple[str | None, str | None, str | None], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
+        self, labels: tuple[Labels, Labels, Labels], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
     ) -> tuple[float, float, float]:
         """Return 1 for each: triangles are as frequent as if relationships were independent."""
         return 1.0, 1.0, 1.0
 
-    def together(self, label: str | None, one: Incidence, other: Incidence) -> float:
+    def together(self, labels: Labels, one: Incidence, other: Incidence) -> float:
         """Return 1: degrees are independent."""
         return 1.0
 
@@ -86,17 +86,19 @@ class WrittenCatalog:
         """Return None: there are no nodes."""
         return None
 
-    def relationship_sample(
-        self, type: str, source: str | None, target: str | None, *, both: bool, many: bool = False
-    ) -> None:
+    def relationship_sample(self, type: str, source: Labels, target: Labels, *, both: bool, many: bool = False) -> None:
         """Return None: there are no relationships."""
         return None
 
-    def relationships_at(self, type: str, nodes: Any, element: str, other: str | None, *, both: bool) -> None:
+    def relationships_at(self, type: str, nodes: Any, element: str, other: Labels, *, both: bool) -> None:
         """Return None: there are no relationships."""
         return None
 
-    def wedge_sample(self, label: str | None, one: Incidence, other: Incidence, *, apart: str) -> None:
+    def wedge_sample(self, labels: Labels, one: Incidence, other: Incidence, *, apart: str, many: bool = False) -> None:
+        """Return None: there are no relationships."""
+        return None
+
+    def closing(self, sample: Any, kind: Incidence) -> None:
         """Return None: there are no relationships."""
         return None
 

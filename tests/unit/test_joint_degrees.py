@@ -36,7 +36,7 @@ def degrees(store: GraphStore, kind: Incidence) -> Counter[int]:
     for edge in store.relationships(range(store.relationship_count)):
         for vertex, other, goes_out in ((edge.start, edge.end, True), (edge.end, edge.start, False)):
             asked = edge.type == "U" or (kind.out if goes_out else kind.into)
-            if edge.type in kind.types and asked and kind.label in (None, *store.labels_of(other)):
+            if edge.type in kind.types and asked and kind.labels in (None, *store.labels_of(other)):
                 found[vertex] += 1
     return found
 

@@ -151,7 +151,7 @@ def test_what_is_known_of_kinds_of_relationships_comes_back(tmp_path):
     first = graph(nodes=200)
     before = first.nbytes
     a, b = (Incidence((name,), True, False, None) for name in "RS")
-    back = tuple(Incidence(each.types, False, True, each.label) for each in (a, b))
+    back = tuple(Incidence(each.types, False, True, each.labels) for each in (a, b))
     asked = {label: first.together(label, a, b) for label in (None, "A")}
     odds = first.mixed_closing_odds(("A", None, None), ((a, back[0]), (b, back[1]), (a, back[0])))
     assert first.nbytes > before  # degrees of samples

@@ -20,6 +20,7 @@ from qengine.estimate import Estimate
 from qengine.estimates import plan_counted
 from qengine.optimizer.intervals import expected_count
 from qengine.qerror import q_error
+from tests.bench.conditions.families import families_graph, of_families
 from tests.bench.conditions.graphs import GROUNDS
 from tests.bench.conditions.patterns import Drawn, drawn
 
@@ -29,9 +30,11 @@ _BUDGETS = (5.0, 20.0)  # milliseconds
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.conditions", description=main.__doc__)
-    parser.add_argument("graphs", nargs="*", default=list(GROUNDS), help=", ".join(GROUNDS))
+    parser.add_argument("graphs", nargs="*", default=[*GROUNDS, "families"], help=", ".join((*GROUNDS, "families")))
     parser.add_argument("--each", type=int, default=100, help="patterns of a graph (default: 100)")
-    parser.add_argument("--seed", type=int, default=1, help="of the patterns (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of the patterns, and of the graph of families (default: 1)"
+    )
     parser.add_argument(
         "--budgets", type=lambda text: [float(each) for each in text.split(",") if each], default=_BUDGETS
     )
@@ -39,12 +42,17 @@ def main() -> None:
     parser.add_argument("--worst", type=int, default=0, help="how many of the worst patterns to list")
     options = parser.parse_args()
     for name in options.graphs:
-        ground = GROUNDS[name]()
-        cases = _kept(options.truths, name, partial(drawn, ground, options.each, options.seed))
+        if name == "families":
+            graph = families_graph(options.seed)
+            draw = partial(of_families, graph, options.each, options.seed)
+        else:
+            ground = GROUNDS[name]()
+            graph, draw = ground.graph, partial(drawn, ground, options.each, options.seed)
+        cases = _kept(options.truths, name, draw)
         print(f"\n## {name}: {len(cases)} patterns", flush=True)
-        _planner(ground.graph, cases, options.worst)
+        _planner(graph, cases, options.worst)
         for budget in options.budgets:
-            _budget(ground.graph, cases, budget, options.worst)
+            _budget(graph, cases, budget, options.worst)
 
 
 def _planner(graph: Graph, cases: Sequence[Drawn], worst: int) -> None:

@@ -87,25 +87,25 @@ def _of_one(
         return f"{on}null", f"{name}.{key} IS {source.choice(('', 'NOT '))}NULL"
     if roll < 0.14 and isinstance(value, int | str):
         call = f"toUpper({name}.{key})" if isinstance(value, str) else f"{name}.{key} % 5"
-        return f"{on}function", f"{call} = {_text(value.upper() if isinstance(value, str) else value % 5)}"
+        return f"{on}function", f"{call} = {literal(value.upper() if isinstance(value, str) else value % 5)}"
     roll = source.random()
     if isinstance(value, str):
         if roll < 0.06:
-            return f"{on}text", f"{name}.{key} ENDS WITH {_text(value[-2:])}"
+            return f"{on}text", f"{name}.{key} ENDS WITH {literal(value[-2:])}"
         if roll < 0.12:
-            return f"{on}text", f"{name}.{key} CONTAINS {_text(value[1:3])}"
+            return f"{on}text", f"{name}.{key} CONTAINS {literal(value[1:3])}"
         if roll < 0.2:
-            return f"{on}text", f"{name}.{key} STARTS WITH {_text(value[: max(1, len(value) // 2)])}"
+            return f"{on}text", f"{name}.{key} STARTS WITH {literal(value[: max(1, len(value) // 2)])}"
         if roll < 0.35:
-            items = ", ".join(_text(source.choice(known)) for _ in range(_ITEMS))
+            items = ", ".join(literal(source.choice(known)) for _ in range(_ITEMS))
             return f"{on}in", f"{name}.{key} IN [{items}]"
-        return f"{on}constant", f"{name}.{key} = {_text(value)}"
+        return f"{on}constant", f"{name}.{key} = {literal(value)}"
     if roll < 0.35 and not isinstance(value, float):
-        return f"{on}constant", f"{name}.{key} = {_text(value)}"
+        return f"{on}constant", f"{name}.{key} = {literal(value)}"
     if roll < 0.55:
         low, high = sorted((value, source.choice(known)))
-        return f"{on}between", f"{_text(low)} <= {name}.{key} <= {_text(high)}"
-    return f"{on}range", f"{name}.{key} {source.choice('<>')} {_text(value)}"
+        return f"{on}between", f"{literal(low)} <= {name}.{key} <= {literal(high)}"
+    return f"{on}range", f"{name}.{key} {source.choice('<>')} {literal(value)}"
 
 
 def _pairs(ground: Ground, shape: Shape) -> list[tuple[tuple[str, str], tuple[str, str]]]:
@@ -123,7 +123,7 @@ def _pairs(ground: Ground, shape: Shape) -> list[tuple[tuple[str, str], tuple[st
     return found
 
 
-def _text(value: Any) -> str:
+def literal(value: Any) -> str:
     """Return a value as a literal."""
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
