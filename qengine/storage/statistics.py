@@ -136,9 +136,7 @@ class Statistics:
             if same:
                 self._values[entity, name, owner] = summary
 
-    def follow(
-        self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]], *, moves: bool
-    ) -> None:
+    def follow(self, before: Statistics, changes: Mapping[str, Mapping[Direction, ListChange]], *, moves: bool) -> None:
         """Take what is known of types in the version before, and what small changes of their lists make of it.
 
         ``moves``: whether vertices have other ids than before. Then those that keep their labels keep the place of
