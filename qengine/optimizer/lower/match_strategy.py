@@ -129,7 +129,7 @@ class MatchStrategies(MatchState):
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
         searched = device_search_cost(shapes, found.cost, found.on_gpu)
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
-        if _is_triangle(matching) and not request.emitted:
+        if _is_triangle(matching) and not (request.emitted or matching.difference.edges):
             limits["cpu"] /= _TRIANGLE
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
@@ -211,7 +211,8 @@ class MatchStrategies(MatchState):
             return None  # pairs are not kept for the next input row
         purpose = self.purpose
         if not asked and purpose is None and _is_clique(matching, len(emitted)):
-            if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
+            once = not matching.difference.edges and all(edge.symmetric for edge in matching.edges)
+            if len(matching.names) == 3 and once:
                 return None  # a search finds each triangle once, and keeps no index
             if shaped and all(edge.symmetric for edge in matching.edges):
                 limits = {"cpu": limits["cpu"]}
