@@ -168,14 +168,17 @@ def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
 def _multiplicities(matching: Matching, cardinality: Cardinality) -> tuple[float, float]:
     """Return how many embeddings are expected of the same vertices, and how many of these are found one by one.
 
-    Relationships are where they are compared or have conditions; those of the last one are counted at once.
+    Relationships are where they have conditions, or are compared and perhaps emitted; those of the last one are counted
+    at once.
     """
     compared = matching.difference.edges.members()
+    wanted = set(matching.wanted)
     all_of = told_apart = most = 1.0
     for edge in matching.edges:
         times = cardinality.multiplicity(edge)
         all_of *= times
-        if edge.name in compared or edge.relationship.predicates:
+        each = edge.name in compared and (not matching.counted or wanted.issuperset(edge.ends))
+        if each or edge.relationship.predicates:
             told_apart *= times
             most = max(most, times)
     return all_of, told_apart / most

@@ -338,7 +338,10 @@ class Worker {
   // Relationships (search_edges.cpp)
   template <typename Visit>
   void each_edge(int level, Visit visit);
+  template <typename Visit>
+  void each_alike(int level, Visit visit);
   uint64_t count_edges(int level);
+  uint64_t count_spokes(const Node& branch);
 
   // Binds a level to each of its candidates that passes its tests, of them a part of those of the split level.
   template <typename Visit>
