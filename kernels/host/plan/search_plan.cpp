@@ -176,7 +176,8 @@ bool Deriver<Levels>::is_plain_edge(int j) const {
   return plain;
 }
 
-// Finds whether what is below an edge level may take any of its relationships for another (LevelInfo::alike).
+// Finds whether what is below an edge level may take any of its relationships for another (LevelInfo::alike): it may if
+// neither it nor the later ones that it goes together with, by what must differ, tell one from another.
 template <class Levels>
 void Deriver<Levels>::settle_alike(int j) {
   const auto lists = [&](int of) {  // those that hold relationships of several types
@@ -187,17 +188,25 @@ void Deriver<Levels>::settle_alike(int j) {
     }
     return found;
   };
-  Levels others;
-  bool alike = is_plain_edge(j);
-  const std::vector<int> mixed = lists(j);
-  for (int later = j + 1; alike && later < plan_.n_levels; ++later) {
-    if (facts(later).needed.has(j)) alike = false;
-    if (!facts(later).different.has(j)) continue;
-    alike = alike && is_plain_edge(later) && (mixed.empty() || mixed == lists(later));
-    others |= facts(later).different & Levels::below(j);
+  Levels together = Levels::of(j), before;
+  while (before != together) {
+    before = together;
+    for (int later = j + 1; later < plan_.n_levels; ++later) {
+      if (info(later).vertex) continue;
+      if (facts(later).different.meets(together)) together.add(later);
+      if (together.has(later)) together |= facts(later).different - Levels::below(j);
+    }
   }
+  Levels avoided;
+  bool alike = true;
+  const std::vector<int> mixed = lists(j);
+  for_each(together, [&](int each) {
+    alike = alike && is_plain_edge(each) && (mixed.empty() || mixed == lists(each));
+    avoided |= facts(each).different;
+  });
+  for (int later = j + 1; later < plan_.n_levels; ++later) alike = alike && !facts(later).needed.meets(together);
   info(j).alike = alike;
-  info(j).beside = listed(others - facts(j).different);
+  info(j).beside = listed((avoided & Levels::below(j)) - facts(j).different);
 }
 
 // Levels whose vertex differs from j's by the order of ids, by their ranges or by a relationship that is no loop.
