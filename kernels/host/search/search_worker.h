@@ -114,6 +114,7 @@ class Worker {
   struct Partial {  // the intersection of a level's first operands
     Set set{nullptr, 0};
     uint64_t stamp = 0;
+    const uint32_t* kept = nullptr;  // where the candidates were that it is: they move where their level is searched again
     Buffer<uint32_t> buffer;
   };
   struct Marks {  // a set as a bitmap over the level's [lo, hi)
