@@ -15,7 +15,7 @@ from qengine.exec.host import search as search_module
 from qengine.exec.host.search import run_search
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
-from qengine.plan.physical import EdgeLevel, Search, Source, VertexLevel
+from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.expand import expand
 from tests.examples import examples
 from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found, told_apart
@@ -55,23 +55,6 @@ def test_relationships_that_are_told_apart(merged: bool, monkeypatch: pytest.Mon
     for number in range(300):
         store, search = told_apart(random.Random(number))
         assert found(run_search, store, search, [], 1, threads=1) == expected(store, search, [], 1), number
-
-
-def test_a_level_that_is_searched_again_for_each_relationship() -> None:
-    chance = np.random.default_rng(3)
-    start, end = np.sort(chance.integers(0, 60, (2, 2500)), axis=0)
-    start, end = start[start < end], end[start < end]
-    store = storage.from_edge_list((start, end), type="R")
-    out = [tuple(Source(k, ("R",), Direction.OUT) for k in range(j) if k != 2) for j in range(5)]
-    levels: list[Any] = [VertexLevel(f"v{j}", None, (), out[j]) for j in range(5)]
-    levels[2] = EdgeLevel("v2", 0, 1, ("R",), Direction.OUT, (), ())
-    times = np.zeros((60, 60), np.int64)
-    np.add.at(times, (start, end), 1)
-    linked = (times > 0).astype(np.int64)
-    total = np.einsum("ab,ad,bd,ac,bc,dc", times, *[linked] * 5, optimize=True)
-    search = Search(Unit(), tuple(levels), 0, ("v2", "v3"), count="n")
-    for _ in range(20):
-        assert sum(row[-1] for row in found(run_search, store, search, [], 1, threads=1)) == total
 
 
 # -- long lists: bitmaps of their heads, and what is behind these ----------------------------------------------------
