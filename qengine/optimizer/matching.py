@@ -166,7 +166,7 @@ def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
 
 
 def _multiplicities(matching: Matching, cardinality: Cardinality) -> tuple[float, float, float]:
-    """Return how many embeddings are expected of the same vertices, and how many of these a GPU and the host find apart.
+    """Return how many embeddings are expected of the same vertices, and how many of these a GPU and the host find.
 
     Relationships are found one by one where they are compared or have conditions; those of the last one are counted at
     once. On the host one stands for those that are alike, unless they are emitted, as they may be between such ends.

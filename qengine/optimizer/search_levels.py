@@ -83,8 +83,8 @@ class SearchSpec:
 def build_levels(spec: SearchSpec) -> tuple[Level, ...]:
     """Return the levels: seeds, then each vertex of the order followed by the relationships that it closes.
 
-    Relationships that only multiply come last, where a kernel can count instead of walking them; those that are compared,
-    but not emitted, behind all that is: a row is made once for all of them.
+    Relationships that only multiply come last, where a kernel can count instead of walking them; those that are
+    compared, but not emitted, behind all that is: a row is made once for all of them.
     """
     levels: list[Level] = []
     late: list[PatternEdge] = []

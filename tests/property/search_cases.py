@@ -338,7 +338,7 @@ def counted(case: Any) -> Any:
 
 
 def told_apart(chance: random.Random) -> tuple[Any, Search]:
-    """Draw a multigraph with loops, and a tree with further links whose relationships must mostly be others, counted."""
+    """Draw a multigraph with loops, and a tree with further links whose relationships mostly must differ, counted."""
     n = chance.randint(1, 3)
     edges = [
         {"type": chance.choice("RRRSU"), "start": chance.randrange(n), "end": chance.randrange(n)}
