@@ -20,7 +20,7 @@ _GIVEN = PARAMETERS | {"many": [1, 3, 5, 7]}
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_answers(shape: str) -> None:
-    graph, place = make(shape, 9), SHAPES.index(shape)
+    graph, place = make(shape, 5 if shape == "edge list" else 9), SHAPES.index(shape)
     texts = [text for texts in READS.values() for text in texts if not any(each in text for each in _TOO_MANY)]
     for change in (None, CHANGES[place % len(CHANGES)]):
         if change is not None:
