@@ -154,32 +154,37 @@ def _ordered(matching: Matching, cardinality: Cardinality) -> MatchingOrder:
     if (notes := note_order()) is not None and not matching.bound:
         notes.append(_noted(matching, cardinality, names, model))
     compared = matching.counted and found.cost > _COMPARED
-    each, told_apart = _multiplicities(matching, cardinality)
+    each, on_gpu, on_host = _multiplicities(matching, cardinality)
     return MatchingOrder(
         tuple(names[vertex] for vertex in found.vertices),
         model.rows(model.all) * (1.0 if known else each),
-        found.cost * told_apart,
+        found.cost * on_host,
         symmetry,
         reason,
         known,
-        used.on("gpu").cost(found.vertices) * told_apart if compared else None,
+        used.on("gpu").cost(found.vertices) * on_gpu if compared else None,
     )
 
 
-def _multiplicities(matching: Matching, cardinality: Cardinality) -> tuple[float, float]:
-    """Return how many embeddings are expected of the same vertices, and how many of these are found one by one.
+def _multiplicities(matching: Matching, cardinality: Cardinality) -> tuple[float, float, float]:
+    """Return how many embeddings are expected of the same vertices, and how many of these a GPU and the host find.
 
-    Relationships are where they are compared or have conditions; those of the last one are counted at once.
+    Relationships are found one by one where they are compared or have conditions; those of the last one are counted at
+    once. On the host one stands for those that are alike, unless they are emitted, as they may be between such ends.
     """
     compared = matching.difference.edges.members()
-    all_of = told_apart = most = 1.0
+    wanted = set(matching.wanted)
+    all_of, apart, most = 1.0, {"gpu": 1.0, "cpu": 1.0}, {"gpu": 1.0, "cpu": 1.0}
     for edge in matching.edges:
         times = cardinality.multiplicity(edge)
         all_of *= times
-        if edge.name in compared or edge.relationship.predicates:
-            told_apart *= times
-            most = max(most, times)
-    return all_of, told_apart / most
+        conditions = bool(edge.relationship.predicates)
+        emitted = not matching.counted or wanted.issuperset(edge.ends)
+        for device, each in (("gpu", edge.name in compared), ("cpu", edge.name in compared and emitted)):
+            if each or conditions:
+                apart[device] *= times
+                most[device] = max(most[device], times)
+    return all_of, apart["gpu"] / most["gpu"], apart["cpu"] / most["cpu"]
 
 
 def _of_one(matching: Matching, cardinality: Cardinality) -> MatchingOrder | None:

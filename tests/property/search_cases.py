@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -331,6 +332,40 @@ def counted(case: Any) -> Any:
     """Return the case as a count of all embeddings, without seeds."""
     store, search, _, rows = case
     return store, replace(search, seeds=0, emit=(), count="n", exists=False), [], rows
+
+
+# -- few vertices, many relationships ----------------------------------------------------------------------------
+
+
+def told_apart(chance: random.Random) -> tuple[Any, Search]:
+    """Draw a multigraph with loops, and a tree with further links whose relationships mostly must differ, counted."""
+    n = chance.randint(1, 3)
+    edges = [
+        {"type": chance.choice("RRRSU"), "start": chance.randrange(n), "end": chance.randrange(n)}
+        for _ in range(chance.randint(2, 7))
+    ]
+    store = storage.from_records([{"properties": {}} for _ in range(n)], edges, undirected=["U"])
+    levels: list[Any] = [VertexLevel("v0", None, ())]
+
+    def link(start: int, end: int, types: tuple[str, ...], direction: Direction) -> None:
+        before = [k for k, level in enumerate(levels) if isinstance(level, EdgeLevel) and chance.random() < 0.8]
+        predicates = PREDICATE if chance.random() < 0.1 else ()
+        levels.append(EdgeLevel(f"v{len(levels)}", start, end, types, direction, predicates, tuple(before)))
+
+    for _ in range(chance.randint(1, 3)):
+        vertices = [k for k, level in enumerate(levels) if isinstance(level, VertexLevel)]
+        near, far = chance.choice(vertices), len(levels)
+        types, direction = chance.choice([(), (), ("R",), ("U",), ("R", "S")]), chance.choice(list(Direction))
+        levels.append(VertexLevel(f"v{far}", None, (), (Source(near, types, direction),)))
+        if chance.random() < 0.5:
+            link(near, far, types, direction)
+        else:
+            link(far, near, types, direction.reversed())
+        if chance.random() < 0.4:
+            link(chance.choice(vertices), chance.choice([far, near]), types, chance.choice(list(Direction)))
+    emit = ("v0",) if chance.random() < 0.3 else ()
+    exists = chance.random() < 0.2
+    return store, Search(Unit(), tuple(levels), 0, emit, count=None if exists else "n", exists=exists)
 
 
 # -- denser graphs: cliques and their like, counted by bitmaps, marks and counters -----------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
 from qengine.testing.expand import expand
 from tests.examples import examples
-from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found
+from tests.property.search_cases import cases, count_by_sets, dense_cases, expected, found, told_apart
 from tests.trials import trial
 
 
@@ -43,6 +44,17 @@ def test_denser_patterns(case: Any, threads: int, isa: int) -> None:
     finally:
         native.qe_force_isa(-1)
     assert sum(row[-1] for row in result) == count_by_sets(store, search)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_relationships_that_are_told_apart(merged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if merged:
+        for module in ("resolve", "merged_lists"):
+            monkeypatch.setattr(f"qengine.exec.common.{module}.MANY", 2)
+        monkeypatch.setattr("qengine.exec.common.merged_lists._MERGE", -1.0)  # always due
+    for number in range(300):
+        store, search = told_apart(random.Random(number))
+        assert found(run_search, store, search, [], 1, threads=1) == expected(store, search, [], 1), number
 
 
 # -- long lists: bitmaps of their heads, and what is behind these ----------------------------------------------------

@@ -66,9 +66,10 @@ uint64_t Worker::count_branch(const Node& node) {
   const int level = node.levels[0];
   uint64_t sum = 0;
   if (!info(level).vertex) {
-    each_edge(level, [&] { add_to(sum, count_children(node.children)); });
+    each_alike(level, [&](uint64_t alike) { add_to(sum, times(alike, count_children(node.children))); });
     return sum;
   }
+  if (node.spokes && level != split_level_) return count_spokes(node);
   if (node.chosen > 0 && level != split_level_) return combinations(count_candidates(level), node.chosen);
   if (node.wedge != Wedge::kNone) return count_wedge(node);
   if (node.ends) return count_ends(node);
@@ -147,9 +148,10 @@ bool Worker::any_anew(const Node& node) {
   const int level = node.levels[0];
   if (!info(level).vertex) {
     bool found = false;
-    each_edge(level, [&] { found = found || any_children(node.children); });
+    each_alike(level, [&](uint64_t) { found = found || any_children(node.children); });
     return found;
   }
+  if (node.spokes && level != split_level_) return count_spokes(node) > 0;
   const Set set = candidates(level);
   const Stride by = stride(level);
   for (size_t i = by.first; i < set.n; i += by.step) {
@@ -194,6 +196,44 @@ uint64_t Worker::count_edges(int level) {
       found -= first;
     }
   });
+  return found;
+}
+
+// The relationships of a vertex that lead to the branch's, but for those that other levels are bound to.
+uint64_t Worker::count_spokes(const Node& branch) {
+  const int end = branch.levels[0], edge = branch.children[0].levels[0];
+  const PlanLevel& plan = *info(edge).plan;
+  const PlanSource& source = match_.sources[info(end).plan->sources.first];
+  const uint32_t centre = vertex(source.level);
+  uint64_t found = 0;
+  for (int k = 0; k < source.lists.count; ++k) {
+    const Slice at = locate(match_.lists[match_.list_ids[source.lists.first + k]], centre);
+    found += at.end - at.begin;
+  }
+  for (int k = 0; k < plan.types.count; ++k) {  // both lists hold the self-loops
+    const PlanEdgeType& type = match_.types[plan.types.first + k];
+    if (type.way != kEitherWay || !(source.flags & kLoops)) continue;
+    const Slice loops = edges_between(match_.lists[type.list], centre, centre);
+    found -= loops.end - loops.begin;
+  }
+  const std::vector<Avoided>& avoided = info(edge).avoided;
+  for (size_t k = 0; k < avoided.size(); ++k) {
+    const int64_t id = value_[avoided[k].level];
+    const PlanLevel& other = *info(avoided[k].level).plan;
+    const bool known = std::any_of(avoided.begin(), avoided.begin() + static_cast<std::ptrdiff_t>(k),
+                                   [&](const Avoided& before) { return value_[before.level] == id; });
+    const uint32_t start = vertex(other.start), last = vertex(other.end);
+    if (known || (start != centre && last != centre)) continue;
+    const uint32_t far = start == centre ? last : start;
+    const bool turned = plan.start == end;
+    bool there = false;
+    each_run(match_, plan, turned ? far : centre, turned ? centre : far, [&](const PlanEdgeType& type, Slice run) {
+      const uint32_t* ids = match_.lists[type.list].edge_ids;
+      for (uint64_t at = run.begin; at < run.end; ++at)
+        there = there || type.base + static_cast<int64_t>(ids ? ids[at] : at) == id;
+    });
+    found -= there;
+  }
   return found;
 }
 

@@ -60,6 +60,8 @@ class Deriver {
   void describe(int j);
   void meet();
   void settle(int j);
+  bool is_plain_edge(int j) const;
+  void settle_alike(int j);
   Levels known_apart(int j) const;
   bool has_source(int j, const PlanSource& wanted) const;
   bool same_ranges(const PlanLevel& one, const PlanLevel& other) const;
@@ -93,6 +95,7 @@ class Deriver {
   bool is_local(const Node& branch, const Levels& rest);
   Wedge wedge_of(const Node& branch, const Levels& part);
   bool is_pair(int from, int to);
+  bool is_spokes(const Node& branch);
   bool is_end(int from, const Node& child);
   bool countable(const Node& branch);
   bool only_different(const std::vector<int>& members, const Levels& part);

@@ -80,7 +80,10 @@ SearchPlan Deriver<Levels>::run() {
     above.add(j);
   }
   out_.counted = split(counted, above);
-  for (int j = 0; j < plan_.n_levels; ++j) settle(j);
+  for (int j = 0; j < plan_.n_levels; ++j) {
+    settle(j);
+    if (!info(j).vertex) settle_alike(j);
+  }
   return std::move(out_);
 }
 
@@ -163,6 +166,47 @@ void Deriver<Levels>::settle(int j) {
   to.less = listed(known.less);
   to.greater = listed(known.greater);
   for_each(known.different - known.grouped, [&](int other) { to.avoided.push_back({other, known.certain.has(other)}); });
+}
+
+// Does an edge level admit all relationships between its ends?
+template <class Levels>
+bool Deriver<Levels>::is_plain_edge(int j) const {
+  bool plain = !info(j).vertex && level(j).conditions.count == 0 && level(j).pairs.count == 0;
+  for (int k = 0; k < level(j).types.count; ++k) plain = plain && plan_.types[level(j).types.first + k].bitset == nullptr;
+  return plain;
+}
+
+// Finds whether what is below an edge level may take any of its relationships for another (LevelInfo::alike): it may if
+// neither it nor the later ones that it goes together with, by what must differ, tell one from another.
+template <class Levels>
+void Deriver<Levels>::settle_alike(int j) {
+  const auto lists = [&](int of) {  // those that hold relationships of several types
+    std::vector<int> found;
+    for (int k = 0; k < level(of).types.count; ++k) {
+      const int list = plan_.types[level(of).types.first + k].list;
+      if (plan_.lists[list].edge_ids != nullptr) found.push_back(list);
+    }
+    return found;
+  };
+  Levels together = Levels::of(j), before;
+  while (before != together) {
+    before = together;
+    for (int later = j + 1; later < plan_.n_levels; ++later) {
+      if (info(later).vertex) continue;
+      if (facts(later).different.meets(together)) together.add(later);
+      if (together.has(later)) together |= facts(later).different - Levels::below(j);
+    }
+  }
+  Levels avoided;
+  bool alike = true;
+  const std::vector<int> mixed = lists(j);
+  for_each(together, [&](int each) {
+    alike = alike && is_plain_edge(each) && (mixed.empty() || mixed == lists(each));
+    avoided |= facts(each).different;
+  });
+  for (int later = j + 1; later < plan_.n_levels; ++later) alike = alike && !facts(later).needed.meets(together);
+  info(j).alike = alike;
+  info(j).beside = listed((avoided & Levels::below(j)) - facts(j).different);
 }
 
 // Levels whose vertex differs from j's by the order of ids, by their ranges or by a relationship that is no loop.

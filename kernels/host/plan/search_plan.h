@@ -69,6 +69,10 @@ struct LevelInfo {
   bool fixed = false;               // no sources: candidates are a constant set
   bool filtered = false;            // bitset, pairs or conditions
   bool base = false;                // others start from it
+  // Edge level: relationships of one type between the same ends, the same way, are the same to all that is below, but for
+  // those of the levels `beside`, earlier ones that some later level must avoid, too.
+  bool alike = false;
+  std::vector<int> beside;
 };
 
 // How two levels b and c between the same two vertices go together where a wedge counts them.
@@ -140,6 +144,10 @@ struct Node {
   // Branch: the child that its vertices can be pushed on to, with weights: it depends on what is bound above this one's
   // level, and on that. Else -1.
   int through = -1;
+
+  // Branch: its vertices are ends of a relationship that its child binds, and nothing more is asked of either but to be
+  // other relationships: these are counted, not the vertices.
+  bool spokes = false;
 
   // Branch: each child counts the common members of a set that stays and of the list of the branch's vertex.
   bool ends = false;

@@ -69,6 +69,7 @@ Node Deriver<Levels>::shaped(const Levels& part, const Levels& above) {
     branch.tables = branch.tables || child.once;
   }
   branch.local = made.levels.size() > 2 && is_local(branch, rest);
+  branch.spokes = is_spokes(branch);
   if (only_ordered(made.levels, part)) branch.chosen = made.levels.size();
   branch.ends = info(first).vertex && std::all_of(branch.children.begin(), branch.children.end(),
                                                   [&](const Node& child) { return child.memo < 0 && is_end(first, child); });
@@ -218,6 +219,30 @@ bool Deriver<Levels>::is_pair(int from, int to) {
   return leaf.vertex && facts(to).local_less.empty() && facts(to).local_greater.empty() && leaf.operands.size() == 2 &&
          leaf.operands[0].from == From::kCandidates && leaf.operands[0].index == from &&
          leaf.operands[1].from == From::kView && out_.views[static_cast<size_t>(leaf.operands[1].index)].level == from;
+}
+
+// Is each candidate an end of the relationships that the only child binds, whichever these are, and no more asked of it?
+template <class Levels>
+bool Deriver<Levels>::is_spokes(const Node& branch) {
+  const int d = branch.levels[0];
+  if (branch.children.size() != 1 || branch.children[0].shape != NodeKind::kLeaf || !info(d).vertex) return false;
+  const int e = branch.children[0].levels[0];
+  const PlanLevel& end = level(d);
+  if (info(e).vertex || !is_plain_edge(e) || info(d).filtered || end.candidates != nullptr) return false;
+  if (end.sources.count != 1 || end.ranges.count != 1 || !(source(d, 0).flags & kWithin)) return false;
+  if (facts(d).less || facts(d).greater || facts(d).different) return false;
+  if (level(e).start != source(d, 0).level && level(e).end != source(d, 0).level) return false;
+  std::vector<int> read, wanted;
+  for (int k = 0; k < source(d, 0).lists.count; ++k) read.push_back(plan_.list_ids[source(d, 0).lists.first + k]);
+  for (int k = 0; k < level(e).types.count; ++k) {
+    const PlanEdgeType& type = plan_.types[level(e).types.first + k];
+    const bool from_start = level(e).start != d;
+    if (type.way == kEitherWay || (type.way == kForward) == from_start) wanted.push_back(type.list);
+    if (type.way == kEitherWay || (type.way == kForward) != from_start) wanted.push_back(type.in_list);
+  }
+  std::sort(read.begin(), read.end());
+  std::sort(wanted.begin(), wanted.end());
+  return read == wanted;
 }
 
 // Is the child's count one of the common members of a set that stays while the branch's vertex changes, and of one list

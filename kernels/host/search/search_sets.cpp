@@ -120,8 +120,12 @@ const Set& Worker::partial(int level, size_t k) {
   const LevelInfo& of = info(level);
   Partial& part = frame(level).partials[k];
   const uint64_t stamp = stamp_of(of.operands[k].newest);
-  if (part.stamp == stamp) return part.set;
+  const From from = of.operands[k].from;
+  const bool lent = k == 0 && from != From::kView && from != From::kConstant;
+  const uint32_t* kept = lent ? frame(of.operands[k].index).kept.data : nullptr;
+  if (part.stamp == stamp && part.kept == kept) return part.set;
   part.stamp = stamp;
+  part.kept = kept;
   const Set one = operand(of.operands[k], of);
   if (k == 0 || one.n == 0) {
     part.set = one;

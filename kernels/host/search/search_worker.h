@@ -114,6 +114,7 @@ class Worker {
   struct Partial {  // the intersection of a level's first operands
     Set set{nullptr, 0};
     uint64_t stamp = 0;
+    const uint32_t* kept = nullptr;  // where the candidates were that it is: they move where their level is searched again
     Buffer<uint32_t> buffer;
   };
   struct Marks {  // a set as a bitmap over the level's [lo, hi)
@@ -338,7 +339,10 @@ class Worker {
   // Relationships (search_edges.cpp)
   template <typename Visit>
   void each_edge(int level, Visit visit);
+  template <typename Visit>
+  void each_alike(int level, Visit visit);
   uint64_t count_edges(int level);
+  uint64_t count_spokes(const Node& branch);
 
   // Binds a level to each of its candidates that passes its tests, of them a part of those of the split level.
   template <typename Visit>

@@ -127,7 +127,7 @@ class MatchStrategies(MatchState):
         least = _WIDE_COST if order.rows > _WIDE_ROWS and not request.existence else 0.0
         searched = device_search_cost(shapes, found.cost, found.on_gpu)
         limits = {"cpu": max(found.cost, least), "gpu": max(searched, least)}
-        if _is_triangle(matching) and not request.emitted:
+        if _is_triangle(matching) and not (request.emitted or _multiplies(matching)):
             limits["cpu"] /= _TRIANGLE
         if self.purpose is not None:
             limits = {"cpu": max(limits["cpu"], self.purpose.budget)}
@@ -209,7 +209,8 @@ class MatchStrategies(MatchState):
             return None  # pairs are not kept for the next input row
         purpose = self.purpose
         if not asked and purpose is None and _is_clique(matching, len(emitted)):
-            if len(matching.names) == 3 and all(edge.symmetric for edge in matching.edges):
+            once = not _multiplies(matching) and all(edge.symmetric for edge in matching.edges)
+            if len(matching.names) == 3 and once:
                 return None  # a search finds each triangle once, and keeps no index
             if shaped and all(edge.symmetric for edge in matching.edges):
                 limits = {"cpu": limits["cpu"]}
@@ -263,6 +264,11 @@ def _is_triangle(matching: Matching) -> bool:
     """Tell whether a matching is three nodes that are joined pairwise, and nothing else."""
     joined = {frozenset(edge.ends) for edge in matching.edges}
     return len(matching.names) == len(matching.edges) == len(joined) == 3 and all(len(pair) == 2 for pair in joined)
+
+
+def _multiplies(matching: Matching) -> bool:
+    """Tell whether two vertices may be joined by several relationships that match the same one."""
+    return any(edge.multiple for edge in matching.edges)
 
 
 def _is_better(elimination: Eliminated, join: Join) -> bool:

@@ -132,6 +132,14 @@ def _many_loops(n: int) -> Ends:
     return few, np.arange(n) % few, np.arange(n) % few
 
 
+def _edge_list(n: int) -> Ends:
+    """Relationships as logs have them: most from few nodes to few, many drawn again, turned round, or loops."""
+    drawn = np.random.default_rng(8)
+    starts, ends = ((n ** drawn.random(2 * n)).astype(np.int64) - 1 for _ in range(2))
+    turned = slice(0, n // 3)
+    return n, np.concatenate([starts, ends[turned]]), np.concatenate([ends, starts[turned]])
+
+
 ENDS: dict[str, Callable[[int], Ends]] = {
     "chain": _chain,
     "cycle": _cycle,
@@ -152,6 +160,7 @@ ENDS: dict[str, Callable[[int], Ends]] = {
     "random": _random,
     "isolated": _isolated,
     "power law": _power_law,
+    "edge list": _edge_list,
     "hub and triangles": _hub_and_components,
 }
 SHAPES = (*ENDS, "many names", "long texts", "huge texts", "nulls", "all null", "same values")

@@ -299,6 +299,31 @@ MATCH (a) CALL (a) { SET a.z = a.v } IN TRANSACTIONS OF 1000 ROWS
 )
 """Statements that change the graph and read it afterwards."""
 
+_EITHER_WAY = {
+    "path of 3": "(a)-[r]-(b)-[q]-(c)",
+    "path of 5": "(a)-[r]-(b)-[q]-(c)--(d)--(e)",
+    "claw": "(a)-[r]-(b), (a)-[q]-(c), (a)--(d)",
+    "triangle": "(a)-[r]-(b)-[q]-(c)--(a)",
+    "triangle and tail": "(a)-[r]-(b)-[q]-(c)--(a)--(d)",
+    "4-cycle": "(a)-[r]-(b)-[q]-(c)--(d)--(a)",
+    "4-clique": "(a)-[r]-(b)-[q]-(c)--(d)--(a), (a)--(c), (b)--(d)",
+    "two triangles": "(a)-[r]-(b)-[q]-(c)--(a)--(d)--(e)--(a)",
+    "5-cycle": "(a)-[r]-(b)-[q]-(c)--(d)--(e)--(a)",
+    "prism": "(a)-[r]-(b)-[q]-(c)--(a)--(d)--(e)--(f)--(d), (b)--(e), (c)--(f)",
+}
+"""Patterns of which all relationships may be taken either way."""
+
+_ASKED = """
+MATCH {} RETURN count(*)
+MATCH {} WHERE a.v < c.v RETURN count(*)
+MATCH {} WHERE r.k < q.k RETURN count(*)
+MATCH {} RETURN a.v, count(*), sum(q.k)
+MATCH {} WITH DISTINCT a, c RETURN count(*)
+MATCH (a:C) OPTIONAL MATCH {} RETURN a.id, count(c)
+MATCH (a)-->(z) WHERE EXISTS {{ {} }} RETURN count(*)
+MATCH (a:A) RETURN sum(COUNT {{ {} }})
+""".strip().splitlines()
+
 READS = {
     kind: tuple(texts.strip().splitlines())
     for kind, texts in {
@@ -311,7 +336,7 @@ READS = {
         "nested": _NESTED,
         "patterns": _PATTERNS,
     }.items()
-}
+} | {"either way": tuple(text.format(pattern) for pattern in _EITHER_WAY.values() for text in _ASKED)}
 
 CHANGES = (
     "MATCH (a {id: 3}) CREATE (a)-[:R {k: 3}]->(:A {id: -1, v: 5}) RETURN count(*)",
