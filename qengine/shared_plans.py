@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen, record
 from qengine._lru import LruCache
 from qengine.binder.lifting import lifted_literals

@@ -6,9 +6,10 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
+from qengine._cached import cached_property
 from qengine._gc import gc_paused
 from qengine._limits import limited_by, running
 from qengine._nearest import nearest

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._cached import cached_property
 from qengine.estimate.kernel import Draw, SampleRange, draw, trawl
 from qengine.estimate.prior import ENOUGH_HITS
 from qengine.estimate.result import Sums

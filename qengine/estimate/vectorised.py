@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._cached import cached_property
 from qengine.errors import ExecutionError, QengineError, SemanticError, described
 from qengine.estimate.result import Sums
 from qengine.exec.common.columns import NodeColumn, RelationshipColumn

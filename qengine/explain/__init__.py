@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from qengine._cached import cached_property
 from qengine._notices import line
 from qengine._printable import printable_line
 from qengine.catalog.view import CatalogView

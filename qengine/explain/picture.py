@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from qengine._cached import cached_property
 from qengine._printable import in_markup
 from qengine.explain.numbers import expectation, size
 from qengine.plan.logical import Operator

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.fulltext.analyzers import Analyzer
 from qengine.fulltext.postings import Postings

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, BinaryIO
 
+from qengine._cached import cached_property
 from qengine.errors import StorageError, Unsupported
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s]*", re.ASCII)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 
 from qengine import _native
+from qengine._cached import cached_property
 from qengine.storage.arrays import Array, address_of
 from qengine.storage.kernels import NO_VERTEX, Rows, locate
 

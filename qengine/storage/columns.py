@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._cached import cached_property
 from qengine.storage.arrays import Array
 from qengine.storage.normal import language_type
 from qengine.storage.variant import concatenate, is_present, is_variant

@@ -6,12 +6,12 @@ Two forms: an ``Edit`` of few places, which costs what it changes, and an ``Orde
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._cached import cached_property
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import NO_VERTEX
 from qengine.storage.later import Later

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.storage.arrays import Array
 from qengine.storage.later import Later

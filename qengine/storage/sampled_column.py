@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._cached import cached_property
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values

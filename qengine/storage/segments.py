@@ -8,11 +8,11 @@ So a version's index costs what was touched above the one before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine.plan.pattern import LabelIs, LabelOr
 from qengine.storage.arrays import Array
 

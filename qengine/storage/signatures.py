@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 
 import numpy as np
 
 from qengine import _native
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.plan.pattern import Direction
 from qengine.storage import kernels

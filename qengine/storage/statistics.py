@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine._lru import LruCache
 from qengine.catalog.rules import NO_RULES, Rules

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from operator import eq, is_
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.catalog.rules import Rules
 from qengine.errors import InternalError, StorageError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.columns import PropertyColumn

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from qengine._cached import cached_property
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.states import Commit, NodeState, Patch, RelationshipState, size_of
 from qengine.storage.store import GraphStore

@@ -10,7 +10,6 @@ import ctypes
 from array import array as packed
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from math import isnan
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from qengine import _native
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.exec.context import ExecutionContext
 from qengine.plan.access import HASH, SORTED

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qengine import _native
+from qengine._cached import cached_property
 from qengine.exec.common.resolve import ResolvedSearch
 from qengine.exec.gpu.derived_plan import Derived, NodeKind, derive
 from qengine.exec.gpu.extend import level_table

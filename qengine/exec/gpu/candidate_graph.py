@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qengine._cached import cached_property
 from qengine.errors import OutOfMemory
 from qengine.exec.candidates import LevelSignatures
 from qengine.exec.common.match_plan import PCSR, PLAN, RANGE, LevelKind, SourceFlag

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine.errors import ExecutionError, InternalError
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.foreign import find_in_graph

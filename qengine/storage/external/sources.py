@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from qengine._cached import cached_property
 from qengine.errors import StorageError
 from qengine.storage.given import arrow_table, first_line, own_columns
 from qengine.storage.normal import check_array, normal_array

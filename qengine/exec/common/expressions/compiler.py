@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from math import inf
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from qengine._cached import cached_property
 from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.batch_parts import by_parts

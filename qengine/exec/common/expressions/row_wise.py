@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
+from qengine._cached import cached_property
 from qengine.exec.common.columns import Column, ConstantColumn, IntArray, ObjectColumn, concatenate, from_values
 from qengine.exec.common.expressions.growth import object_bytes
 from qengine.exec.common.runtime import Runtime

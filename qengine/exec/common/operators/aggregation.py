@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 
+from qengine._cached import cached_property
 from qengine.exec.common.aggregates import Aggregator, State, aggregator, weights_of
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.batch_parts import by_parts, fitting, pieces
