@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from qengine._nearest import nearest
 
-__all__ = ["KEYWORDS", "OURS", "TellsConstructors", "meant_keyword", "no_attribute"]
-
 _ALL_NODES, _ALL_LINKS = 'graph.query("MATCH (n) RETURN n")', 'graph.query("MATCH ()-[r]->() RETURN r")'
 _ALL = 'graph.query("MATCH p = ()-->() RETURN p")'
 _ASKED, _ADDED = "graph.query(text)", "graph.query(\"CREATE (:Person {name: 'Ada'})\") or graph.append_arrow(…)"

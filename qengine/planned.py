@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from qengine.plan.read_set import ReadSet
     from qengine.write.reading import PartPlans
 
-__all__ = ["PLANS", "Places", "Planned", "reads_of"]
-
 PLANS = 256
 """Plans of a kind that a graph keeps."""
 

@@ -15,8 +15,6 @@ from qengine.plan.logical import Aggregate, Filter, LoadCsv, Operator, Procedure
 from qengine.syntax import ast
 from qengine.types import INTEGER, MAP, STRING, Kind, Type, indefinite, list_of
 
-__all__ = ["bind_load_csv", "bind_procedure_call", "bind_standalone_call", "in_subquery", "without_rows"]
-
 _ALGORITHMS = ("gds.", "algo.")
 _LIBRARIES = "result.to_networkx(), to_igraph() or to_scipy() gives the graph to a library that has such algorithms."
 

@@ -54,8 +54,6 @@ from qengine.plan.physical import (
 from qengine.plan.shares import Share
 from qengine.types import INTEGER
 
-__all__ = ["Cut", "chain_of", "cut", "merged", "refused", "split", "stacked"]
-
 _BY_ROW = (Attach, Eliminate, Filter, HashJoin, LookUp, Members, Optional, Project, RelationshipScan, Search,
            Shortest, ThetaJoin, Unwind, Walk)  # fmt: skip
 """Operators of which each row of the result comes of one row of the input."""

@@ -17,8 +17,6 @@ from qengine.formats.literals import literal_text, name_text
 from qengine.formats.parts import node_parts, relationship_parts
 from qengine.storage.store import GraphStore
 
-__all__ = ["UNDIRECTED", "write_cypher"]
-
 _LABEL, _KEY = "UNIQUE IMPORT LABEL", "UNIQUE IMPORT ID"
 """What marks nodes while a script runs, as in APOC's exports; others where the graph has these itself."""
 UNDIRECTED = "// undirected: "

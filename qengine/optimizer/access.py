@@ -21,8 +21,6 @@ from qengine.plan.pattern import LabelExpr, PatternNode
 from qengine.plan.physical import Level, VertexLevel
 from qengine.plan.traverse import preorder
 
-__all__ = ["LEAST_ROWS", "accessed", "accessed_relationships", "looked_up_rows", "with_access"]
-
 LEAST_ROWS = 1024
 """Vertices with a node's labels from which indexes are used: fewer are scanned in some microseconds."""
 

@@ -33,8 +33,6 @@ from qengine.plan.physical import (
 from qengine.plan.traverse import conjuncts, free_variables
 from qengine.types import NODE
 
-__all__ = ["Below", "elements_below", "ends_alike", "filter_share", "join_share"]
-
 _UNKNOWN = 0.5
 
 

@@ -21,8 +21,6 @@ from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
 from qengine.plan.physical import EdgeLevel, Search, VertexLevel
 from qengine.plan.traverse import free_variables
 
-__all__ = ["found_from"]
-
 _NODES = 1024  # that are looked at
 _ENTRIES = 4096  # of their lists
 _FEW = 16  # rows of a sample

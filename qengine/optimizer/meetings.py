@@ -23,8 +23,6 @@ from qengine.plan.expr import Expr
 from qengine.plan.pattern import named
 from qengine.plan.traverse import free_variables
 
-__all__ = ["corrections"]
-
 _ALIKE = 1.25  # times as many, or as few: what says less leaves the parts of three nodes to what is known of two
 _FEW = 16  # pairs that satisfy all: of fewer a larger sample says more
 _MOST = 10  # edges of a pattern: of more there are too many meetings to look at each

@@ -6,8 +6,6 @@ from qengine._frozen import frozen
 from qengine.errors import Span
 from qengine.types import Kind, Type, indefinite
 
-__all__ = ["ComparedParameter", "apart"]
-
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.NUMBER)
 _OPEN = (Kind.ANY, Kind.NULL)
 

@@ -10,19 +10,6 @@ from qengine.plan.physical import EdgeLevel, Search, SearchPart, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable
 from qengine.types import NODE, Type
 
-__all__ = [
-    "EXTREMES",
-    "GATHERED",
-    "WEIGHED",
-    "WEIGHED_VALUES",
-    "beyond",
-    "column_beyond",
-    "entry_levels",
-    "folded_variables",
-    "ignores_repeats",
-    "variable_of",
-]
-
 _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
 GATHERED = frozenset({"percentilecont", "percentiledisc"})
 """Aggregates of a fold that keeps the values of each group, in any order: the host's alone."""

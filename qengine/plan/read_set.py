@@ -15,8 +15,6 @@ from qengine.plan.column_types import column_types
 from qengine.plan.pattern import LabelExpr, PatternRelationship, QueryGraph
 from qengine.types import Kind, Type
 
-__all__ = ["ReadSet", "read_set"]
-
 _OPERATORS = frozenset((
     op.Unit, op.Argument, op.Match, op.Filter, op.Project, op.Aggregate, op.Distinct, op.Sort, op.Skip, op.Limit,
     op.Unwind, op.LoadCsv, op.Union,

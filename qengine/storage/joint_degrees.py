@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from qengine.storage.adjacency import Adjacency
     from qengine.storage.store import GraphStore
 
-__all__ = ["JointDegrees"]
-
 _SAMPLED = 1 << 14  # vertices with some labels; where there are no more, all are looked at
 _CACHE_BYTES = 1 << 22  # bytes of samples, and of degrees
 _MOST_FACTORS = 1 << 14

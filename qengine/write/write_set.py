@@ -18,8 +18,6 @@ from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 from qengine.write.base import Base
 
-__all__ = ["WriteSet"]
-
 _MOST = 1_000  # elements that a commit may touch to be looked at; of larger ones nothing is known
 _MOST_KINDS = 1_000  # of labels, relationships and keys, beyond which all may have changed
 

@@ -16,8 +16,6 @@ from typing import Any
 from qengine import Date, DateTime, Duration, Graph, LocalDateTime, LocalTime, Point, Time
 from qengine.formats.parts import node_parts, relationship_parts
 
-__all__ = ["Content", "Described", "content", "described"]
-
 Content = tuple[Counter[str], Counter[str]]
 """The texts of nodes, and those of relationships, each with how often there is one like it."""
 

@@ -31,8 +31,6 @@ from qengine.plan.physical import VertexLevel
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 
-__all__ = ["hash_index", "indexed_nodes", "indexed_relationships", "named_by", "note_scan", "value_of"]
-
 _Index = TypeVar("_Index", HashIndex, SortedIndex)
 
 SCANS = {HASH: 4, SORTED: 16}

@@ -16,11 +16,6 @@ from qengine._frozen import frozen
 from qengine.exec.common.element_columns import IDS, Keyed, Numbers
 from qengine.exec.common.match_plan import CompareOp
 
-__all__ = ["COLUMN", "CONDITION", "COUNT", "DISTINCT", "GATHER", "GREATEST", "KEY", "LEAST", "LISTS",
-           "MOST_VARIABLES", "PLAN", "SUM", "TASK", "ColumnOf", "Condition", "EntryLists", "Ids", "Task",
-           "column_record", "condition_records", "key_records", "lists_record", "split_columns",
-           "task_records"]  # fmt: skip
-
 Ids = npt.NDArray[np.int64]
 
 COUNT, SUM, LEAST, GREATEST, DISTINCT, GATHER = range(6)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
 
-__all__ = ["Part", "parts_read", "stored_ways", "type_indices"]
-
 Part = tuple[int, Direction]
 """The lists of a type in a direction."""
 

@@ -24,9 +24,6 @@ from qengine.storage.adjacency import Adjacency, Form
 from qengine.storage.arrays import Array
 from qengine.storage.kernels import sort_lists
 
-__all__ = ["MANY", "MERGING", "SEVERAL", "ReadTogether", "entries_of", "is_due", "lists_at_once", "merged_edges",
-           "merged_entries", "merged_neighbours", "note", "read_by_walks"]  # fmt: skip
-
 SEVERAL = 2
 """Lists of a vertex from which on a search that reads their union is worth merging them for."""
 

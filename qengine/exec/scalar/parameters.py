@@ -41,8 +41,6 @@ from qengine.temporal import Temporal
 from qengine.temporal.native import from_native, from_numpy, is_missing
 from qengine.types import Node, Path, Relationship
 
-__all__ = ["from_python", "may_hold_elements"]
-
 _GIVE = (
     "Give None, bool, int, float, str, dates and times, lists (arrays and Series, too) or dicts of them, or nodes, "
     "relationships and paths of a result."

@@ -22,8 +22,6 @@ from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["by_ends"]
-
 _LEAST = 1e7
 """Nanoseconds that rows must cost for another way to be looked at."""
 _A_PAIR = 100.0

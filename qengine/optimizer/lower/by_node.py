@@ -26,8 +26,6 @@ from qengine.plan.logical import Aggregate, Match, Operator, Unit
 from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
-__all__ = ["by_node", "cost_of_rows", "counted_by"]
-
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
 _LEAST = 1e6

@@ -28,8 +28,6 @@ from qengine.plan.physical import AggregateEntries, Carried, Eliminate
 from qengine.plan.traverse import free_variables
 from qengine.types import NODE
 
-__all__ = ["Counted", "Lower", "is_plain", "weighed_entries"]
-
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
 

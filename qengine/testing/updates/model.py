@@ -25,8 +25,6 @@ from qengine.testing.updates.values import (
     storable,
 )
 
-__all__ = ["ModelGraph", "append", "run"]
-
 Row = dict[str, Any]
 _Trail: TypeAlias = tuple[tuple[NodeRef, RelationshipRef | None], ...]
 """Nodes that were found one after the other, each with the relationship that leads to it where one does."""

@@ -7,11 +7,6 @@ from typing import Any
 
 from qengine.temporal import Temporal
 
-__all__ = [
-    "ModelError", "NodeRef", "PathRef", "RelationshipRef", "Shown", "Undefined", "calculated", "equal", "key_of",
-    "less", "names_of", "order_of", "storable",
-]  # fmt: skip
-
 
 class ModelError(Exception):
     """A statement fails; the text is the error's code."""

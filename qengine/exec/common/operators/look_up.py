@@ -26,8 +26,6 @@ from qengine.plan.access import FEW, HASH
 from qengine.plan.expr import Comparison, Literal, Property, Variable
 from qengine.types import NODE
 
-__all__ = ["look_up_stage", "relationship_scan_stage"]
-
 _NONE: IntArray = np.empty(0, np.int64)
 _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
 

@@ -14,8 +14,6 @@ from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Aggregate
 from qengine.plan.physical import VertexLevel
 
-__all__ = ["is_unique", "single_calls", "tells_apart"]
-
 _SAMPLED = 1024  # values that are looked at before all are
 
 
