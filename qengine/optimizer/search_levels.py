@@ -53,8 +53,6 @@ class SearchSpec:
     _apart: dict[str, list[str]] = field(default_factory=dict)
     _pairs: dict[str, list[Coincidence]] = field(default_factory=dict)  # by the vertex that is bound last
     _compared: dict[str, list[str]] = field(default_factory=dict)  # by relationship those that it must not be, sorted
-    _unbound: set[str] = field(default_factory=set)  # what is emitted, but for the levels by now
-    _held: list[PatternEdge] = field(default_factory=list)  # relationships that come behind it
 
     def __post_init__(self) -> None:
         for edge in self.edges:
@@ -69,22 +67,12 @@ class SearchSpec:
             if a in place and b in place and c in place and d in place:
                 self._pairs.setdefault(max(a, b, c, d, key=place.__getitem__), []).append(same)
         self._compared.update(self.differences.edges.partners())
-        self._unbound.update(self._emitted())
-
-    def _emitted(self) -> set[str]:
-        """Return the variables that are emitted, and the ends of relationships that are."""
-        found = {name for name in self.order if name in self.wanted}
-        for edge in self.edges:
-            if edge.name in self.wanted:
-                found.update((edge.name, *edge.ends))
-        return found.difference(self.seeds)
 
 
 def build_levels(spec: SearchSpec) -> tuple[Level, ...]:
     """Return the levels: seeds, then each vertex of the order followed by the relationships that it closes.
 
-    Relationships that only multiply come last, where a kernel can count instead of walking them; those that are
-    compared, but not emitted, behind all that is: a row is made once for all of them.
+    Relationships that only multiply come last, where a kernel can count instead of walking them.
     """
     levels: list[Level] = []
     late: list[PatternEdge] = []
@@ -96,7 +84,6 @@ def build_levels(spec: SearchSpec) -> tuple[Level, ...]:
         node = spec.nodes[name]
         sources = _sources(name, spec)
         spec._level[name] = len(levels)
-        spec._unbound.discard(name)
         levels.append(
             VertexLevel(
                 name,
@@ -144,19 +131,11 @@ def _close(edges: Iterable[PatternEdge], spec: SearchSpec, levels: list[Level], 
             if edge.multiple and not spec.existence:
                 late.append(edge)
             continue
-        if checked and spec._unbound and edge.name not in spec._unbound and not edge.relationship.predicates:
-            spec._held.append(edge)
-            continue
         _add_edge(edge, spec, levels)
-    if not spec._unbound:
-        for edge in spec._held:
-            _add_edge(edge, spec, levels)
-        spec._held.clear()
 
 
 def _add_edge(edge: PatternEdge, spec: SearchSpec, levels: list[Level]) -> None:
     spec._level[edge.name] = len(levels)
-    spec._unbound.discard(edge.name)
     levels.append(_edge_level(edge, spec))
 
 
