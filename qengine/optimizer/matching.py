@@ -371,7 +371,10 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
     links = [_conditioned(link, names, ends, cardinality) for link in links]
     sorts, meetings, together = _sorts(links, names, cardinality)
     return Problem(
-        candidates=[max(cardinality.candidates(name) * looping.get(name, 1.0), _FEWEST) for name in names],
+        candidates=[
+            max(each * looping[name], _FEWEST) if name in looping else each
+            for name, each in ((name, cardinality.candidates(name)) for name in names)
+        ],
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
         links=links,

@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
 BASE = {
+    "_cached",
     "_frozen",
     "_printable",
     "_arguments",
@@ -31,6 +32,7 @@ BASE = {
     "temporal",
 }
 ALLOWED = {
+    "_cached": set(),
     "_frozen": set(),
     "_gc": set(),
     "_closed": {"errors"},

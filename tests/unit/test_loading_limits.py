@@ -30,9 +30,8 @@ def test_a_stopped_sort_says_so(order: bool, threads: int) -> None:
     control = Control(stop=1, threads=threads)
     given = ListEntries(lists.ctypes.data, entries.ctypes.data, n, 0, 1000)
     status = kernels._library().qe_pcsr_sort(
-        ctypes.byref(given), offsets.ctypes.data, neighbours.ctypes.data, rows.ctypes.data if order else None,
-        ctypes.addressof(control),
-    )  # fmt: skip
+        ctypes.byref(given), offsets, neighbours, rows if order else None, ctypes.addressof(control)
+    )
     assert status == Status.INTERRUPTED and not offsets.any()
 
 

@@ -157,9 +157,13 @@ class Masks:
             return self._asked(name, predicates, kind, bounds)
         unnamed = tuple([_unnamed(each, name) for each in predicates])
         same, told = (unnamed, kind, *bounds), repr(unnamed)  # 0.0 equals -0.0, and isn't the same
-        found = self._same.get(same)
-        if found is None or found[0] != told:
-            found = self._same[same] = told, self._asked(name, predicates, kind, bounds)
+        try:
+            found = self._same.get(same)
+        except TypeError:  # a list among its constants
+            found = told, self._asked(name, predicates, kind, bounds)
+        else:
+            if found is None or found[0] != told:
+                found = self._same[same] = told, self._asked(name, predicates, kind, bounds)
         self._known[key] = predicates, found[1]
         return found[1]
 

@@ -179,9 +179,8 @@ class _Builder:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        if runtime.masks is None:
-            runtime.masks = Masks(runtime)
-        self.masks = runtime.masks
+        kept = runtime.masks
+        self.masks = runtime.masks = kept if isinstance(kept, Masks) else Masks(runtime)
 
     def __call__(self, operator: logical.Operator, first: int = BATCH_ROWS) -> Stage:
         make = _STAGES.get(type(operator))

@@ -63,7 +63,7 @@ class Runtime:
     Attributes
     ----------
     masks
-        The ``Masks`` that all plans of the execution share; None before the first asks.
+        What evaluates predicates for all plans of the execution; None before the first asks.
     of_nodes
         By identity of the plan of an ``OfNode``: the expression, and what it gives for each vertex.
     last_read
@@ -85,7 +85,7 @@ class Runtime:
         self.store = store
         self.context = context
         self.memory = context.memory
-        self.masks: Any = None
+        self.masks: MaskProvider | None = None
         self.last_read: dict[str, tuple[Column, Column | None]] = {}
         self.of_nodes: dict[int, tuple[OfNode, Any]] = {}
         self.environment = Environment(store, context.parameters, memory=context.memory)

@@ -18,7 +18,6 @@ from qengine.exec.gpu import (
     bit_rows,
     candidate_job,
     compiled,
-    compiling,
     count_kernels,
     dfs_plan,
     elimination_steps,
@@ -301,13 +300,13 @@ def test_who_waits_for_a_compiler_can_be_stopped(cache: Path, monkeypatch: pytes
 
     monkeypatch.setattr(compiled, "compile_family", compile_slowly)
     with pytest.raises(QueryTimeout):
-        compiling.compiled_meanwhile("pcsr", 90, {}, "", stopped)
+        compiled.compiled_meanwhile("pcsr", 90, {}, "", stopped)
     assert checks and not compiled.is_compiled("pcsr", 90)
-    assert compiling.compiled_meanwhile("pcsr", 90, {}, "", may_end.set) == b"binary"  # by the same compiler
-    assert not compiling._under_way and compiled.is_compiled("pcsr", 90)
+    assert compiled.compiled_meanwhile("pcsr", 90, {}, "", may_end.set) == b"binary"  # by the same compiler
+    assert not compiled._under_way and compiled.is_compiled("pcsr", 90)
 
 
 def test_an_error_of_the_compiler_reaches_who_waits(cache: Path) -> None:
     for _ in range(2):
         with pytest.raises(InternalError, match="doesn't compile"):
-            compiling.compiled_meanwhile("pcsr", 90, {}, "no code", lambda: None)
+            compiled.compiled_meanwhile("pcsr", 90, {}, "no code", lambda: None)
