@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from qengine import Graph
-from qengine.plan.physical import LookUp, Search
+from qengine.plan.physical import LookUp, RelationshipScan, Search
 from qengine.plan.traverse import operators
 from qengine.testing.generate.social import SocialSize, social
 
@@ -45,7 +45,11 @@ def _graph() -> Graph:
 
 
 def estimated(graph: Graph, text: str) -> float:
-    searches = (each for each in operators(graph.explain(text).plan.root) if isinstance(each, Search | LookUp))
+    searches = (
+        each
+        for each in operators(graph.explain(text).plan.root)
+        if isinstance(each, Search | LookUp | RelationshipScan)
+    )
     return max((each.rows or 0.0 for each in searches), default=0.0)
 
 

@@ -33,4 +33,5 @@ def test_pages_that_no_walk_comes_to_stay_untouched(graph: Graph, text: str, row
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         assert graph.query(text, {"last": VERTICES - 1}).fetchall() == [row]
         faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-    assert min(faults[2:]) < 500, "an array of 4 bytes a vertex alone has some 2,000 pages"
+    # Two masks of the vertices have some 1,000.
+    assert min(faults[2:]) < 1_500, "an array of 4 bytes a vertex alone has some 2,000 pages"
