@@ -12,11 +12,11 @@ from qengine.errors import Notice, QengineError, Span
 from qengine.plan.comparisons import ComparedParameter
 from qengine.plan.logical import LogicalPlan
 from qengine.plan.physical import PhysicalPlan
-from qengine.storage.later import Later
 
 if TYPE_CHECKING:
     from qengine.exec.choice import LargestSearch
     from qengine.plan.read_set import ReadSet
+    from qengine.storage.later import Later
     from qengine.write.reading import PartPlans
 
 PLANS = 256
@@ -82,6 +82,7 @@ class Planned:
 
 def reads_of(plan: LogicalPlan) -> Later[ReadSet | None]:
     """Return what ``plan.read_set`` finds of a plan, when somebody asks."""
+    from qengine.storage.later import Later  # the libraries come with a package's first graph
 
     def find() -> ReadSet | None:
         from qengine.plan.read_set import read_set  # not before a read behind a commit

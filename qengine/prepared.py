@@ -11,7 +11,6 @@ from qengine._arguments import tells_arguments
 from qengine.errors import Notice
 from qengine.exec.context import ExecutionContext
 from qengine.exec.devices import asked_device
-from qengine.exec.scalar.parameters import may_hold_elements
 from qengine.options import LimitKeywords, Limits, with_options
 from qengine.plan.column_types import column_types
 from qengine.plan.physical import Search
@@ -113,7 +112,7 @@ class Prepared:
             return self._view.update(self._update, params, device, context)
         if device in _WALKED and (found := self._read_live(params, context)) is not None:
             return found
-        moves = device not in _WALKED or (params and may_hold_elements(params))  # which an earlier version may lack
+        moves = device not in _WALKED or _may_hold_elements(params)  # which an earlier version may lack
         known_plan = None if moves else self._unaffected()
         if known_plan is None:
             statements, known_plan = self._view.current(), self._known
@@ -193,6 +192,12 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"<Prepared columns={list(self.columns)} text={self.text!r}>"
+
+
+def _may_hold_elements(params: Mapping[str, Any] | None) -> bool:
+    from qengine.exec.scalar.parameters import may_hold_elements  # with NumPy, not before the first statement
+
+    return bool(params) and may_hold_elements(params)
 
 
 def _rivals(
