@@ -55,8 +55,8 @@ def calculated(op: str, left: Any, right: Any) -> Any:
     """Return ``left - right`` or ``left / right`` of integers, null where one is."""
     if left is None or right is None:
         return None
-    if isinstance(left, Temporal) or isinstance(right, Temporal):
-        raise Undefined  # dates and durations have an arithmetic of their own
+    if isinstance(left, Temporal | float) or isinstance(right, Temporal | float):
+        raise Undefined  # dates, durations and floats have an arithmetic of their own
     if not (_is_number(left) and _is_number(right)):
         raise ModelError("InvalidArgumentType")
     if op == "-":
