@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from pathlib import Path
 
+import qengine
 from qengine._cached import cached_property
 
 
@@ -57,3 +60,10 @@ def test_all_threads_get_the_same() -> None:
         thread.join(timeout=60)
     assert len(found) == 4
     assert len(set(map(id, found))) == 1
+
+
+def test_no_module_has_the_one_of_functools() -> None:
+    """It would bring the lock back."""
+    modules = Path(qengine.__file__).parent.rglob("*.py")
+    other = re.compile(r"from functools import [^\n]*cached_property|functools\.cached_property")
+    assert [str(path) for path in modules if other.search(path.read_text(encoding="utf-8"))] == []

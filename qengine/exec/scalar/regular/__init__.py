@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.errors import ExecutionError
 from qengine.exec.memory import MemoryAccount
@@ -45,12 +46,12 @@ class _Expression:
         self.effort: Effort = effort_of(tree)
         self._tree = tree
 
-    @functools.cached_property
+    @cached_property
     def linear(self) -> Linear:
         """The same for RE2."""
         return Linear(translated(self._tree, ascii_only=True), translated(self._tree, ascii_only=False))
 
-    @functools.cached_property
+    @cached_property
     def program(self) -> Program:
         """The same for our own engine."""
         return compile_program(self._tree)
