@@ -156,16 +156,18 @@ class Masks:
         if any(map(is_volatile, predicates)):
             return self._asked(name, predicates, kind, bounds)
         unnamed = tuple([_unnamed(each, name) for each in predicates])
-        same, told = (unnamed, kind, *bounds), repr(unnamed)  # 0.0 equals -0.0, and isn't the same
+        same = unnamed, kind, *bounds
         try:
             found = self._same.get(same)
-        except TypeError:  # a list among its constants
-            found = told, self._asked(name, predicates, kind, bounds)
+        except TypeError:  # a list among its constants, which may be long
+            mask = self._asked(name, predicates, kind, bounds)
         else:
+            told = repr(unnamed)  # 0.0 equals -0.0, and isn't the same
             if found is None or found[0] != told:
                 found = self._same[same] = told, self._asked(name, predicates, kind, bounds)
-        self._known[key] = predicates, found[1]
-        return found[1]
+            mask = found[1]
+        self._known[key] = predicates, mask
+        return mask
 
     def _asked(
         self,
