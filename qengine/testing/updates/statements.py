@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, dataclass_transform
 
 from qengine.spatial import Point
 from qengine.temporal import Temporal
 
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Written:
+    """A part of a statement, a frozen dataclass; ``form``: its text, with names of fields in braces."""
+
+    _form = ""
+
+    def __init_subclass__(cls, form: str = "") -> None:
+        cls._form = form or cls._form
+        dataclass(frozen=True)(cls)
+
+    def __str__(self) -> str:
+        return self._form.format_map(vars(self)) if self._form else repr(self)
+
+
 # ------------------------------------------------------------ expressions
 
 
-@dataclass(frozen=True)
-class Literal:
+class Literal(Written):
     """A value, written out."""
 
     value: Any
@@ -32,96 +46,63 @@ class Literal:
         return repr(self.value)
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Written, form="${name}"):
     """A value that is given beside the text."""
 
     name: str
     value: Any
 
-    def __str__(self) -> str:
-        return f"${self.name}"
 
-
-@dataclass(frozen=True)
-class Variable:
+class Variable(Written, form="{name}"):
     """The value of a column."""
 
     name: str
 
-    def __str__(self) -> str:
-        return self.name
 
-
-@dataclass(frozen=True)
-class Property:
+class Property(Written, form="{subject}.{key}"):
     """``subject.key``."""
 
     subject: str
     key: str
 
-    def __str__(self) -> str:
-        return f"{self.subject}.{self.key}"
 
-
-@dataclass(frozen=True)
-class Keyed:
+class Keyed(Written, form="{subject}[{key}]"):
     """``subject[key]``."""
 
     subject: str
     key: Expression
 
-    def __str__(self) -> str:
-        return f"{self.subject}[{self.key}]"
 
-
-@dataclass(frozen=True)
-class Item:
+class Item(Written, form="{list}[{place}]"):
     """``list[place]``, of a column that is a list."""
 
     list: str
     place: int
 
-    def __str__(self) -> str:
-        return f"{self.list}[{self.place}]"
 
-
-@dataclass(frozen=True)
-class Elements:
+class Elements(Written, form="{kind}({path})"):
     """``nodes(path)`` or ``relationships(path)``, of a column."""
 
     kind: str
     path: str
 
-    def __str__(self) -> str:
-        return f"{self.kind}({self.path})"
 
-
-@dataclass(frozen=True)
-class Coalesce:
+class Coalesce(Written, form="coalesce({value}, {other})"):
     """``coalesce(value, other)``."""
 
     value: Expression
     other: Expression
 
-    def __str__(self) -> str:
-        return f"coalesce({self.value}, {self.other})"
 
-
-@dataclass(frozen=True)
-class Case:
+class Case(Written, form="CASE WHEN {condition} THEN {value} ELSE {other} END"):
     """``CASE WHEN condition THEN value ELSE other END``."""
 
     condition: Expression
     value: Expression
     other: Expression
 
-    def __str__(self) -> str:
-        return f"CASE WHEN {self.condition} THEN {self.value} ELSE {self.other} END"
 
-
-@dataclass(frozen=True)
-class MapOf:
+class MapOf(Written):
     """A map of values."""
 
     entries: Items
@@ -130,8 +111,7 @@ class MapOf:
         return _map(self.entries)
 
 
-@dataclass(frozen=True)
-class ListOf:
+class ListOf(Written):
     """A list of values."""
 
     items: tuple[Expression, ...]
@@ -140,83 +120,54 @@ class ListOf:
         return f"[{', '.join(map(str, self.items))}]"
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(Written, form="({left} {op} {right})"):
     """``-`` or ``/`` of integers."""
 
     op: str
     left: Expression
     right: Expression
 
-    def __str__(self) -> str:
-        return f"({self.left} {self.op} {self.right})"
 
-
-@dataclass(frozen=True)
-class Compare:
+class Compare(Written, form="{left} {op} {right}"):
     """``=`` or ``<``."""
 
     op: str
     left: Expression
     right: Expression
 
-    def __str__(self) -> str:
-        return f"{self.left} {self.op} {self.right}"
 
-
-@dataclass(frozen=True)
-class IsNull:
+class IsNull(Written, form="{value} IS NULL"):
     """``value IS NULL``."""
 
     value: Expression
 
-    def __str__(self) -> str:
-        return f"{self.value} IS NULL"
 
-
-@dataclass(frozen=True)
-class HasLabel:
+class HasLabel(Written, form="{subject}:{label}"):
     """``subject:label``."""
 
     subject: str
     label: str
 
-    def __str__(self) -> str:
-        return f"{self.subject}:{self.label}"
 
-
-@dataclass(frozen=True)
-class Not:
+class Not(Written, form="NOT ({condition})"):
     """``NOT condition``."""
 
     condition: Expression
 
-    def __str__(self) -> str:
-        return f"NOT ({self.condition})"
 
-
-@dataclass(frozen=True)
-class Exists:
+class Exists(Written, form="EXISTS {{ {path} }}"):
     """``EXISTS { path }``."""
 
     path: Path
 
-    def __str__(self) -> str:
-        return f"EXISTS {{ {self.path} }}"
 
-
-@dataclass(frozen=True)
-class CountPaths:
+class CountPaths(Written, form="COUNT {{ {path} }}"):
     """``COUNT { path }``."""
 
     path: Path
 
-    def __str__(self) -> str:
-        return f"COUNT {{ {self.path} }}"
 
-
-@dataclass(frozen=True)
-class Count:
+class Count(Written):
     """``count(value)``, of rows where that is None."""
 
     value: Expression | None = None
@@ -225,14 +176,10 @@ class Count:
         return f"count({'*' if self.value is None else self.value})"
 
 
-@dataclass(frozen=True)
-class Collect:
+class Collect(Written, form="collect({value})"):
     """``collect(value)``."""
 
     value: Expression
-
-    def __str__(self) -> str:
-        return f"collect({self.value})"
 
 
 Value: TypeAlias = (
@@ -257,8 +204,7 @@ def _labels(names: tuple[str, ...], *, named: bool, given: Expression | None = N
     return "".join(f":{each}" for each in names) + more
 
 
-@dataclass(frozen=True)
-class NodePattern:
+class NodePattern(Written):
     """``(name:labels {properties})``; ``name`` may be empty. ``named``: expressions name labels, ``given``: more."""
 
     name: str
@@ -272,8 +218,7 @@ class NodePattern:
         return f"({self.name}{labels}{' ' + _map(self.properties) if self.properties else ''})"
 
 
-@dataclass(frozen=True)
-class RelationshipPattern:
+class RelationshipPattern(Written):
     """``arrow``: ``>``, ``<`` or nothing. ``type`` None: any; ``named``: an expression names it, or ``given`` does."""
 
     name: str
@@ -289,8 +234,7 @@ class RelationshipPattern:
         return f"{'<' if self.arrow == '<' else ''}-{inside}-{'>' if self.arrow == '>' else ''}"
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Written):
     """Nodes, and the relationships between them; ``name`` may be empty."""
 
     nodes: tuple[NodePattern, ...]
@@ -322,8 +266,7 @@ def _limit(count: int | None) -> str:
     return "" if count is None else f" LIMIT {count}"
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Written):
     """``[OPTIONAL] MATCH paths WHERE where``."""
 
     paths: tuple[Path, ...]
@@ -334,8 +277,7 @@ class Match:
         return f"{'OPTIONAL ' if self.optional else ''}MATCH {_paths(self.paths)}{_where(self.where)}"
 
 
-@dataclass(frozen=True)
-class Unwind:
+class Unwind(Written):
     """``UNWIND items AS name``; ``gql``: written as ``FOR name IN items``."""
 
     items: Expression
@@ -346,8 +288,7 @@ class Unwind:
         return f"FOR {self.name} IN {self.items}" if self.gql else f"UNWIND {self.items} AS {self.name}"
 
 
-@dataclass(frozen=True)
-class With:
+class With(Written):
     """``WITH items ORDER BY order LIMIT limit WHERE where``; ``order``: expressions, each with whether it descends."""
 
     items: Items
@@ -363,8 +304,7 @@ class With:
         return f"WITH {distinct}{_named(self.items)}{order}{_limit(self.limit)}{_where(self.where)}"
 
 
-@dataclass(frozen=True)
-class Create:
+class Create(Written):
     """``CREATE paths``; ``gql``: written as ``INSERT``."""
 
     paths: tuple[Path, ...]
@@ -374,8 +314,7 @@ class Create:
         return f"{'INSERT' if self.gql else 'CREATE'} {_paths(self.paths)}"
 
 
-@dataclass(frozen=True)
-class SetProperty:
+class SetProperty(Written):
     """``subject.key = value``, or ``subject[key] = value`` where an expression gives the key."""
 
     subject: str
@@ -386,8 +325,7 @@ class SetProperty:
         return f"{_property(self.subject, self.key)} = {self.value}"
 
 
-@dataclass(frozen=True)
-class SetMap:
+class SetMap(Written):
     """``value``: the entries of a map, or what gives a map or an element; ``copied``: ``properties(value)``."""
 
     subject: str
@@ -401,8 +339,7 @@ class SetMap:
         return f"{self.subject} {'=' if self.replace else '+='} {value}"
 
 
-@dataclass(frozen=True)
-class SetLabels:
+class SetLabels(Written):
     """Labels that are given; ``named``: expressions name them, ``given``: more of them."""
 
     subject: str
@@ -414,13 +351,11 @@ class SetLabels:
         return self.subject + _labels(self.labels, named=self.named, given=self.given)
 
 
-@dataclass(frozen=True)
 class RemoveLabels(SetLabels):
     """Labels that are taken away."""
 
 
-@dataclass(frozen=True)
-class RemoveProperty:
+class RemoveProperty(Written):
     """A property that is taken away."""
 
     subject: str
@@ -437,8 +372,7 @@ def _property(subject: str, key: str | Expression) -> str:
 Change: TypeAlias = SetProperty | SetMap | SetLabels | RemoveLabels | RemoveProperty
 
 
-@dataclass(frozen=True)
-class Set:
+class Set(Written):
     """SET, or REMOVE where its changes take away."""
 
     changes: tuple[Change, ...]
@@ -448,8 +382,7 @@ class Set:
         return f"{word} {', '.join(map(str, self.changes))}"
 
 
-@dataclass(frozen=True)
-class Merge:
+class Merge(Written):
     """``MERGE path ON CREATE on_create ON MATCH on_match``."""
 
     path: Path
@@ -461,8 +394,7 @@ class Merge:
         return f"MERGE {self.path}{created}{'' if self.on_match is None else f' ON MATCH {self.on_match}'}"
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(Written):
     """``[DETACH] DELETE values``."""
 
     values: tuple[Expression, ...]
@@ -472,8 +404,7 @@ class Delete:
         return f"{'DETACH ' if self.detach else ''}DELETE {', '.join(map(str, self.values))}"
 
 
-@dataclass(frozen=True)
-class Foreach:
+class Foreach(Written):
     """``FOREACH (name IN items | clauses)``."""
 
     name: str
@@ -484,8 +415,7 @@ class Foreach:
         return f"FOREACH ({self.name} IN {self.items} | {' '.join(map(str, self.clauses))})"
 
 
-@dataclass(frozen=True)
-class Batches:
+class Batches(Written):
     """``IN TRANSACTIONS OF rows ROWS ON ERROR on_error REPORT STATUS AS report``."""
 
     rows: Literal | Parameter
@@ -499,8 +429,7 @@ class Batches:
         )
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Written):
     """``[OPTIONAL] CALL (imports) { clauses } batches``; without a RETURN at their end each row stays once.
 
     ``scope``: "names" are imported in parentheses, "all" by ``(*)``, or "with" a first clause.
@@ -523,8 +452,7 @@ class Call:
         return f"{optional}{begin}{inside} }}{'' if self.batches is None else self.batches}"
 
 
-@dataclass(frozen=True)
-class Return:
+class Return(Written):
     """``RETURN items LIMIT limit``."""
 
     items: Items
@@ -534,19 +462,14 @@ class Return:
         return f"RETURN {_named(self.items)}{_limit(self.limit)}"
 
 
-@dataclass(frozen=True)
-class Finish:
+class Finish(Written, form="FINISH"):
     """``FINISH``: no rows."""
-
-    def __str__(self) -> str:
-        return "FINISH"
 
 
 # ------------------------------------------------------------ rules
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Written):
     """An index or a constraint of elements with a label, or of a type: ``kind`` is one of ``REQUIRED``, or RANGE."""
 
     of_nodes: bool
@@ -566,8 +489,7 @@ REQUIRED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Declare:
+class Declare(Written):
     """``CREATE INDEX`` or ``CREATE CONSTRAINT``; ``lenient``: IF NOT EXISTS."""
 
     name: str
@@ -582,8 +504,7 @@ class Declare:
         return f"CREATE {what} {self.name}{' IF NOT EXISTS' if self.lenient else ''} FOR {element} {said}"
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(Written):
     """``DROP INDEX`` or ``DROP CONSTRAINT``; ``lenient``: IF EXISTS."""
 
     name: str
@@ -600,8 +521,7 @@ Clause: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Written):
     """Clauses, and the values of the parameters in them."""
 
     clauses: tuple[Clause, ...]
@@ -611,8 +531,7 @@ class Statement:
         return " ".join(map(str, self.clauses))
 
 
-@dataclass(frozen=True)
-class Append:
+class Append(Written):
     """A table of nodes with a label, which the property ``i`` tells apart, and pairs of those to connect by R."""
 
     label: str
