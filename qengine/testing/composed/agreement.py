@@ -23,13 +23,23 @@ Outcome = Literal["rows", "empty", "refused", "error", "too expensive", "planned
 _STEPS = 20_000  # of the reference
 
 
-def check(graph: Graph, query: RandomQuery, *, thorough: bool = False) -> Outcome:
+def check(
+    graph: Graph,
+    query: RandomQuery,
+    *,
+    thorough: bool = False,
+    fails: bool = False,
+    device: str = "cpu",
+    threads: int = 1,
+) -> Outcome:
     """Plan, explain and run a query; compare the engine's rows, columns and errors with the reference's.
 
     Parameters
     ----------
     thorough
         Compare the rows without the optimizer, and what EXPLAIN and Arrow give, too.
+    fails
+        Where the reference fails, so must the engine, unless its plan shows that no row is looked at.
 
     Raises
     ------
@@ -60,8 +70,9 @@ def check(graph: Graph, query: RandomQuery, *, thorough: bool = False) -> Outcom
             expected = None
         texts = [query.text, f"/*+ as_written */ {query.text}"] if thorough else [query.text]
         for text in texts:
-            _compare(graph, text, query, expected)
+            failed = _compare(graph, text, query, expected, device, threads)
         if expected is None:
+            assert failed or not fails or "Limit 0" in str(graph.explain(query.text)), "the engine doesn't fail"
             return "error"
         if thorough:
             assert graph.explain(query.text).plan.columns == prepared.columns
@@ -101,27 +112,30 @@ def _explained(graph: Graph, query: RandomQuery) -> Outcome:
     return "rows"
 
 
-def _compare(graph: Graph, text: str, query: RandomQuery, expected: list[tuple[Any, ...]] | None) -> None:
+def _compare(
+    graph: Graph, text: str, query: RandomQuery, expected: list[tuple[Any, ...]] | None, device: str, threads: int
+) -> bool:
+    """Compare the rows; tell whether the engine failed."""
     try:
         prepared = graph.prepare(text)
     except Unsupported:
         assert text != query.text  # the optimizer leaves out some of what isn't built
-        return
+        return True
     planned = prepared._planned.physical
     assert planned is not None
     verify_physical(planned)
-    result = prepared.run(query.parameters, device="cpu", threads=1)
+    result = prepared.run(query.parameters, device=device, threads=threads)
     assert result.columns == prepared.columns
     assert str(result.plan)
     try:
         found = [tuple(row) for row in result.fetchall()]
     except ExecutionError:
         assert expected is None, "the engine fails, the reference does not"
-        return
-    if expected is None or not query.sure:  # what fails may stand in a row that the engine need not look at
-        return
-    report = difference(expected, found, ordered=query.ordered, lists_ordered=query.lists_ordered)
-    assert report is None, report
+        return True
+    if expected is not None and query.sure:  # what fails may stand in a row that the engine need not look at
+        report = difference(expected, found, ordered=query.ordered, lists_ordered=query.lists_ordered)
+        assert report is None, report
+    return False
 
 
 def _to_arrow(graph: Graph, query: RandomQuery) -> None:
