@@ -151,8 +151,6 @@ class Kernel:
         The widths of the numbers that it takes and gives.
     otherwise
         The row that takes the step whatever comes; "" where that is this one.
-    semirings
-        What of numbers it computes.
     forms
         How the lists may be stored that it reads, as ``Facts.form`` names it.
     far
@@ -171,6 +169,5 @@ class Kernel:
     unless: Callable[[Facts, Group], str] = never
     bits: tuple[int, ...] = BOTH_WIDTHS
     otherwise: str = ""
-    semirings: tuple[str, ...] = ("count",)
     forms: tuple[str, ...] = ("whole",)
     far: str = ""
