@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from qengine.errors import QengineError
+from qengine.graph import Graph
 from qengine.types import Node, Path, Relationship
 
 _SHOWN = 5
@@ -69,3 +71,49 @@ def difference(
         place = next(index for index, (a, b) in enumerate(zip(left, right, strict=True)) if a != b)
         return f"the order differs at row {place}: expected {left[place]}, found {right[place]}"
     return None
+
+
+def agree(
+    graph: Graph,
+    text: str,
+    params: dict[str, Any] | None = None,
+    *,
+    asked: str | None = None,
+    device: str = "cpu",
+    ordered: bool = False,
+    lists_ordered: bool = True,
+    errors: bool = False,
+    **options: Any,
+) -> Any:
+    """Check that a device gives a statement's rows as the reference executor does; return these.
+
+    Parameters
+    ----------
+    asked
+        What the device is asked in place of ``text``: the same with hints.
+    errors
+        Whether both may fail, with errors of one class, whose name is returned then.
+    options
+        What else the device's ``Graph.query`` is given.
+
+    Raises
+    ------
+    AssertionError
+        With the statement, where they differ.
+    """
+
+    def outcome(text: str, **options: Any) -> Any:
+        try:
+            return graph.query(text, params, **options).fetchall()
+        except QengineError as error:
+            if not errors:
+                raise
+            return type(error).__name__
+
+    expected, found = outcome(text, device="reference"), outcome(asked or text, device=device, **options)
+    if isinstance(expected, str) or isinstance(found, str):
+        assert expected == found, f"{asked or text}: {found}, not {expected}"
+    else:
+        told = difference(expected, found, ordered=ordered, lists_ordered=lists_ordered)
+        assert told is None, f"{asked or text} {params or ''}\n{told}"
+    return expected

@@ -35,8 +35,8 @@ from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.launch import DeviceRun, device_run
 from qengine.plan.count_shapes import CountShape, View, with_views
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
 from qengine.testing.data import data_set
+from qengine.testing.plans import planned
 from tests.bench import gpu_graphs
 from tests.bench.dialects import cypher_for_qengine
 from tests.bench.patterns import DIAMOND, FOUR_CYCLE, HOUSE, TRIANGLE, Pattern, clique
@@ -178,7 +178,7 @@ def main() -> int:
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="a,b; default: all")
     parser.add_argument("--patterns", default=",".join(PATTERNS), help="a,b; default: all")
     options = parser.parse_args()
-    patterns = {name: planned(PATTERNS[name]) for name in options.patterns.split(",")}
+    patterns = {name: shape_of(PATTERNS[name]) for name in options.patterns.split(",")}
     with device_run(ExecutionContext()) as run:
         return table(options.graphs.split(","), patterns, run)
 
@@ -206,15 +206,13 @@ def table(graphs: Sequence[str], patterns: dict[str, tuple[CountShape, Fraction]
     return 0 if all(cell.is_right for cell in cells) else 1
 
 
-def planned(pattern: Pattern) -> tuple[CountShape[View], Fraction]:
+def shape_of(pattern: Pattern) -> tuple[CountShape[View], Fraction]:
     """Return the shape that the engine finds in the pattern's plan, and how many subgraphs each count stands for."""
     random = np.random.default_rng(1)
     ends = np.unique(np.sort(random.integers(0, 200, (2000, 2)), axis=1), axis=0)
     ends = ends[ends[:, 0] != ends[:, 1]]
     graph = Graph.from_edge_list((ends[:, 0], ends[:, 1]), type="E", undirected=True)
-    plan = graph.prepare(cypher_for_qengine(pattern))._planned.physical
-    assert plan is not None
-    search = next(each for each in operators(plan.root) if isinstance(each, Search))
+    search = planned(graph, cypher_for_qengine(pattern), Search)[0]
     if len(search.shapes) != 1:
         raise SystemExit(f"{pattern.name} has no kernel of its own")
     return search.shapes[0].shape, Fraction(search.orbits, len(pattern.automorphisms))

@@ -23,7 +23,7 @@ from qengine.exec.gpu.memory import device_memory
 from qengine.exec.gpu.triangle_counts import LINKS_OF_TRIANGLES, TRIANGLES_OF_VERTICES
 from qengine.plan.elimination import MatVec
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 from tests.bench import gpu_graphs
 from tests.bench.gpu_latency import Timed
 
@@ -91,9 +91,7 @@ def load(scale: int) -> Graph:
 def measure(name: str, graph: Graph, pattern: str, no_cpu: bool) -> bool:
     """Print a row; tell whether the count is right."""
     text = text_of(pattern)
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    operator = next(each for each in operators(plan.root) if isinstance(each, Eliminate))
+    operator = planned(graph, text, Eliminate)[0]
     way = "" if operator.schedule("gpu") else " (searched)"
     count = answer(graph, text, "gpu")
     whole, anew, kernels = times(graph, text)

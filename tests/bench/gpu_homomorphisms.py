@@ -25,7 +25,7 @@ from qengine import Graph
 from qengine.exec.gpu import eliminate
 from qengine.exec.gpu.device import cupy
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 from tests.bench import gpu_graphs
 from tests.bench.gpu_elimination import answer, times
 
@@ -156,9 +156,7 @@ def load(scale: int, kind: str) -> tuple[Graph, Links]:
 
 def measure(name: str, graph: Graph, links: Links, tree: Tree) -> bool:
     """Print a row; tell whether the count is right."""
-    plan = graph.prepare(tree.text)._planned.physical
-    assert plan is not None
-    found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+    found = planned(graph, tree.text, Eliminate)
     way = "" if found and found[0].schedule("gpu") else " (searched)"
     sums: list[int] = []
     checked = eliminate.checked_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qengine import Graph, Unsupported
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 
 GRAPH = Graph.from_records(
     [{"id": i, "labels": ["A"] if i % 3 else ["B"], "properties": {"x": i % 4, "l": [i, 1]}} for i in range(8)],
@@ -34,9 +34,7 @@ GRAPH = Graph.from_records(
     ],
 )
 def test_agreement(query: str) -> None:
-    expected, found = (GRAPH.query(query, device=device).fetchall() for device in ("reference", "cpu"))
-    assert expected
-    assert difference(expected, found) is None
+    assert agree(GRAPH, query)
 
 
 def test_the_accumulator_of_reduce_is_refused() -> None:

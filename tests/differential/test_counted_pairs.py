@@ -8,7 +8,7 @@ import pytest
 
 from qengine import ExecutionError, Graph
 from qengine.optimizer.lower import match_pairs
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 from tests.bench.cliffs.graphs import make
 
 QUERIES = """
@@ -60,10 +60,8 @@ def test_pairs_that_are_counted(text: str, monkeypatch: pytest.MonkeyPatch) -> N
     for shape in SHAPES:
         plan = str(graph(shape).explain(text))
         assert "ThetaJoin on" in plan or "SemiJoin on" in plan or "NOTHING" in plan, (shape, plan)
-        expected = graph(shape).query(text, device="reference").fetchall()
         for limit in (None, 1_000_000):
-            found = graph(shape).query(text, memory_limit=limit).fetchall()
-            assert difference(expected, found) is None, (shape, text)
+            agree(graph(shape), text, memory_limit=limit)
 
 
 def test_pairs_around_a_hub_are_not_made() -> None:
@@ -94,8 +92,7 @@ MATCH (a) OPTIONAL MATCH (a)-->(b)<--(c) WHERE c.v < a.v RETURN a.id, count(c), 
 @pytest.mark.parametrize("text", ORDERED)
 def test_nodes_of_which_one_has_less_need_not_be_told_apart(text: str) -> None:
     for shape in SHAPES:
-        expected = graph(shape).query(text, device="reference").fetchall()
-        assert difference(expected, graph(shape).query(text).fetchall()) is None, shape
+        agree(graph(shape), text)
 
 
 def test_relationships_between_ordered_nodes_are_not_compared() -> None:

@@ -12,7 +12,7 @@ from qengine.errors import OutOfMemory, QueryTimeout, SemanticError, Unsupported
 from qengine.optimizer import joins
 from qengine.optimizer.joins import Join
 from qengine.optimizer.matching import Matching
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree, difference
 from qengine.testing.composed import check
 from qengine.testing.random_graph import random_graph
 from qengine.testing.random_query import random_query
@@ -81,8 +81,7 @@ def test_optional_and_existing_patterns(graph: Graph, always: list[Join | None])
         "MATCH (x) RETURN x, COUNT { (a:B)-[:R]-(b)-[:S]-(c) WHERE c.x > x.x }",
         "UNWIND [1, 2] AS i MATCH (a:B)-[:R]-(b)-[:S]-(c) RETURN i, count(*)",
     ):
-        found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
-        assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+        agree(graph, text)
     assert any(always)
 
 
@@ -106,8 +105,7 @@ def test_rows_of_earlier_clauses_are_a_side(graph: Graph, pattern: str, kind: st
         for where in ("", " WHERE c.x < d.x AND a <> d AND a.x + d.x = 3"):
             for returned in ("a.x, count(d), sum(b.x)", "DISTINCT a.x, d.x", "a, b, c, d, r"):
                 text = f"{given} WITH a, b {kind} {pattern}{where} RETURN {returned}"
-                found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
-                assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+                agree(graph, text)
     assert any(always)
 
 
@@ -130,13 +128,11 @@ def test_what_is_done_with_rows_is_told_by_how_many_there_are(
                 kind = "OPTIONAL MATCH" if number % 3 == 2 else "MATCH"
                 where = " WHERE c.x < d.x AND a <> d AND a.x + d.x = 3" if "," in returned else ""
                 text = f"{given} WITH a, b {kind} {pattern}{where} RETURN {returned}"
-                found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
-                assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
+                agree(graph, text)
                 plans += "FewOrMany" in str(graph.explain(text))
     assert plans >= 8
     inside = "MATCH (x:A) WHERE COUNT { MATCH (x)-[:R]-(a) WITH a MATCH (a)-[:R]->(b)-[:S]->(c) RETURN c } > 3 RETURN x"
-    found, expected = graph.query(inside).fetchall(), graph.query(inside, device="reference").fetchall()
-    assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None
+    agree(graph, inside)
     profiled = "PROFILE MATCH (a:A)-[:R]-(b) WITH a, b MATCH (a)-[:R]-(c)-[:S]-(d:A) RETURN a, b, c, d"
     assert graph.query(profiled).fetchall()
 

@@ -6,7 +6,7 @@ import pytest
 
 from qengine import Graph
 from qengine.optimizer.lower import members
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree, difference
 
 GIVEN = [
     "MATCH (q:A) WITH collect(q) AS items MATCH (a) WITH a, items",
@@ -33,18 +33,13 @@ def graph() -> Graph:
     return Graph.from_records(nodes, edges)
 
 
-def agrees(graph: Graph, text: str) -> None:
-    found, expected = graph.query(text).fetchall(), graph.query(text, device="reference").fetchall()
-    assert difference([tuple(row) for row in expected], [tuple(row) for row in found]) is None, text
-
-
 @pytest.mark.parametrize("kind", ["MATCH", "OPTIONAL MATCH"])
 @pytest.mark.parametrize("pattern", [*FROM_ROWS, *ALONE])
 def test_every_way_of_returning(graph: Graph, pattern: str, kind: str, always: None) -> None:
     for given in GIVEN:
         for more in ("", " AND f.x >= a.x AND f <> a"):
             for returned in ("a.x, count(*), sum(f.x)", "DISTINCT f", "a, f, size(items)"):
-                agrees(graph, f"{given} {kind} {pattern} WHERE f IN items{more} RETURN {returned}")
+                agree(graph, f"{given} {kind} {pattern} WHERE f IN items{more} RETURN {returned}")
 
 
 def test_plans_begin_at_the_list(graph: Graph, always: None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 
 _QUERIES = 40  # of a graph
 _ENDS = (("(a)", "(b)"), ("(a)", "(b)"), ("(a:A)", "(b)"), ("(a {x: 0})", "(b:B)"), ("(a)", "(a)"))
@@ -94,8 +94,7 @@ def test_random_walks(shape: str) -> None:
     graph = graph_of(shape)
     for number in range(_QUERIES):
         text = random_walks(random.Random(f"{shape} {number}"))
-        expected = graph.query(text, device="reference").fetchall()
-        assert difference(expected, graph.query(text, device="cpu").fetchall()) is None, text
+        agree(graph, text)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qengine import Graph
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 
 FORMS = [
     "exists((p)-[:R]->())",
@@ -70,9 +70,7 @@ def graph() -> Graph:
 
 
 def _agree(graph: Graph, text: str) -> None:
-    rows = [[tuple(row) for row in graph.query(text, device=device).fetchall()] for device in ("reference", "cpu")]
-    report = difference(*rows, lists_ordered=False)
-    assert report is None, f"{text}\n{report}"
+    agree(graph, text, lists_ordered=False)
 
 
 @pytest.mark.parametrize("position", POSITIONS)

@@ -14,7 +14,7 @@ from qengine.plan.logical import Operator
 from qengine.plan.physical import Eliminate, HashJoin
 from qengine.plan.text import to_text
 from qengine.plan.traverse import rewrite_plan
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.plans import lowered
 from tests.replay.cases import graph
 from tests.replay.ways import ways
 
@@ -24,9 +24,7 @@ _MILLISECONDS = re.compile(r"~?[\d,.e+-]+ ms")
 
 def test_physical_plan(golden_case: Any) -> None:
     target = graph(golden_case.path.stem.partition("_")[0])
-    plan = target.prepare(golden_case.query)._planned.physical
-    assert plan is not None
-    verify_physical(plan)
+    plan = lowered(target, golden_case.query)
     parts = [to_text(rewrite_plan(plan.root, _timeless))]
     if plan.careful is not None:
         parts += ["where a condition fails:", to_text(rewrite_plan(plan.careful, _timeless))]

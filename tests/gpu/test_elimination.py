@@ -19,11 +19,19 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import eliminate
 from qengine.plan.elimination import Term
-from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
-from tests.property.test_elimination import MODES, RESULTS, graphs, leaves, names_known, patterns, star
+from tests.property.test_elimination import (
+    MODES,
+    RESULTS,
+    agrees_if_eliminated,
+    graphs,
+    leaves,
+    names_known,
+    patterns,
+    star,
+)
+from tests.property.test_gpu_elimination import elimination
 
 pytestmark = pytest.mark.gpu
 
@@ -42,25 +50,12 @@ SHAPES = (
 )
 
 
-def elimination(graph: Graph, text: str) -> Eliminate | None:
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return found[0] if found and all(each.schedule("gpu") for each in found) else None
-
-
 @settings(max_examples=300)
 @given(graphs(), patterns(), st.sampled_from(MODES), st.sampled_from(RESULTS))
 def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     assume(names_known(pattern, result))
     query = f"MATCH {mode}{pattern} RETURN {result}"
-    try:
-        if elimination(graph, f"/*+ eliminate */ {query}") is None:
-            return
-    except Unsupported:
-        return
-    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
-    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+    agrees_if_eliminated(graph, query, "gpu")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 from qengine import Graph, OutOfMemory
 from qengine.errors import QengineError
 from qengine.plan.physical import AggregateByNode
-from qengine.plan.traverse import operators
-from qengine.testing.compare import difference
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.compare import agree
+from qengine.testing.plans import planned
 from tests.examples import examples
 from tests.property.test_elimination import MODES, SHAPES, names_known, patterns
 
@@ -57,23 +55,12 @@ def valued_graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_records(nodes, relationships, undirected=("U", "V"))
 
 
-def outcome(graph: Graph, query: str, device: str) -> list[tuple[Any, ...]] | str:
-    """Return the rows of a query, or the class of its error."""
-    try:
-        return graph.query(query, device=device).fetchall()
-    except QengineError as error:
-        return type(error).__name__
-
-
 def is_by_node(graph: Graph, query: str) -> bool:
-    """Tell whether a query's plan aggregates by a node; what it is must be as plans are to be."""
+    """Tell whether a query's plan aggregates by a node."""
     try:
-        physical = graph.prepare(query)._planned.physical
+        return bool(planned(graph, query, AggregateByNode))
     except QengineError:
         return False
-    assert physical is not None
-    verify_physical(physical)
-    return any(isinstance(each, AggregateByNode) for each in operators(physical.root))
 
 
 @settings(max_examples=examples(250))
@@ -83,11 +70,7 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, choice: int) ->
     query = f"MATCH {mode}{pattern} RETURN {results[choice % len(results)]}"
     hinted = f"/*+ eliminate */ {query}"
     assume(is_by_node(graph, hinted))
-    expected, found = outcome(graph, query, "reference"), outcome(graph, hinted, "cpu")
-    if isinstance(expected, str) or isinstance(found, str):
-        assert expected == found
-    else:
-        assert difference(expected, found) is None
+    agree(graph, query, asked=hinted, errors=True)
 
 
 def random_graph(values: pa.Array, edges: int = 3000) -> tuple[Graph, np.ndarray, np.ndarray]:

@@ -17,11 +17,10 @@ from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_node, over_entries
 from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import operators
-from qengine.testing.compare import difference
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.compare import agree, difference
+from qengine.testing.plans import lowered
 from tests.examples import examples
 from tests.property.test_aggregate_by_node import VALUES as LIMITS
-from tests.property.test_aggregate_by_node import outcome
 
 ENTRIES = (
     "(a)", "(a:A)", "(a:A|B)", "(a)-[k:R]->(b)", "(a:A)-[k:R]->(b)", "(a)<-[k:R]-(b:B)", "(a)-[k:R]-(b)",
@@ -118,19 +117,12 @@ def queries(draw: st.DrawFn, patterns: tuple[str, ...]) -> str:
 
 
 def agrees(graph: Graph, query: str, device: str = "cpu") -> None:
-    expected = outcome(graph, query, "reference")
     for _ in range(2):  # the second finds what the first has left with the graph
-        found = outcome(graph, query, device)
-        if isinstance(expected, str) or isinstance(found, str):
-            assert expected == found, query
-        else:
-            assert difference(expected, found) is None, query
+        agree(graph, query, device=device, errors=True)
 
 
 def plan_of(graph: Graph, query: str) -> Any:
-    physical = graph.prepare(query)._planned.physical
-    assert physical is not None
-    verify_physical(physical)
+    physical = lowered(graph, query)
     return physical
 
 

@@ -12,8 +12,8 @@ from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_node
 from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import operators
-from qengine.testing.compare import difference
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.compare import agree
+from qengine.testing.plans import lowered, planned
 
 _PATTERNS = (
     "(a:P)-[k:R]->(b:P)-[:H]->(c:C)",
@@ -55,13 +55,9 @@ def test_what_an_end_has_one_of_is_folded_with_the_entries(graph: Graph, pattern
         patch.setattr(elimination, "_LEAST", 0.0)
         for where in ("", " WHERE a.i < b.i AND k.w > 0", " WHERE c.i > 0"):
             query = f"MATCH {pattern}{where} RETURN {result}"
-            plan = graph.prepare(query)._planned.physical
-            assert plan is not None
-            verify_physical(plan)
-            folded = [each for each in operators(plan.root) if isinstance(each, AggregateEntries)]
+            folded = planned(graph, query, AggregateEntries)
             assert folded and (folded[0].carried or "k." not in result), query
-            found, expected = (graph.query(query, device=device).fetchall() for device in ("cpu", "reference"))
-            assert (told := difference(expected, found)) is None, f"{query}\n{told}"
+            agree(graph, query)
 
 
 def test_an_end_with_several_carries_none() -> None:
@@ -72,7 +68,6 @@ def test_an_end_with_several_carries_none() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
-        plan = graph.prepare(query)._planned.physical
-        assert plan is not None
+        plan = lowered(graph, query)
         assert not any(isinstance(each, AggregateEntries) and each.carried for each in operators(plan.root))
         assert sorted(row[1] for row in graph.query(query).fetchall()) == [4, 9]

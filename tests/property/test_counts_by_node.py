@@ -13,6 +13,7 @@ from qengine.errors import Unsupported
 from qengine.plan.elimination import AtPairs, MaskedForest, Turned
 from qengine.plan.physical import Eliminate, Search
 from qengine.plan.traverse import operators
+from qengine.testing.plans import lowered, planned
 from tests.bench.atlas.patterns import Pattern, Semantics, connected
 from tests.examples import examples
 
@@ -46,8 +47,7 @@ def rows(graph: Graph, text: str, **named: Any) -> list[Any]:
 
 def steps(graph: Graph, text: str) -> set[type]:
     """Return the forms of the steps that a query is planned to."""
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
+    plan = lowered(graph, text)
     return {type(step) for each in operators(plan.root) if isinstance(each, Eliminate) for step in each.steps}
 
 
@@ -130,8 +130,6 @@ def test_few_cliques_by_a_node_are_searched_by_orbits(size: int, labels: str) ->
     graph = drawn(4, simple=True)
     edges = ", ".join(f"(v{a})-[:E]-(v{b})" for a, b in product(range(size), repeat=2) if a < b)
     text = f"MATCH (v1{labels}), {edges} RETURN id(v0) AS v, count(*) AS n"
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    (search,) = (each for each in operators(plan.root) if isinstance(each, Search))
+    (search,) = planned(graph, text, Search)
     assert search.orbits in ((2, 6) if labels else (6, 24))
     assert rows(graph, text, device="cpu") == rows(graph, text, device="reference")

@@ -15,9 +15,8 @@ from qengine.errors import OutOfMemory, ResourceError, Unsupported
 from qengine.plan.elimination import Matrix, Relation
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
-from qengine.testing.compare import difference
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.compare import agree
+from qengine.testing.plans import kernels_of, planned
 from tests.examples import examples
 
 MODES = ("", "REPEATABLE ELEMENTS ", "DIFFERENT NODES ")
@@ -87,30 +86,28 @@ def names_known(pattern: str, result: str) -> bool:
     return all(re.search(rf"\({name}\b", pattern) for name in re.findall(r"\b[bc]\b", result))
 
 
+def agrees_if_eliminated(graph: Graph, query: str, device: str = "cpu") -> None:
+    """Compare a query with the reference where a device can count it by elimination."""
+    hinted = f"/*+ eliminate */ {query}"
+    if kernels_of(graph, hinted, device):
+        agree(graph, query, asked=hinted, device=device)
+    elif device == "cpu":
+        assume(False)
+
+
 @settings(max_examples=examples(300))
 @given(graphs(), patterns(), st.sampled_from(MODES), st.sampled_from(RESULTS))
 def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     assume(names_known(pattern, result))
     query = f"MATCH {mode}{pattern} RETURN {result}"
-    try:
-        prepared = graph.prepare(f"/*+ eliminate */ {query}")
-    except Unsupported:
-        assume(False)
-    assert prepared._planned.physical is not None
-    verify_physical(prepared._planned.physical)
-    found = prepared.run(device="cpu").fetchall()
-    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+    agrees_if_eliminated(graph, query)
 
 
 @settings(max_examples=examples(200))
 @given(graphs(most=16), patterns(DENSE_SHAPES), st.sampled_from(MODES), st.sampled_from(RESULTS[:6]))
 def test_dense_patterns_equal_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     query = f"MATCH {mode}{pattern} RETURN {result}"
-    try:
-        found = graph.query(f"/*+ eliminate */ {query}", device="cpu").fetchall()
-    except Unsupported:
-        assume(False)
-    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+    agrees_if_eliminated(graph, query)
 
 
 @settings(max_examples=examples(50))
@@ -118,7 +115,7 @@ def test_dense_patterns_equal_reference(graph: Graph, pattern: str, mode: str, r
 def test_pairs_for_several_rows_are_grouped_row_by_row(graph: Graph) -> None:
     counted = "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN a, c, count(*) AS n"
     query = f"MATCH (x:A) RETURN x, COUNT {{ {counted} }} AS pairs"
-    assert difference(graph.query(query, device="reference").fetchall(), graph.query(query).fetchall()) is None
+    agree(graph, query)
 
 
 @settings(max_examples=examples(100))
@@ -182,9 +179,7 @@ def test_nodes_coincide_only_where_their_labels_can(labels: str, terms: int) -> 
     graph = Graph.from_records(nodes, [{"type": "E", "start": k, "end": (5 * k + 1) % 12} for k in range(12)])
     a, b, c, d = (f":{label}" if label != " " else "" for label in labels)
     query = f"MATCH DIFFERENT NODES (a{a})-->(b{b})-->(c{c})-->(d{d}) RETURN count(*)"
-    plan = graph.prepare(f"/*+ eliminate */ {query}")._planned.physical
-    assert plan is not None
-    (operator,) = (each for each in operators(plan.root) if isinstance(each, Eliminate))
+    (operator,) = planned(graph, f"/*+ eliminate */ {query}", Eliminate)
     assert sum(abs(term.factor) for term in operator.terms) == terms
     assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()
 
@@ -196,9 +191,7 @@ def test_relationships_without_circles_close_none(closing: list[tuple[str, int, 
     graph = Graph.from_records(nodes, [{"type": kind, "start": a, "end": b} for kind, a, b in triples])
     length = 4 if terms == 5 else 3
     steps = ", ".join(f"(n{k})-[:R]->(n{k + 1})" for k in range(length))
-    plan = graph.prepare(f"/*+ eliminate */ MATCH {steps} RETURN count(*)")._planned.physical
-    assert plan is not None
-    (operator,) = (each for each in operators(plan.root) if isinstance(each, Eliminate))
+    (operator,) = planned(graph, f"/*+ eliminate */ MATCH {steps} RETURN count(*)", Eliminate)
     assert len(operator.terms) == terms
     query = f"MATCH {steps} RETURN count(*)"
     assert graph.query(f"/*+ eliminate */ {query}").value() == graph.query(query, device="reference").value()

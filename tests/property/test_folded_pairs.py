@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qengine import Graph, OutOfMemory, QueryTimeout, Unsupported
+from qengine import Graph, OutOfMemory, QueryTimeout
 from qengine.exec.common.operators.folded_pairs import FoldedPairs
 from qengine.exec.common.operators.folded_rows import FoldedRows
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 from tests.examples import examples
-from tests.property.test_aggregate_by_node import outcome
 from tests.property.test_aggregate_entries import MODES
 
 PATTERNS = (
@@ -83,15 +82,7 @@ def test_folded_pairs_equal_reference(folded: list[bool]) -> None:
     @settings(max_examples=examples(200))
     @given(graphs(), queries())
     def agrees(graph: Graph, query: str) -> None:
-        try:
-            graph.prepare(query)
-        except Unsupported:
-            return
-        expected, found = outcome(graph, query, "reference"), outcome(graph, query, "cpu")
-        if isinstance(expected, str) or isinstance(found, str):
-            assert expected == found, query
-        else:
-            assert difference(expected, found) is None, query
+        agree(graph, query, errors=True)
 
     agrees()
     assert sum(folded) > examples(200) // 4

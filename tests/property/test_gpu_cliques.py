@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.errors import Unsupported
 from qengine.exec.gpu import cliques
-from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
+from qengine.testing.plans import kernels_of
 from tests.emulator.device import SMALL, Kernel
 from tests.examples import examples
 from tests.property import test_gpu_elimination
@@ -26,13 +24,7 @@ FORCED = "/*+ eliminate, kernel(cliques) */"
 
 def is_taken(graph: Graph, text: str) -> bool:
     """Tell whether a GPU counts a query's cliques at their last vertices."""
-    try:
-        plan = graph.prepare(f"{FORCED} {text}")._planned.physical
-    except Unsupported:
-        return False
-    assert plan is not None
-    schedules = [each.schedule("gpu") for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return any(schedule and "cliques" in [call.kernel for call in schedule.every] for schedule in schedules)
+    return "cliques" in kernels_of(graph, f"{FORCED} {text}", "gpu")
 
 
 def counted(graph: Graph, text: str) -> int:

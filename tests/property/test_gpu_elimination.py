@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
-from qengine.errors import ResourceError, Unsupported
+from qengine.errors import ResourceError
 from qengine.exec import choice
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.operators import folded_rows
@@ -45,14 +45,24 @@ from qengine.plan.elimination import Matrix, Relation, Term
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Call
-from qengine.plan.traverse import operators
 from qengine.testing.compare import difference
 from qengine.testing.generate import rmat, to_csr
+from qengine.testing.plans import planned
 from tests.emulator.arrays import cupy, current_device
 from tests.emulator.building import CHECKOUT, compiled
 from tests.emulator.device import ARCHITECTURE, EmulatedRun, device_memory, pretended
 from tests.examples import examples
-from tests.property.test_elimination import DENSE_SHAPES, MODES, RESULTS, graphs, leaves, names_known, patterns, star
+from tests.property.test_elimination import (
+    DENSE_SHAPES,
+    MODES,
+    RESULTS,
+    agrees_if_eliminated,
+    graphs,
+    leaves,
+    names_known,
+    patterns,
+    star,
+)
 
 AT_RANDOM = OperatorFacts.at_random
 memory = device_memory()
@@ -121,9 +131,7 @@ def device() -> Iterator[None]:
 
 def elimination(graph: Graph, text: str) -> Eliminate | None:
     """Return the operator of a query's plan that the device runs, None where there is none."""
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+    found = planned(graph, text, Eliminate)
     return found[0] if found and all(each.schedule("gpu") for each in found) else None
 
 
@@ -131,13 +139,7 @@ def elimination(graph: Graph, text: str) -> Eliminate | None:
 @given(graphs(most=16), patterns(DENSE_SHAPES), st.sampled_from(MODES), st.sampled_from(RESULTS[:6]))
 def test_dense_patterns_equal_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     query = f"MATCH {mode}{pattern} RETURN {result}"
-    try:
-        if elimination(graph, f"/*+ eliminate */ {query}") is None:
-            return
-    except Unsupported:
-        return
-    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
-    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+    agrees_if_eliminated(graph, query, "gpu")
 
 
 @settings(max_examples=examples(100))
@@ -145,13 +147,7 @@ def test_dense_patterns_equal_reference(graph: Graph, pattern: str, mode: str, r
 def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) -> None:
     assume(names_known(pattern, result))
     query = f"MATCH {mode}{pattern} RETURN {result}"
-    try:
-        if elimination(graph, f"/*+ eliminate */ {query}") is None:
-            return
-    except Unsupported:
-        return
-    found = graph.query(f"/*+ eliminate */ {query}", device="gpu").fetchall()
-    assert difference(graph.query(query, device="reference").fetchall(), found) is None
+    agrees_if_eliminated(graph, query, "gpu")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from qengine import Graph
 from qengine.exec import choice
 from qengine.exec.gpu import dfs
-from qengine.testing.compare import difference
+from qengine.testing.compare import agree
 from tests.emulator.device import WARPS, device_memory, emulated, searched
 from tests.examples import examples
 from tests.property.test_elimination import MODES, graphs
@@ -52,8 +52,7 @@ def depth_first() -> Iterator[None]:
 )
 def test_equals_reference(graph: Graph, query: str, pattern: str, mode: str, of: str) -> None:
     text = query.format(mode=mode, pattern=pattern, of=of)
-    found = graph.query(text, device="gpu").fetchall()
-    assert difference(graph.query(text, device="reference").fetchall(), found) is None
+    agree(graph, text, device="gpu")
 
 
 @pytest.mark.parametrize("leaves", [3, 8, 9, 20])

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.errors import Unsupported
 from qengine.exec.gpu import row_products
-from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
+from qengine.testing.plans import kernels_of
 from tests.emulator.device import Kernel
 from tests.examples import examples
 from tests.property import test_gpu_elimination
@@ -23,13 +21,7 @@ device = test_gpu_elimination.device
 
 def is_taken(graph: Graph, text: str) -> bool:
     """Tell whether a GPU counts a query's walks at their first vertices."""
-    try:
-        plan = graph.prepare(text)._planned.physical
-    except Unsupported:
-        return False
-    assert plan is not None
-    schedules = [each.schedule("gpu") for each in operators(plan.root) if isinstance(each, Eliminate)]
-    return any(schedule and "mixed_walks" in [call.kernel for call in schedule.every] for schedule in schedules)
+    return "mixed_walks" in kernels_of(graph, text, "gpu")
 
 
 @pytest.mark.parametrize("counters", [4, 28_000])

@@ -14,8 +14,7 @@ from qengine import Graph
 from qengine.optimizer.elimination import Eliminated, eliminated
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.plans import planned
 from tests.emulator.device import device_memory, emulated
 from tests.examples import examples
 from tests.property import test_gpu_elimination
@@ -49,12 +48,8 @@ def test_signed_counts_equal_reference(
         patch.object(lowering, "eliminated", on_gpu_alone),
         patch.object(Elimination, "run", lambda each: run(each) if summed and random.random() < 0.5 else None),
     ):
-        prepared = graph.prepare(text)
-        plan = prepared._planned.physical
-        assert plan is not None
-        verify_physical(plan)
-        found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+        found = planned(graph, text, Eliminate)
         assume(found and found[0].searches)
         assert bool(found[0].steps) <= summed
         assert found[0].schedules[0].device == "gpu"
-        assert prepared.run(device="gpu").fetchall()[0]["n"] == count(graph, text, "reference")
+        assert count(graph, text, "gpu") == count(graph, text, "reference")

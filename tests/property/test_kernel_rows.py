@@ -22,8 +22,8 @@ from qengine.exec.host import eliminate as on_host
 from qengine.plan.elimination import NodeValues
 from qengine.plan.kernels import KERNELS, Kernel
 from qengine.plan.physical import AggregateByNode, Eliminate
-from qengine.plan.traverse import operators
 from qengine.testing.generate import rmat, to_csr
+from qengine.testing.plans import planned
 from tests.examples import examples
 from tests.property.test_gpu_elimination import device
 
@@ -143,14 +143,12 @@ def drawn(seed: int) -> Graph:
 DRAWN = [drawn(seed) for seed in range(examples(6))]
 
 
-def planned(graph: Graph, text: str) -> Eliminate | None:
+def elimination(graph: Graph, text: str) -> Eliminate | None:
     """Return the elimination of a query, None where the hint can't be followed."""
     try:
-        plan = graph.prepare(text)._planned.physical
+        return planned(graph, text, Eliminate)[0]
     except Unsupported:
         return None
-    assert plan is not None
-    return next(each for each in operators(plan.root) if isinstance(each, Eliminate))
 
 
 def counts(graph: Graph, operator: Eliminate, where: str, wide: bool, general: bool) -> Any:
@@ -190,7 +188,7 @@ def test_rows_give_what_the_reference_does(row: Kernel, graphs: list[Graph]) -> 
         for pattern in PATTERNS[row.name]:
             for mode in MODES:
                 text = query(row.name, pattern, mode)
-                operator = planned(graph, text)
+                operator = elimination(graph, text)
                 schedule = None if operator is None else operator.schedule(row.device)
                 if operator is None or schedule is None or row.name not in [each.kernel for each in schedule.every]:
                     continue
@@ -212,9 +210,7 @@ def test_values_are_summed_as_the_reference_does(pattern: str, wide: bool, gener
         values = 3 * np.arange(graph._store.vertex_count, dtype=np.uint64)
         for mode in MODES:
             text = f"MATCH {mode}{pattern} RETURN id(a), sum(id(c) * 3), count(*)"
-            plan = graph.prepare(f"/*+ eliminate */ {text}")._planned.physical
-            assert plan is not None
-            (operator,) = (each for each in operators(plan.root) if isinstance(each, AggregateByNode))
+            (operator,) = planned(graph, f"/*+ eliminate */ {text}", AggregateByNode)
             (summed,) = operator.sums
             assert [call.kernel for call in summed.program.schedules[0].every].count("values") == 1
             runtime = Runtime(graph._store, ExecutionContext({}))

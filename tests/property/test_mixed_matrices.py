@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from qengine import Graph, _native
-from qengine.errors import Unsupported
-from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
+from qengine.testing.plans import kernels_of
 from tests.examples import examples
 
 SEMANTICS = ("", "DIFFERENT NODES ", "REPEATABLE ELEMENTS ")
@@ -45,13 +43,7 @@ def drawn_clique(rng: np.random.Generator, size: int, arrows: tuple[str, ...], t
 
 def count(graph: Graph, hint: str, text: str, row: str) -> int | None:
     """Return a count that is found by a row of the kernel table, None where it isn't."""
-    try:
-        plan = graph.prepare(f"/*+ {hint} */ {text}")._planned.physical
-    except Unsupported:
-        return None
-    assert plan is not None
-    schedules = [each.schedule("cpu") for each in operators(plan.root) if isinstance(each, Eliminate)]
-    if not any(schedule and row in [call.kernel for call in schedule.every] for schedule in schedules):
+    if row not in kernels_of(graph, f"/*+ {hint} */ {text}", "cpu"):
         return None
     return int(graph.query(f"/*+ {hint} */ {text}", device="cpu").fetchall()[0][0])
 

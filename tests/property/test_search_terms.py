@@ -13,8 +13,7 @@ from qengine import Graph
 from qengine.optimizer.elimination import Eliminated, eliminated
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.plan.physical import Eliminate
-from qengine.plan.traverse import operators
-from qengine.testing.verify_physical import verify_physical
+from qengine.testing.plans import planned
 from tests.examples import examples
 
 lowering = import_module("qengine.optimizer.lower.match_strategy")
@@ -74,14 +73,10 @@ def test_signed_counts_equal_reference(graph: Graph, pattern: tuple[str, list[st
         patch.object(lowering, "eliminated", without_limit),
         patch.object(Elimination, "run", lambda _: None),
     ):
-        prepared = graph.prepare(text)
-        plan = prepared._planned.physical
-        assert plan is not None
-        verify_physical(plan)
-        found = [each for each in operators(plan.root) if isinstance(each, Eliminate)]
+        found = planned(graph, text, Eliminate)
         assume(found and found[0].searches)
         assert not found[0].steps
-        assert prepared.run(device="cpu").fetchall()[0]["n"] == count(graph, text, "reference")
+        assert count(graph, text, "cpu") == count(graph, text, "reference")
 
 
 @settings(max_examples=examples(400))

@@ -16,7 +16,7 @@ from qengine.cli import calibrate as command
 from qengine.cli.main import EXIT_INTERRUPTED, main
 from qengine.errors import QengineError
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 
 SQUARE = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
 
@@ -33,9 +33,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def cost(graph: Graph) -> float:
-    plan = graph.prepare(SQUARE)._planned.physical
-    assert plan is not None
-    return sum(each.cost or 0.0 for each in operators(plan.root) if isinstance(each, Search))
+    return sum(each.cost or 0.0 for each in planned(graph, SQUARE, Search))
 
 
 def ring() -> Graph:

@@ -9,7 +9,7 @@ import pytest
 from qengine import Graph, estimate
 from qengine.errors import QueryInterrupted, QueryTimeout, SemanticError
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 
 PATH = "MATCH (a:A)-[r:R]->(b:B)-[:S]->(c:A) RETURN count(*)"
 
@@ -26,9 +26,7 @@ def graph() -> Graph:
 
 
 def search(graph: Graph, text: str, given: Any) -> Search:
-    plan = graph.prepare(text, cardinalities=given)._planned.physical
-    assert plan is not None
-    (found,) = (each for each in operators(plan.root) if isinstance(each, Search))
+    (found,) = planned(graph, text, Search, cardinalities=given)
     return found
 
 
@@ -98,9 +96,7 @@ def test_explain_says_so(graph: Graph) -> None:
 def test_parts_are_sampled(graph: Graph) -> None:
     for text in (PATH, "MATCH (a:A)-[:R]-(b)-[:S]-(c)--(d), (a)--(d) RETURN count(*)"):
         repeatable = text.replace("MATCH", "MATCH REPEATABLE ELEMENTS")
-        physical = graph.prepare(repeatable, cardinalities="sampled")._planned.physical
-        assert physical is not None
-        (found,) = (each for each in operators(physical.root) if isinstance(each, Search))
+        (found,) = planned(graph, repeatable, Search, cardinalities="sampled")
         assert found.rows == pytest.approx(graph.query(repeatable).value(), rel=0.1)
         assert graph.query(text, cardinalities="sampled").value() == graph.query(text).value()
     assert "cardinalities sampled" in str(graph.explain(PATH, cardinalities="sampled"))

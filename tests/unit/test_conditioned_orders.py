@@ -8,7 +8,7 @@ import pytest
 
 from qengine import Graph
 from qengine.plan.physical import Eliminate, Search
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 
 LIKES = "MATCH (a:Person)-[r:LIKES]->(t:Tag)<-[s:LIKES]-(b:Person)"
 
@@ -28,9 +28,7 @@ def graph() -> Graph:
 
 
 def cost(graph: Graph, text: str) -> float:
-    plan = graph.prepare(f"{text} RETURN count(*)")._planned.physical
-    assert plan is not None
-    found = next(each for each in operators(plan.root) if isinstance(each, Search))
+    found = planned(graph, f"{text} RETURN count(*)", Search)[0]
     assert found.cost is not None
     return found.cost
 
@@ -67,9 +65,7 @@ def test_conditions_do_not_shorten_the_lists_that_are_read(graph: Graph) -> None
 @pytest.mark.parametrize("pattern", ["(a)-[r:LIKES]->(t)", "(a)-[r:LIKES]->(t)<-[:LIKES]-(b)"])
 def test_rows_are_those_that_conditions_leave(graph: Graph, pattern: str) -> None:
     text = f"MATCH {pattern} WHERE r.score > 0.75 AND a.country = t.theme RETURN count(*)"
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    found = next(each for each in operators(plan.root) if isinstance(each, Search | Eliminate))
+    found = planned(graph, text, Search, Eliminate)[0]
     rows = (found.search if isinstance(found, Eliminate) else found).rows
     assert rows == pytest.approx(graph.query(text).value(), rel=0.3)
 

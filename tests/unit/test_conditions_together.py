@@ -23,6 +23,7 @@ from qengine.plan.physical import HashJoin
 from qengine.plan.traverse import operators
 from qengine.qerror import q_error
 from qengine.syntax import parse
+from qengine.testing.plans import lowered
 
 N = 2_000
 
@@ -198,8 +199,7 @@ def test_a_walks_end_is_not_looked_up_for_each_row_to_walk_from_there_anew(towns
 )
 def test_what_joins_by_values_is_expected_to_find_as_many_rows_as_it_does(towns: Graph, condition: str) -> None:
     text = f"MATCH (a:P)-[:K]->(c:P), (b:P)-[:K]->(d:P) WHERE {condition}"
-    plan = towns.prepare(f"{text} RETURN a.age AS a, d.age AS d")._planned.physical
-    assert plan is not None
+    plan = lowered(towns, f"{text} RETURN a.age AS a, d.age AS d")
     (join,) = (each for each in operators(plan.root) if isinstance(each, HashJoin))
     assert join.by_value and q_error(count(towns, text), estimated_rows(plan.root, towns._store)[id(join)]) < 1.5
 

@@ -12,8 +12,8 @@ from qengine import Graph, long_runs
 from qengine.estimate import level_rows
 from qengine.exec.context import ExecutionContext
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
 from qengine.statements import Statements
+from qengine.testing.plans import planned
 
 SKEWED = "MATCH (a:A {x: 3})-[:R]->(b:B)-[:S]->(c:C {y: 3})-[:T]->(d:D) WHERE d.z < 60 RETURN count(*)"
 OTHER = "MATCH (q:C {y: 3})<-[:S]-(p:B)<-[:R]-(o:A {x: 3}) RETURN count(*)"
@@ -44,9 +44,7 @@ def graph() -> Graph:
 
 
 def search(graph: Graph, text: str) -> Search:
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    return next(each for each in operators(plan.root) if isinstance(each, Search))
+    return planned(graph, text, Search)[0]
 
 
 def profile(graph: Graph, text: str, **options: Any) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import pytest
 from qengine import Graph
 from qengine.catalog.view import Incidence
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
 from qengine.storage.mixed_triangles import _CORNERS as CORNERS
 from qengine.storage.mixed_triangles import _turned
+from qengine.testing.plans import planned
 
 N = 600
 
@@ -44,9 +44,7 @@ def test_triangles_of_several_types_are_expected_as_often_as_they_are(closing: s
     a, b, c = labels
     for back in ("-[:U]->", "<-[:U]-"):
         text = f"/*+ search */ MATCH (a{a})-[:S]->(b{b})-[:T]->(c{c}), (a){back}(c) RETURN count(*)"
-        plan = made.prepare(text)._planned.physical
-        assert plan is not None
-        (search,) = (each for each in operators(plan.root) if isinstance(each, Search))
+        (search,) = planned(made, text, Search)
         count = made.query(text).value()
         assert search.rows is not None
         assert search.rows == pytest.approx(count, rel=0.4, abs=12), back
@@ -81,9 +79,7 @@ def test_a_side_that_always_closes_a_triangle_says_little_of_the_others(order: s
     edges += [{"type": "BY", "start": 220 + m, "end": 20 + a} for m, (_, a) in enumerate(posts.tolist())]
     made = Graph.from_records(nodes, edges)
     pattern = "MATCH (f:G)-[:HAS]->(a:A)<-[:BY]-(m:M)-[:IN]->(f) RETURN count(*)"
-    plan = made.prepare(f"/*+ search order({order}) */ {pattern}")._planned.physical
-    assert plan is not None
-    (search,) = (each for each in operators(plan.root) if isinstance(each, Search))
+    (search,) = planned(made, f"/*+ search order({order}) */ {pattern}", Search)
     assert search.rows == pytest.approx(made.query(pattern).value(), rel=0.3)
 
 
@@ -95,9 +91,7 @@ def test_circles_of_one_type_are_told_from_paths_that_are_cut_short() -> None:
     found = {}
     for closing in ("(a)<-[:R]-(c)", "(a)-[:R]->(c)"):
         text = f"/*+ search */ MATCH (a)-[:R]->(b)-[:R]->(c), {closing} RETURN count(*)"
-        plan = made.prepare(text)._planned.physical
-        assert plan is not None
-        (search,) = (each for each in operators(plan.root) if isinstance(each, Search))
+        (search,) = planned(made, text, Search)
         found[closing] = search.rows, made.query(text).value()
     (circles, true), (cut, few) = found.values()
     assert true >= N > 100 * few

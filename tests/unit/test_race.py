@@ -22,7 +22,7 @@ from qengine.plan.levels import links, reordered, without_order
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Search, Source, VertexLevel
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 
 TRIANGLES = 10 * 9 * 8
 
@@ -212,9 +212,7 @@ def test_every_order_has_the_same_total(graph: Graph, pattern: str, mode: str) -
 
 
 def largest_of(graph: Graph, text: str) -> Search:
-    physical = graph.prepare(text)._planned.physical
-    assert physical is not None
-    return next(each for each in operators(physical.root) if isinstance(each, Search))
+    return planned(graph, text, Search)[0]
 
 
 def total(store: Any, search: Search) -> int:

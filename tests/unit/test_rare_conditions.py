@@ -17,6 +17,7 @@ from qengine.optimizer.intervals import expected_count
 from qengine.optimizer.rows import estimated_rows
 from qengine.plan.pattern import LabelIs
 from qengine.qerror import q_error
+from qengine.testing.plans import lowered
 
 N = 9_000  # more than a sample has
 
@@ -99,8 +100,7 @@ def test_what_few_satisfy_is_expected_about_right(towns: Graph, pattern: str, wi
     ],
 )
 def test_groups_are_expected_by_the_values_of_their_keys(towns: Graph, text: str, within: float) -> None:
-    plan = towns.prepare(text)._planned.physical
-    assert plan is not None
+    plan = lowered(towns, text)
     groups = sum(1 for _ in towns.query(text))
     assert q_error(groups, estimated_rows(plan.root, towns._store)[id(plan.root)]) <= within
 

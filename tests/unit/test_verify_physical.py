@@ -27,6 +27,7 @@ from qengine.plan.physical import (
     Walk,
 )
 from qengine.plan.traverse import operators, rewrite_plan
+from qengine.testing.plans import lowered
 from qengine.testing.verify_physical import verify_physical
 
 GRAPH = Graph.from_records(
@@ -60,8 +61,7 @@ SOUND = (
 
 
 def planned(text: str) -> PhysicalPlan:
-    plan = GRAPH.prepare(text)._planned.physical
-    assert plan is not None
+    plan = lowered(GRAPH, text)
     return plan
 
 

@@ -7,7 +7,7 @@ import pytest
 from qengine import Graph
 from qengine.exec.common.resolve import resolve
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,7 @@ def layers() -> Graph:
 )
 def test_coincidences_that_labels_rule_out_are_left_out(layers: Graph, pattern: str, pairs: int) -> None:
     text = f"/*+ search */ MATCH {pattern} RETURN count(*)"
-    plan = layers.prepare(text)._planned.physical
-    assert plan is not None
-    search = next(each for each in operators(plan.root) if isinstance(each, Search))
+    search = planned(layers, text, Search)[0]
     assert sum(len(level.pairs) for level in search.levels if hasattr(level, "pairs")) == pairs
     resolved = resolve(layers._store, search, None)  # type: ignore[arg-type]
     assert resolved is not None and int(resolved.tables[0]["pairs"]["count"].sum()) == pairs

@@ -11,7 +11,7 @@ from qengine.exec.common import resolve as resolving
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.upload import device_plan
 from qengine.plan.physical import Search
-from qengine.plan.traverse import operators
+from qengine.testing.plans import planned
 from tests.emulator.device import EmulatedRun, device_memory
 
 
@@ -25,9 +25,7 @@ def graph() -> Graph:
 def resolved(graph: Graph, text: str, parameters: dict[str, Any] | None = None) -> Any:
     """Run a query on the CPU; return its search as it was remembered, None if it wasn't."""
     graph.query(text, parameters, device="cpu").fetchall()
-    plan = graph.prepare(text)._planned.physical
-    assert plan is not None
-    search = next(each for each in operators(plan.root) if isinstance(each, Search))
+    search = planned(graph, text, Search)[0]
     return resolving._resolved[False, False].get(graph._store, search, lambda: (None, False))
 
 
