@@ -5,30 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from qengine.plan.elimination import (
-    AtEnds,
-    AtPairs,
-    ByRoot,
-    Clique,
-    EndRows,
-    ForestNode,
-    MaskedForest,
-    MaskedProduct,
-    Matrix,
-    MatVec,
-    Neighbourhoods,
-    NodeIndicator,
-    NodeValues,
-    OfPairs,
-    Pairs,
-    Product,
-    Relation,
-    RootedForest,
-    Step,
-    Term,
-    Turned,
-    is_matrix,
-)
+from qengine.plan import elimination
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.kernels import kernel
 from qengine.plan.pattern import Direction
@@ -41,10 +18,12 @@ def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
 
     A ``Clique`` is named where a kernel counts by it.
     """
-    names = [f"{'M' if is_matrix(operator.steps, place) else 'v'}{place}" for place in range(len(operator.steps))]
+    names = [
+        f"{'M' if elimination.is_matrix(operator.steps, place) else 'v'}{place}" for place in range(len(operator.steps))
+    ]
     counted_by = {place for each in operator.schedules for place in _cliques(each)}
     for place, step in enumerate(operator.steps):
-        if not isinstance(step, Clique):
+        if not isinstance(step, elimination.Clique):
             yield f"{names[place]} = {_step(step, names, expr)}"
         elif place in counted_by:
             yield _step(step, names, expr)
@@ -58,7 +37,7 @@ def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
 def _cliques(schedule: Schedule) -> Iterator[int]:
     """Yield the places of the cliques by which sums are found."""
     for call in schedule.every:
-        if kernel(schedule.device, call.kernel).step is Clique:
+        if kernel(schedule.device, call.kernel).step is elimination.Clique:
             yield from call.results
 
 
@@ -80,59 +59,59 @@ def _time(nanoseconds: float) -> str:
     return f"{nanoseconds / 1e6:,.3g} ms"
 
 
-def _step(step: Step, names: list[str], expr: ExprText) -> str:
+def _step(step: elimination.Step, names: list[str], expr: ExprText) -> str:
     def of(place: int | None) -> str:
         return "" if place is None else f" {names[place]}"
 
     match step:
-        case NodeIndicator(nodes=(), loops=()):
+        case elimination.NodeIndicator(nodes=(), loops=()):
             return "1"
-        case NodeIndicator(nodes=nodes, loops=loops):
+        case elimination.NodeIndicator(nodes=nodes, loops=loops):
             parts = []
             for name, labels, predicates in nodes:
                 where = f" WHERE {expr.joined(predicates, ' AND ')}" if predicates else ""
                 parts.append(f"({name_text(name) if name else ''}{f':{labels_text(labels)}' if labels else ''}{where})")
             return " ".join(parts + [f"loops {_relation(each, expr)}" for each in loops])
-        case NodeValues():
+        case elimination.NodeValues():
             return "values"
-        case Matrix(relations=relations, once=once):
+        case elimination.Matrix(relations=relations, once=once):
             return " × ".join(_relation(each, expr) for each in relations) + " by pair" * once
-        case Product(factors=factors):
+        case elimination.Product(factors=factors):
             return " × ".join(names[place] for place in factors)
-        case MatVec(matrix=matrix, vector=vector):
+        case elimination.MatVec(matrix=matrix, vector=vector):
             return f"sum over rows of {names[matrix]}{of(vector)}"
-        case MaskedProduct(across=across, left=left, right=right, vector=vector):
+        case elimination.MaskedProduct(across=across, left=left, right=right, vector=vector):
             return f"across {names[across]}: sum over{of(left)}{of(vector)}{of(right)}"
-        case RootedForest(nodes=nodes, tops=tops, vector=vector):
+        case elimination.RootedForest(nodes=nodes, tops=tops, vector=vector):
             shown = " and ".join(_forest_node(nodes, top, names) for top in tops)
             return f"around each root{of(vector)}: sum over {shown}"
-        case MaskedForest(across=across, nodes=nodes, right=right):
+        case elimination.MaskedForest(across=across, nodes=nodes, right=right):
             return f"across {names[across]}: sum over {_forest_node(nodes, len(nodes) - 1, names)}{of(right)}"
-        case AtPairs(pairs=pairs, vector=vector):
+        case elimination.AtPairs(pairs=pairs, vector=vector):
             return f"{names[vector]} at the pairs of {names[pairs]}"
-        case Turned(matrix=matrix):
+        case elimination.Turned(matrix=matrix):
             return f"{names[matrix]} from the other ends"
-        case Neighbourhoods(first=first, second=second, by=by):
+        case elimination.Neighbourhoods(first=first, second=second, by=by):
             return f"neighbours in {names[first]} and {names[second]} of one root, where {names[by]} links them"
-        case AtEnds(pairs=pairs, vector=vector):
+        case elimination.AtEnds(pairs=pairs, vector=vector):
             return f"{names[vector]} at the ends of {names[pairs]}"
-        case OfPairs(pairs=pairs, matrix=matrix):
+        case elimination.OfPairs(pairs=pairs, matrix=matrix):
             return f"numbers of {names[matrix]} at {names[pairs]}"
-        case EndRows(pairs=pairs, by=by):
+        case elimination.EndRows(pairs=pairs, by=by):
             return f"rows of {names[by]} of the ends of {names[pairs]}"
-        case ByRoot(pairs=pairs, vector=vector):
+        case elimination.ByRoot(pairs=pairs, vector=vector):
             return f"sum by root of {names[pairs]} {names[vector]}"
-        case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+        case elimination.Clique(total=total, pairs=pairs, vectors=vectors, by=by):
             parts = [names[place] for place in (*pairs, *vectors) if place is not None]
             given = f"Σ{names[total]}" if by is None else names[total]
             return f"{given} by cliques of {len(vectors)}: {' '.join(parts)}"
-        case Pairs(nodes=(), vector=vector):
+        case elimination.Pairs(nodes=(), vector=vector):
             return f"each root{of(vector)} with itself"
-        case Pairs(nodes=nodes, vector=vector):
+        case elimination.Pairs(nodes=nodes, vector=vector):
             return f"each root{of(vector)} with {_forest_node(nodes, len(nodes) - 1, names)}"
 
 
-def _forest_node(nodes: tuple[ForestNode, ...], place: int, names: list[str]) -> str:
+def _forest_node(nodes: tuple[elimination.ForestNode, ...], place: int, names: list[str]) -> str:
     node = nodes[place]
     below = node.nodes
     parts = [] if node.start is None else [names[node.start]]
@@ -144,7 +123,7 @@ def _forest_node(nodes: tuple[ForestNode, ...], place: int, names: list[str]) ->
     return " ".join(parts)
 
 
-def _relation(relation: Relation, expr: ExprText) -> str:
+def _relation(relation: elimination.Relation, expr: ExprText) -> str:
     if relation.value is not None:
         key = name_text(relation.value)
         return f"value of {key}" if relation.direction is Direction.OUT else f"nodes by {key}"
@@ -154,7 +133,7 @@ def _relation(relation: Relation, expr: ExprText) -> str:
     return f"{left}-[{types}{where}]-{right}"
 
 
-def _term(term: Term, names: list[str]) -> str:
+def _term(term: elimination.Term, names: list[str]) -> str:
     sign = "-" if term.factor < 0 else "+"
     factor = f"{abs(term.factor)} " if abs(term.factor) != 1 else ""
     sums = [f"Σ{names[place]}" for place in term.totals]

@@ -5,48 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from qengine.plan import logical, updates
 from qengine.plan.columns import columns_added
 from qengine.plan.expr import AggregateCall, Expr, Subquery, Variable
-from qengine.plan.logical import (
-    Aggregate,
-    Argument,
-    Distinct,
-    Filter,
-    Limit,
-    LoadCsv,
-    LogicalPlan,
-    Match,
-    Operator,
-    ProcedureCall,
-    Project,
-    Skip,
-    Sort,
-    Step,
-    Union,
-    Unit,
-    Unwind,
-)
 from qengine.plan.pattern import Direction, PatternNode, PatternRelationship, QueryGraph, Repetition
 from qengine.plan.traverse import bound_names, free_variables, preorder
-from qengine.plan.updates import (
-    AddRule,
-    CallSubquery,
-    Create,
-    Delete,
-    DropRule,
-    ForEach,
-    Merge,
-    NewElement,
-    NewRelationship,
-    RemoveProperty,
-    SetLabels,
-    SetProperties,
-    SetProperty,
-    Update,
-)
+
+_TAIL = (logical.Distinct, logical.Sort, logical.Skip, logical.Limit, logical.Filter)
 
 
-def verify(plan: LogicalPlan) -> None:
+def verify(plan: logical.LogicalPlan) -> None:
     """Check a bound statement's plan.
 
     Every variable is a column of the operator's input; columns have one name each; a name means one thing in the
@@ -64,27 +32,27 @@ def verify(plan: LogicalPlan) -> None:
     assert columns == plan.columns, f"the plan gives {columns}, not {plan.columns}"
 
 
-def _ends_with_update(root: Operator) -> bool:
-    while isinstance(root, Project):  # paths of what was created
+def _ends_with_update(root: logical.Operator) -> bool:
+    while isinstance(root, logical.Project):  # paths of what was created
         root = root.input
-    return isinstance(root, Update)
+    return isinstance(root, updates.Update)
 
 
 @dataclass(slots=True)
 class _Verifier:
     declared: set[str] = field(default_factory=set)
 
-    def query(self, root: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+    def query(self, root: logical.Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
         """Check a query's operators; its last ``Project`` may use names again."""
-        if isinstance(root, Union):
+        if isinstance(root, logical.Union):
             inputs = [self.query(each, outer) for each in root.inputs]
             assert len(set(inputs)) == 1, f"a union of {inputs}"
             return inputs[0]
-        tail: list[Operator] = []
-        while isinstance(root, Distinct | Sort | Skip | Limit | Filter) or _only_hands_on(root):
+        tail: list[logical.Operator] = []
+        while isinstance(root, _TAIL) or _only_hands_on(root):
             tail.append(root)
             root = root.input  # type: ignore[attr-defined]
-        if isinstance(root, Project):
+        if isinstance(root, logical.Project):
             columns = self.operator(root.input, outer)
             self.exprs((expr for _, expr in root.items), columns)
             columns = _unique([name for name, _ in root.items])
@@ -94,113 +62,116 @@ class _Verifier:
             columns = self.step(operator, columns)
         return columns
 
-    def side(self, root: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+    def side(self, root: logical.Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
         """Check a query that is compared with others: what marks its rows stands behind its last ``Project``."""
-        if not isinstance(root, Project):
+        if not isinstance(root, logical.Project):
             return self.query(root, outer)
         columns = self.query(root.input, outer)
         self.exprs((expr for _, expr in root.items), columns)
         return _unique([name for name, _ in root.items])
 
-    def operator(self, operator: Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
+    def operator(self, operator: logical.Operator, outer: tuple[str, ...] | None) -> tuple[str, ...]:
         """Check an operator and all below it, and return its columns."""
-        if isinstance(operator, Unit):
+        if isinstance(operator, logical.Unit):
             assert outer is None, "a subquery starts at an Argument"
             return ()
-        if isinstance(operator, Argument):
+        if isinstance(operator, logical.Argument):
             assert operator.columns == outer, f"the subquery reads {outer}, its leaf gives {operator.columns}"
             return operator.columns
-        if isinstance(operator, Union):  # of queries that EXCEPT or INTERSECT compares: each has names of its own
+        if isinstance(operator, logical.Union):  # of queries that EXCEPT or INTERSECT compares, with names of their own
             inputs = [_Verifier(set(self.declared)).side(each, outer) for each in operator.inputs]
             assert len(set(inputs)) == 1, f"a union of {inputs}"
             return inputs[0]
         return self.step(operator, self.operator(operator.input, outer))  # type: ignore[attr-defined]
 
-    def step(self, operator: Operator, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def step(self, operator: logical.Operator, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Check one operator over an input with these columns, and return its own."""
         match operator:
-            case Match(graph=graph):
+            case logical.Match(graph=graph):
                 return self.match(graph, columns)
-            case Filter(predicate=predicate):
+            case logical.Filter(predicate=predicate):
                 self.exprs((predicate,), columns)
-            case Sort(keys=keys):
+            case logical.Sort(keys=keys):
                 self.exprs((key.expr for key in keys), columns)
-            case Skip(count=count) | Limit(count=count):
+            case logical.Skip(count=count) | logical.Limit(count=count):
                 self.exprs((count,), ())
-            case Unwind(expr=expr, name=name):
+            case logical.Unwind(expr=expr, name=name):
                 self.exprs((expr,), columns)
                 return (*columns, *self.declare([name]))
-            case ProcedureCall(procedure=procedure, args=args, outputs=outputs):
+            case logical.ProcedureCall(procedure=procedure, args=args, outputs=outputs):
                 known = {each.name for each in procedure.signature.outputs}
                 assert len(args) == len(procedure.signature.inputs), f"{procedure!r} gets {len(args)} arguments"
                 assert known.issuperset(name for name, _ in outputs), f"{procedure!r} lacks some of {outputs}"
                 self.exprs(args, columns)
                 return (*columns, *self.declare([name for _, name in outputs]))
-            case LoadCsv(url=url, added=added):
+            case logical.LoadCsv(url=url, added=added):
                 self.exprs((url,), columns)
                 return (*columns, *self.declare(list(added)))
-            case Project(items=items):
+            case logical.Project(items=items):
                 self.exprs((expr for _, expr in items), columns)
                 return self.projected(items)
-            case Aggregate(keys=keys, aggregates=aggregates):
+            case logical.Aggregate(keys=keys, aggregates=aggregates):
                 self.exprs((expr for _, expr in keys), columns)
                 self.exprs((arg for _, call in aggregates for arg in call.args), columns)
                 return _unique([*self.projected(keys), *self.declare([name for name, _ in aggregates])])
-            case Distinct():
+            case logical.Distinct():
                 pass
-            case Update(steps=steps):
+            case updates.Update(steps=steps):
                 return self.steps(steps, columns)
             case _:
                 raise AssertionError(f"no logical operator: {operator!r}")
         return columns
 
-    def steps(self, steps: Iterable[Step], columns: tuple[str, ...]) -> tuple[str, ...]:
+    def steps(self, steps: Iterable[logical.Step], columns: tuple[str, ...]) -> tuple[str, ...]:
         """Check the steps of an update one after the other, and return the columns behind the last."""
         for step in steps:
             match step:
-                case Create(elements=elements):
+                case updates.Create(elements=elements):
                     columns = self.created(elements, columns)
-                case Merge(graph=graph, elements=elements):
+                case updates.Merge(graph=graph, elements=elements):
                     assert {each.name for each in elements} == set(graph.variables()), "MERGE makes what it looks for"
                     _Verifier(set(self.declared)).created(elements, columns)
                     found = self.match(graph, columns)
                     for actions in (step.on_create, step.on_match):
                         assert self.steps(actions, found) == found, "SET adds no columns"
                     columns = found
-                case SetProperty(subject=subject, value=value) | SetProperties(subject=subject, value=value):
+                case (
+                    updates.SetProperty(subject=subject, value=value)
+                    | updates.SetProperties(subject=subject, value=value)
+                ):
                     self.exprs((subject, value), columns)
-                case RemoveProperty(subject=subject) | SetLabels(subject=subject):
+                case updates.RemoveProperty(subject=subject) | updates.SetLabels(subject=subject):
                     self.exprs((subject,), columns)
-                case Delete(subjects=subjects):
+                case updates.Delete(subjects=subjects):
                     self.exprs(subjects, columns)
-                case ForEach(name=name, items=items, steps=inner):
+                case updates.ForEach(name=name, items=items, steps=inner):
                     self.exprs((items,), columns)
                     self.steps(inner, (*columns, *self.declare([name])))
-                case AddRule() | DropRule():
+                case updates.AddRule() | updates.DropRule():
                     pass
-                case CallSubquery():
+                case updates.CallSubquery():
                     columns = self.called(step, columns)
                 case _:
                     raise AssertionError(f"no step: {step!r}")
         return columns
 
-    def created(self, elements: Iterable[NewElement], columns: tuple[str, ...]) -> tuple[str, ...]:
+    def created(self, elements: Iterable[updates.NewElement], columns: tuple[str, ...]) -> tuple[str, ...]:
         """Check new elements: ends come before what they are ends of, and properties read none of the new ones."""
         known = columns
         for element in elements:
             self.exprs((element.properties,) if element.properties is not None else (), columns)
-            if isinstance(element, NewRelationship):
+            if isinstance(element, updates.NewRelationship):
                 assert {element.start, element.end} <= set(known), f"{element.name} comes before its ends"
             known = (*known, *self.declare([element.name]))
         return _unique([*known])
 
-    def called(self, step: CallSubquery, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def called(self, step: updates.CallSubquery, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Check the plan that a step runs for each row."""
         assert set(step.outer) <= set(columns), f"{step.outer} are no columns of {columns}"
         found = self.query(step.plan, step.outer)
         assert step.unit or set(step.columns) == set(found), f"the plan gives {found}, not {step.columns}"
         added = columns_added(step)
-        if isinstance(step.plan, Union) or step.report is not None:
+        if isinstance(step.plan, logical.Union) or step.report is not None:
             self.declared |= set(added)
         return _unique([*columns, *added])
 
@@ -266,8 +237,8 @@ class _Verifier:
                     assert part.kind != "collect" or len(result) == 1, f"{part.kind} of {result}"
 
 
-def _only_hands_on(operator: Operator) -> bool:
-    return isinstance(operator, Project) and all(
+def _only_hands_on(operator: logical.Operator) -> bool:
+    return isinstance(operator, logical.Project) and all(
         isinstance(expr, Variable) and expr.name == name for name, expr in operator.items
     )
 

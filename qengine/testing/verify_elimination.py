@@ -4,42 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qengine.plan.elimination import (
-    AtEnds,
-    AtPairs,
-    ByRoot,
-    Clique,
-    Domain,
-    EndRows,
-    ForestNode,
-    MaskedForest,
-    MaskedProduct,
-    Matrix,
-    MatVec,
-    Neighbourhoods,
-    NodeIndicator,
-    NodeValues,
-    OfPairs,
-    Pairs,
-    Product,
-    Relation,
-    RootedForest,
-    Step,
-    Term,
-    Turned,
-    column_domain_of,
-    domain_of,
-    operands,
-)
+from qengine.plan import elimination
 from qengine.plan.expr import Expr, Subquery
 from qengine.plan.kernels import kernel
 from qengine.plan.schedule import Call, Schedule
 from qengine.plan.traverse import free_variables, preorder
 
 _VECTOR, _MATRIX, _PAIRS = "vector", "matrix", "pairs"
+_CROSSED = elimination.Matrix | elimination.Neighbourhoods
 
 
-def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: int) -> None:
+def verify_elimination(steps: Sequence[elimination.Step], terms: Sequence[elimination.Term], outputs: int) -> None:
     """Check a program and its terms; ``outputs``: of how many nodes the count is by, up to two.
 
     Steps read earlier steps alone, each what it can read, over the domains that it can; no step is there twice, and
@@ -53,7 +28,7 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
     """
     program = _Program(steps)
     for place, step in enumerate(steps):
-        late = [each for each in operands(step) if not 0 <= each < place]
+        late = [each for each in elimination.operands(step) if not 0 <= each < place]
         assert not late, f"step {place} reads {late}, which are not before it: {step}"
         program.step(step)
         assert steps.index(step) == place, f"step {place} repeats step {steps.index(step)}: {step}"
@@ -62,14 +37,14 @@ def verify_elimination(steps: Sequence[Step], terms: Sequence[Term], outputs: in
     assert len({(term.totals, term.output, term.search) for term in terms}) == len(terms), (
         f"terms that are one: {terms}"
     )
-    used = {place for step in steps for place in operands(step)}
+    used = {place for step in steps for place in elimination.operands(step)}
     used |= {place for term in terms for place in (*term.totals, term.output) if place is not None}
-    used |= {place for place, step in enumerate(steps) if isinstance(step, Clique) and step.total in used}
+    used |= {place for place, step in enumerate(steps) if isinstance(step, elimination.Clique) and step.total in used}
     unused = set(range(len(steps))) - used
     assert not unused, f"steps {sorted(unused)} are not read"
 
 
-def verify_schedule(steps: Sequence[Step], terms: Sequence[Term], schedule: Schedule) -> None:
+def verify_schedule(steps: Sequence[elimination.Step], terms: Sequence[elimination.Term], schedule: Schedule) -> None:
     """Check what a device runs: each total and output is given by exactly one call, and so is each step that one reads.
 
     Steps are given before they are read. Kernels are rows of the table; those of ``otherwise`` take whatever comes.
@@ -88,7 +63,9 @@ def verify_schedule(steps: Sequence[Step], terms: Sequence[Term], schedule: Sche
             assert 128 in kernel(schedule.device, call.kernel).bits, f"{call.kernel} doesn't take whatever comes"
 
 
-def _verify_calls(steps: Sequence[Step], terms: Sequence[Term], device: str, calls: Sequence[Call]) -> None:
+def _verify_calls(
+    steps: Sequence[elimination.Step], terms: Sequence[elimination.Term], device: str, calls: Sequence[Call]
+) -> None:
     given: set[int] = set()
     totals: set[int] = set()
     read: set[int] = set()
@@ -119,24 +96,24 @@ class _Program:
     A step's operands have been checked before it.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[elimination.Step]) -> None:
         self.steps = steps
         self.kinds: list[str] = []
         self.base: dict[int, object] = {}
 
-    def step(self, step: Step) -> None:
+    def step(self, step: elimination.Step) -> None:
         """Check one step, and note what it gives."""
         place, kind = len(self.kinds), _VECTOR
         match step:
-            case NodeIndicator(nodes=nodes, loops=loops):
+            case elimination.NodeIndicator(nodes=nodes, loops=loops):
                 for name, _, predicates in nodes:
                     _predicates(name, predicates)
                 _relations(loops)
-            case Matrix(relations=relations):
+            case elimination.Matrix(relations=relations):
                 assert relations, f"step {place}: a matrix of nothing"
                 _relations(relations)
                 kind, self.base[place] = _MATRIX, place
-            case Product(factors=factors):
+            case elimination.Product(factors=factors):
                 assert len(factors) > 1, f"step {place}: a product of {len(factors)}"
                 kind = self.kinds[factors[0]]
                 self.are(kind, factors, place)
@@ -145,84 +122,88 @@ class _Program:
                     bases = {self.base[factor] for factor in factors}
                     assert len(bases) == 1, f"step {place}: matrices {factors} link different pairs"
                     self.base[place] = self.base[factors[0]]
-            case MatVec(matrix=matrix, vector=vector):
+            case elimination.MatVec(matrix=matrix, vector=vector):
                 self.are(_MATRIX, (matrix,), place)
                 self.are(_VECTOR, (vector,), place)
-                self.over(column_domain_of(self.steps, matrix), vector, place)
-            case MaskedProduct(across=across, left=left, right=right, vector=vector):
+                self.over(elimination.column_domain_of(self.steps, matrix), vector, place)
+            case elimination.MaskedProduct(across=across, left=left, right=right, vector=vector):
                 self.are(_MATRIX, (across, left, right), place)
-                assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
+                assert isinstance(self.steps[across], _CROSSED), f"step {place} goes across no Matrix"
                 self.are(_VECTOR, (vector,), place)
-                for side, domain_at in ((left, domain_of), (right, column_domain_of)):
-                    assert domain_of(self.steps, side) == domain_at(self.steps, across), f"step {place}: no triangle"
-                third = column_domain_of(self.steps, left)
-                assert third == column_domain_of(self.steps, right), f"step {place}: no triangle"
+                for side, domain_at in ((left, elimination.domain_of), (right, elimination.column_domain_of)):
+                    assert elimination.domain_of(self.steps, side) == domain_at(self.steps, across), (
+                        f"step {place}: no triangle"
+                    )
+                third = elimination.column_domain_of(self.steps, left)
+                assert third == elimination.column_domain_of(self.steps, right), f"step {place}: no triangle"
                 self.over(third, vector, place)
                 kind, self.base[place] = _MATRIX, self.base[across]
-            case RootedForest(nodes=arms, tops=tops, vector=vector):
+            case elimination.RootedForest(nodes=arms, tops=tops, vector=vector):
                 assert tops, f"step {place}: around nothing"
                 self.nodes(arms, tops, place)
                 self.are(_VECTOR, (vector,), place)
-            case MaskedForest(across=across, nodes=arms, right=right):
+            case elimination.MaskedForest(across=across, nodes=arms, right=right):
                 self.are(_MATRIX, (across, right), place)
-                assert isinstance(self.steps[across], Matrix | Neighbourhoods), f"step {place} goes across no Matrix"
+                assert isinstance(self.steps[across], _CROSSED), f"step {place} goes across no Matrix"
                 self.nodes(arms, (len(arms) - 1,), place)
-                ends = column_domain_of(self.steps, across), domain_of(self.steps, right)
+                ends = elimination.column_domain_of(self.steps, across), elimination.domain_of(self.steps, right)
                 assert ends[0] == ends[1], f"step {place}: step {right} has no rows of the ends"
                 kind, self.base[place] = _MATRIX, self.base[across]
-            case AtPairs(pairs=pairs, vector=vector):
+            case elimination.AtPairs(pairs=pairs, vector=vector):
                 self.are(_MATRIX, (pairs,), place)
                 self.are(_VECTOR, (vector,), place)
                 self.over(pairs, vector, place)
                 kind, self.base[place] = _MATRIX, self.base[pairs]
-            case Turned(back=back, matrix=matrix):
+            case elimination.Turned(back=back, matrix=matrix):
                 self.are(_MATRIX, (back, matrix), place)
-                ends = domain_of(self.steps, back), column_domain_of(self.steps, back)
-                turned = column_domain_of(self.steps, matrix), domain_of(self.steps, matrix)
+                ends = elimination.domain_of(self.steps, back), elimination.column_domain_of(self.steps, back)
+                turned = elimination.column_domain_of(self.steps, matrix), elimination.domain_of(self.steps, matrix)
                 assert ends == turned, f"step {place}: other pairs"
                 kind, self.base[place] = _MATRIX, self.base[back]
-            case Pairs(nodes=arms, vector=vector):
+            case elimination.Pairs(nodes=arms, vector=vector):
                 self.nodes(arms, (len(arms) - 1,) if arms else (), place)
                 self.are(_VECTOR, (vector,), place)
                 kind = _PAIRS
-            case Neighbourhoods(first=first, second=second, by=by):
+            case elimination.Neighbourhoods(first=first, second=second, by=by):
                 self.are(_MATRIX, (first, second, by), place)
-                roots = domain_of(self.steps, first)
-                assert roots == domain_of(self.steps, second), f"step {place}: pairs of different roots"
-                ends = column_domain_of(self.steps, first), column_domain_of(self.steps, second)
-                linked = domain_of(self.steps, by), column_domain_of(self.steps, by)
+                roots = elimination.domain_of(self.steps, first)
+                assert roots == elimination.domain_of(self.steps, second), f"step {place}: pairs of different roots"
+                ends = elimination.column_domain_of(self.steps, first), elimination.column_domain_of(self.steps, second)
+                linked = elimination.domain_of(self.steps, by), elimination.column_domain_of(self.steps, by)
                 assert ends == linked, f"step {place}: step {by} doesn't link the ends"
                 kind, self.base[place] = _MATRIX, (first, second, self.base[by])
-            case EndRows(pairs=pairs, by=by):
+            case elimination.EndRows(pairs=pairs, by=by):
                 self.are(_MATRIX, (pairs, by), place)
-                ends = column_domain_of(self.steps, pairs), domain_of(self.steps, by)
+                ends = elimination.column_domain_of(self.steps, pairs), elimination.domain_of(self.steps, by)
                 assert ends[0] == ends[1], f"step {place}: step {by} has no rows of the ends"
                 kind, self.base[place] = _MATRIX, (pairs, self.base[by])
-            case OfPairs(pairs=pairs, matrix=matrix):
+            case elimination.OfPairs(pairs=pairs, matrix=matrix):
                 self.are(_MATRIX, (pairs, matrix), place)
                 assert self.base[matrix] == self.base[pairs], f"step {place}: other pairs"
-            case AtEnds(pairs=pairs, vector=vector):
+            case elimination.AtEnds(pairs=pairs, vector=vector):
                 self.are(_MATRIX, (pairs,), place)
                 self.are(_VECTOR, (vector,), place)
-                self.over(column_domain_of(self.steps, pairs), vector, place)
-            case ByRoot(pairs=pairs, vector=vector):
+                self.over(elimination.column_domain_of(self.steps, pairs), vector, place)
+            case elimination.ByRoot(pairs=pairs, vector=vector):
                 self.are(_MATRIX, (pairs,), place)
                 self.are(_VECTOR, (vector,), place)
                 self.over(pairs, vector, place)
-            case NodeValues():
+            case elimination.NodeValues():
                 pass
-            case Clique(total=total, pairs=pairs, vectors=vectors, by=by):
+            case elimination.Clique(total=total, pairs=pairs, vectors=vectors, by=by):
                 size = len(vectors)
                 assert size > 2, f"step {place}: a clique of {size}"
                 assert by is None or 0 <= by < size, f"step {place}: no role {by}"
                 assert len(pairs) == size * (size - 1) // 2, f"step {place}: {len(pairs)} pairs of {size}"
-                assert all(isinstance(self.steps[each], Matrix) for each in pairs), f"step {place}: pairs of no Matrix"
+                assert all(isinstance(self.steps[each], elimination.Matrix) for each in pairs), (
+                    f"step {place}: pairs of no Matrix"
+                )
                 self.are(_VECTOR, (total, *vectors), place)
             case _:
                 raise AssertionError(f"no step: {step!r}")
         self.kinds.append(kind)
 
-    def nodes(self, arms: tuple[ForestNode, ...], tops: tuple[int, ...], place: int) -> None:
+    def nodes(self, arms: tuple[elimination.ForestNode, ...], tops: tuple[int, ...], place: int) -> None:
         """Check the arms of a forest: leaves first, all but the tops linked, each hanging somewhere."""
         assert all(0 <= top < len(arms) for top in tops), f"step {place}: tops {tops} of {len(arms)} arms"
         for number, arm in enumerate(arms):
@@ -241,12 +222,12 @@ class _Program:
             found = kind if place is None else self.kinds[place]
             assert found == kind, f"step {reader} reads step {place} as a {kind}, which is a {found}"
 
-    def over(self, domain: Domain, vector: int | None, reader: int) -> None:
+    def over(self, domain: elimination.Domain, vector: int | None, reader: int) -> None:
         """Check that a vector, if there is one, is over a domain."""
-        found = domain if vector is None else domain_of(self.steps, vector)
+        found = domain if vector is None else elimination.domain_of(self.steps, vector)
         assert found == domain, f"step {reader} reads step {vector} over {domain}, which is over {found}"
 
-    def term(self, term: Term, outputs: int) -> None:
+    def term(self, term: elimination.Term, outputs: int) -> None:
         """Check one term."""
         assert term.factor, f"a term that counts nothing: {term}"
         places = (*term.totals, term.output)
@@ -259,10 +240,10 @@ class _Program:
         assert found == wanted, f"a term gives {found} by {outputs} nodes: {term}"
         if outputs == 1:
             assert term.output is not None
-            assert domain_of(self.steps, term.output) is None, f"a term gives a vector over pairs: {term}"
+            assert elimination.domain_of(self.steps, term.output) is None, f"a term gives a vector over pairs: {term}"
 
 
-def _relations(relations: Iterable[Relation]) -> None:
+def _relations(relations: Iterable[elimination.Relation]) -> None:
     for relation in relations:
         for name, predicates in relation.conditions:
             _predicates(name, predicates)

@@ -5,54 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from qengine.plan import logical, physical
 from qengine.plan.columns import columns_of
 from qengine.plan.elimination import NodeValues
 from qengine.plan.expr import AggregateCall, Expr, ListOf, OfNode, Subquery
 from qengine.plan.folding import entry_levels, folded_variables
-from qengine.plan.logical import (
-    Aggregate,
-    Argument,
-    Distinct,
-    Filter,
-    Limit,
-    LoadCsv,
-    Operator,
-    ProcedureCall,
-    Project,
-    Skip,
-    Sort,
-    Union,
-    Unit,
-    Unwind,
-)
-from qengine.plan.physical import (
-    MAX_LEVELS,
-    AggregateByNode,
-    AggregateEntries,
-    Attach,
-    Bounded,
-    Completed,
-    EdgeLevel,
-    Eliminate,
-    FewOrMany,
-    HashJoin,
-    Level,
-    LookUp,
-    Members,
-    Optional,
-    PathPart,
-    PhysicalPlan,
-    Reach,
-    RelationshipScan,
-    Repeat,
-    Search,
-    SelectPaths,
-    SharedKeys,
-    Shortest,
-    ThetaJoin,
-    VertexLevel,
-    Walk,
-)
 from qengine.plan.traverse import free_variables, preorder
 from qengine.testing.verify_elimination import verify_elimination, verify_schedule
 
@@ -60,7 +17,7 @@ Columns = tuple[str, ...]
 _COMPARISONS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 
 
-def verify_physical(plan: PhysicalPlan) -> None:
+def verify_physical(plan: physical.PhysicalPlan) -> None:
     """Check a lowered statement: that executors can run it, and that it gives the columns that it says.
 
     Every variable is a column of the operator's input, and no operator adds one that is there; no subquery is left in
@@ -80,104 +37,104 @@ def verify_physical(plan: PhysicalPlan) -> None:
             assert not missing, f"the plan gives {columns}, without {missing}"
 
 
-def _columns(operator: Operator, outer: Columns | None) -> Columns:
+def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
     """Check an operator and all below it, and return its columns; ``outer``: those that a subplan is given."""
     match operator:
-        case Unit():
+        case logical.Unit():
             return ()
-        case Argument(columns=columns):
+        case logical.Argument(columns=columns):
             assert outer is not None, "an Argument outside a subplan"
             assert set(columns) <= set(outer), f"a subplan of {outer} starts at {columns}"
             return columns
-        case Union(inputs=inputs):
+        case logical.Union(inputs=inputs):
             found = [_columns(each, outer) for each in inputs]
             assert len(set(map(frozenset, found))) == 1, f"a union of {found}"
             return found[0]
-        case HashJoin(input=probe, build=build):
+        case physical.HashJoin(input=probe, build=build):
             given = _columns(probe, outer)
             if operator.seeds is not None:
                 assert operator.seeds[0] in given, f"a join from {operator.seeds[0]}, of {given}"
             return _join(operator, given, _columns(build, operator.seeds and operator.seeds[1:]))
-        case ThetaJoin(input=below, build=build):
+        case physical.ThetaJoin(input=below, build=build):
             return _theta_join(operator, _columns(below, outer), _columns(build, None))
-        case FewOrMany(input=below, few=few, many=many):
+        case physical.FewOrMany(input=below, few=few, many=many):
             given = _columns(below, outer)
             found = [_columns(each, given) for each in (few, many)]
             assert set(found[0]) == set(found[1]), f"few rows give {found[0]}, many {found[1]}"
             return found[0]
-        case Optional(input=below) | Attach(input=below):
+        case physical.Optional(input=below) | physical.Attach(input=below):
             return _applied(operator, _columns(below, outer))
-        case Completed(input=below, matched=matched, groups=groups):
+        case physical.Completed(input=below, matched=matched, groups=groups):
             given = _columns(below, outer)
             assert set(_columns(matched, outer)) == set(given), f"matches have other columns than {given}"
             keys = set(_columns(groups, outer))
             assert keys == set(operator.keys), f"groups of {operator.keys} have {keys}"
             assert keys | {name for name, _ in operator.empty} == set(given), f"groups have other columns than {given}"
             return given
-        case Bounded(input=below, bounded=bounded):
+        case physical.Bounded(input=below, bounded=bounded):
             given = _columns(below, outer)
             assert set(_columns(bounded, outer)) == set(given), f"a bound changes the columns {given}"
             return given
     given = _columns(operator.input, outer)  # type: ignore[attr-defined]
     match operator:
-        case Search():
-            assert len(operator.levels) <= MAX_LEVELS, f"a search of {len(operator.levels)} levels"
+        case physical.Search():
+            assert len(operator.levels) <= physical.MAX_LEVELS, f"a search of {len(operator.levels)} levels"
             return _search(operator, given)
-        case Eliminate():
+        case physical.Eliminate():
             return _eliminate(operator, given)
-        case AggregateByNode():
+        case physical.AggregateByNode():
             return _by_node(operator, given)
-        case AggregateEntries():
+        case physical.AggregateEntries():
             return _entries(operator, given)
-        case Walk() | Shortest():
+        case physical.Walk() | physical.Shortest():
             return _walk(operator, given)
-        case Repeat():
+        case physical.Repeat():
             return _repeat(operator, given)
-        case SelectPaths():
+        case physical.SelectPaths():
             return _select_paths(operator, given)
-        case Reach():
+        case physical.Reach():
             return _reach(operator, given)
-        case Members(items=items, name=name):
+        case physical.Members(items=items, name=name):
             assert items in given, f"members of {items}, of {given}"
             return _with(given, (name,))
-        case LookUp(name=name, value=value):
+        case physical.LookUp(name=name, value=value):
             _exprs((value,), given)
             assert not operator.relationship or (operator.identity and operator.labels is None)
             return _with(given, (name,))
-        case RelationshipScan(name=name, predicates=predicates, access=access):
+        case physical.RelationshipScan(name=name, predicates=predicates, access=access):
             _exprs(predicates, (name,))
             assert access.answers == tuple(range(len(predicates)))
             return _with(given, (name,))
     return _row_by_row(operator, given)
 
 
-def _row_by_row(operator: Operator, given: Columns) -> Columns:
+def _row_by_row(operator: logical.Operator, given: Columns) -> Columns:
     """Check an operator that is executed as it was bound."""
     match operator:
-        case Filter(predicate=predicate):
+        case logical.Filter(predicate=predicate):
             _exprs((predicate,), given)
-        case Sort(keys=keys):
+        case logical.Sort(keys=keys):
             _exprs((key.expr for key in keys), given)
-        case Skip(count=count) | Limit(count=count):
+        case logical.Skip(count=count) | logical.Limit(count=count):
             _exprs((count,), ())
-        case Unwind(expr=expr, name=name):
+        case logical.Unwind(expr=expr, name=name):
             _exprs((expr,), given)
             return _with(given, (name,))
-        case ProcedureCall(args=args, outputs=outputs):
+        case logical.ProcedureCall(args=args, outputs=outputs):
             _exprs(args, given)
             return _with(given, (name for _, name in outputs))
-        case LoadCsv(url=url, added=added):
+        case logical.LoadCsv(url=url, added=added):
             _exprs((url,), given)
             return _with(given, added)
-        case Project(items=items):
+        case logical.Project(items=items):
             _exprs((expr for _, expr in items), given)
             return _with((), (name for name, _ in items))
-        case Aggregate(keys=keys, aggregates=aggregates, weight=weight):
+        case logical.Aggregate(keys=keys, aggregates=aggregates, weight=weight):
             _exprs((expr for _, expr in keys), given)
             _exprs((arg for _, call in aggregates for arg in call.args), given)
             assert weight is None or weight in given, f"rows are weighted by {weight}, which is none of {given}"
             return _with((), (name for name, _ in (*keys, *aggregates)))
-        case Distinct():
+        case logical.Distinct():
             pass
         case _:
             raise AssertionError(f"no physical operator: {operator!r}")
@@ -187,14 +144,14 @@ def _row_by_row(operator: Operator, given: Columns) -> Columns:
 # ------------------------------------------------------------ searches
 
 
-def _search(search: Search, given: Columns) -> Columns:
+def _search(search: physical.Search, given: Columns) -> Columns:
     levels, seeds = search.levels, search.seeds
     names = _with((), (level.name for level in levels))
     assert 0 <= seeds <= len(levels), f"{seeds} of {len(levels)} levels are given"
     assert set(names[:seeds]) <= set(given), f"levels {names[:seeds]} are given by none of {given}"
     for place, level in enumerate(levels):
         if place < seeds:
-            assert isinstance(level, VertexLevel) and not level.sources, f"{level.name}: given, and looked for"
+            assert isinstance(level, physical.VertexLevel) and not level.sources, f"{level.name}: given, and looked for"
         _level(levels, place)
     assert set(search.emit) <= set(names[seeds:]), f"{search.emit} are emitted, the search binds {names[seeds:]}"
     assert not (search.count and search.exists), "a search counts and asks for one"
@@ -206,7 +163,7 @@ def _search(search: Search, given: Columns) -> Columns:
     return _with(given, (*search.emit, *_named(search.count)))
 
 
-def _level(levels: tuple[Level, ...], place: int) -> None:
+def _level(levels: tuple[physical.Level, ...], place: int) -> None:
     """Check that a level reads none but earlier ones, each of the kind that it takes."""
     level = levels[place]
 
@@ -219,32 +176,32 @@ def _level(levels: tuple[Level, ...], place: int) -> None:
     for each in level.conditions:
         assert each.op in _COMPARISONS, f"{level.name}: {each.op} is no comparison"
         assert max(each.left, each.right) == place, f"{level.name}: compares levels {each.left} and {each.right}"
-        are(Level, {each.left, each.right} - {place}, "compares")
-    if isinstance(level, EdgeLevel):
-        are(VertexLevel, (level.start, level.end), "joins")
-        are(EdgeLevel, level.different, "differs from")
+        are(physical.Level, {each.left, each.right} - {place}, "compares")
+    if isinstance(level, physical.EdgeLevel):
+        are(physical.VertexLevel, (level.start, level.end), "joins")
+        are(physical.EdgeLevel, level.different, "differs from")
         return
-    are(VertexLevel, (source.level for source in level.sources), "reads neighbours of")
+    are(physical.VertexLevel, (source.level for source in level.sources), "reads neighbours of")
     assert len(set(level.sources)) == len(level.sources), f"{level.name}: a neighbour set twice"
-    are(VertexLevel, level.different, "differs from")
-    are(VertexLevel, (*level.less, *level.greater), "is ordered after")
+    are(physical.VertexLevel, level.different, "differs from")
+    are(physical.VertexLevel, (*level.less, *level.greater), "is ordered after")
     assert not set(level.less) & set(level.greater), f"{level.name}: less and greater than one vertex"
     for pair in level.pairs:
         assert max(pair) == place, f"{level.name}: compares levels {pair}"
-        are(VertexLevel, set(pair) - {place}, "compares")
+        are(physical.VertexLevel, set(pair) - {place}, "compares")
 
 
-def _eliminate(operator: Eliminate, given: Columns) -> Columns:
+def _eliminate(operator: physical.Eliminate, given: Columns) -> Columns:
     search = operator.search
-    assert isinstance(search.input, Unit) and not search.seeds, "what is eliminated depends on rows"
+    assert isinstance(search.input, logical.Unit) and not search.seeds, "what is eliminated depends on rows"
     emitted = _search(search, ())
     assert set(operator.emit) == set(search.emit), f"{operator.emit} are summed up by, {search.emit} searched"
     assert len(operator.emit) <= 2, f"counts by {len(operator.emit)} nodes"
     kinds = {level.name: level for level in search.levels}
-    assert all(isinstance(kinds[name], VertexLevel) for name in operator.emit), "counts by relationships"
+    assert all(isinstance(kinds[name], physical.VertexLevel) for name in operator.emit), "counts by relationships"
     assert search.exists != (search.count is not None), "neither the count nor existence is asked for"
     for each in operator.searches:
-        assert isinstance(each.input, Unit) and not each.seeds, "a term depends on rows"
+        assert isinstance(each.input, logical.Unit) and not each.seeds, "a term depends on rows"
         assert _search(each, ()) == (each.count,), f"a term's search gives {_search(each, ())}"
     searched = [term.search for term in operator.terms if term.search is not None]
     assert sorted(searched) == list(range(len(operator.searches))), f"terms have the searches {searched}"
@@ -256,7 +213,7 @@ def _eliminate(operator: Eliminate, given: Columns) -> Columns:
     return _with(given, (*operator.emit, *emitted[len(search.emit) :]))
 
 
-def _entries(operator: AggregateEntries, given: Columns) -> Columns:
+def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     """Check that what is folded are entries of lists, and that what they are weighted by is counted by their ends."""
     assert folded_variables(operator.input) is not None, "an expression reads several variables, or none"
     levels = entry_levels(operator.search)
@@ -266,7 +223,7 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     others = (folded_variables(operator.folded) or frozenset()) - (folded_variables(operator.input) or frozenset())
     assert others <= {columns_of(each)[0] for each in operator.values}, "the core reads others"
     for each in operator.values:
-        assert isinstance(each, AggregateEntries) and columns_of(each)[0] in names, "values by something else"
+        assert isinstance(each, physical.AggregateEntries) and columns_of(each)[0] in names, "values by something else"
         _entries(each, ())
     for node in operator.carried:
         assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
@@ -277,7 +234,7 @@ def _entries(operator: AggregateEntries, given: Columns) -> Columns:
     return given
 
 
-def _by_node(operator: AggregateByNode, given: Columns) -> Columns:
+def _by_node(operator: physical.AggregateByNode, given: Columns) -> Columns:
     """Check that keys and arguments read what the programs sum by, and that these sum what they say."""
     node, sums, pairs = operator.node, operator.sums, operator.pairs
     valued = {each.node for each in sums} | {each.node for each in pairs}
@@ -306,7 +263,7 @@ def _by_node(operator: AggregateByNode, given: Columns) -> Columns:
 # ------------------------------------------------------------ joins, walks and subplans
 
 
-def _join(join: HashJoin, probe: Columns, build: Columns) -> Columns:
+def _join(join: physical.HashJoin, probe: Columns, build: Columns) -> Columns:
     assert join.keys, "a join without keys"
     for side, columns in (("input", probe), ("build", build)):
         missing = set(join.keys) - set(columns)
@@ -321,7 +278,7 @@ def _join(join: HashJoin, probe: Columns, build: Columns) -> Columns:
     return _with(probe, join.emit)
 
 
-def _theta_join(join: ThetaJoin, given: Columns, build: Columns) -> Columns:
+def _theta_join(join: physical.ThetaJoin, given: Columns, build: Columns) -> Columns:
     assert join.ways, "a theta join that finds nothing"
     assert not set(given) & set(build), f"both sides of a theta join have {set(given) & set(build)}"
     assert set(join.emit) <= set(build), f"a join emits {join.emit}, its build side has {build}"
@@ -331,12 +288,12 @@ def _theta_join(join: ThetaJoin, given: Columns, build: Columns) -> Columns:
     _exprs((join.condition,), (*given, *build))
     assert join.told or not join.apart, "what isn't told excepts nothing"
     for way in (*join.ways, *join.apart):
-        keys = way if isinstance(way, SharedKeys) else way.within
+        keys = way if isinstance(way, physical.SharedKeys) else way.within
         if keys is not None:
             assert len(keys.left) == len(keys.right) > 0, "a side without keys"
             _exprs(keys.left, given)
             _exprs(keys.right, build)
-        if isinstance(way, SharedKeys):
+        if isinstance(way, physical.SharedKeys):
             continue
         assert way.low is not None or way.high is not None, "a value between no bounds"
         point, bounds = (given, build) if way.of_input else (build, given)
@@ -345,12 +302,12 @@ def _theta_join(join: ThetaJoin, given: Columns, build: Columns) -> Columns:
     return _with(given, (*join.emit, *_named(join.count)))
 
 
-def _walk(step: Walk | Shortest, given: Columns) -> Columns:
+def _walk(step: physical.Walk | physical.Shortest, given: Columns) -> Columns:
     end, name = step.end, step.end.name
     _hops(step, given)
     assert (name in given) == step.end_bound, f"a walk's end {name}: bound is wrong"
     assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
-    if isinstance(step, Walk):
+    if isinstance(step, physical.Walk):
         assert set(step.different) <= set(given), f"a walk shares nothing with {step.different}, of {given}"
         told = step.relationships is not None or step.different
         assert not (step.distinct_ends and told), "each end once, and all walks to it"
@@ -362,10 +319,12 @@ def _walk(step: Walk | Shortest, given: Columns) -> Columns:
     return _with(given, (*(() if step.end_bound else (name,)), *added))
 
 
-def _repeat(step: Repeat, given: Columns) -> Columns:
+def _repeat(step: physical.Repeat, given: Columns) -> Columns:
     end, name = step.end, step.end.name
     assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
-    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
+    assert end == physical.VertexLevel(name, end.labels, end.predicates), (
+        f"a walk's end is constrained by levels: {end}"
+    )
     assert (name in given) == step.end_bound, f"a walk's end {name}: bound is wrong"
     assert not (step.end_bound and (end.labels or end.predicates)), f"a walk's given end is constrained: {end}"
     _conditions(name, end.predicates)
@@ -379,14 +338,14 @@ def _repeat(step: Repeat, given: Columns) -> Columns:
     return (*step.by, name)
 
 
-def _repetition(step: Repeat | PathPart) -> None:
+def _repetition(step: physical.Repeat | physical.PathPart) -> None:
     assert len(step.nodes_of) == len(step.relationships_of) > 0, "a node behind each relationship"
     found = _columns(step.repeated, (step.begin,))
     assert {step.begin, *step.relationships_of, *step.nodes_of} <= set(found), f"a repetition gives {found}"
     assert step.minimum >= 0, f"a walk of {step.minimum} repetitions"
 
 
-def _select_paths(step: SelectPaths, given: Columns) -> Columns:
+def _select_paths(step: physical.SelectPaths, given: Columns) -> Columns:
     name = step.end.name
     assert step.start in given, f"a path starts at {step.start}, which is none of {given}"
     assert (name in given) == step.end_bound, f"a path's end {name}: bound is wrong"
@@ -402,7 +361,7 @@ def _select_paths(step: SelectPaths, given: Columns) -> Columns:
     return _with(given, (*(() if step.end_bound else (name,)), *added))
 
 
-def _reach(step: Reach, given: Columns) -> Columns:
+def _reach(step: physical.Reach, given: Columns) -> Columns:
     _hops(step, given)
     assert step.minimum <= 1, f"ends of walks of {step.minimum} hops, each once"
     assert set(step.by) <= set(given), f"ends by {step.by}, of {given}"
@@ -410,21 +369,23 @@ def _reach(step: Reach, given: Columns) -> Columns:
     return (*step.by, step.end.name if step.count is None else step.count)
 
 
-def _hops(step: Walk | Shortest | Reach, given: Columns) -> None:
+def _hops(step: physical.Walk | physical.Shortest | physical.Reach, given: Columns) -> None:
     """Check where a walk begins and what it passes."""
     end, name = step.end, step.end.name
     assert step.start in given, f"a walk starts at {step.start}, which is none of {given}"
-    assert end == VertexLevel(name, end.labels, end.predicates), f"a walk's end is constrained by levels: {end}"
+    assert end == physical.VertexLevel(name, end.labels, end.predicates), (
+        f"a walk's end is constrained by levels: {end}"
+    )
     _conditions(name, end.predicates)
     for predicate in (*step.predicates, *step.inner):
         _conditions(step.hop, (predicate,))
     assert step.minimum >= 0, f"a walk of {step.minimum} hops"
 
 
-def _applied(operator: Optional | Attach, given: Columns) -> Columns:
+def _applied(operator: physical.Optional | physical.Attach, given: Columns) -> Columns:
     """Check a subplan that is run for each input row."""
     weight = _named(operator.weight)
-    if isinstance(operator, Optional):
+    if isinstance(operator, physical.Optional):
         found = _columns(operator.inner, given)
         missing = {*operator.columns, *weight} - set(found)
         assert not missing, f"an optional part adds {missing}, it has {found}"
