@@ -21,8 +21,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = CHECKOUT / "build" / "nets" / "sanitizers"  # deeper than the loader looks for libraries
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1"
 OTHERS = (
-    *("gpu", "regular_expressions", "temporal", "exported_values", "cpu_expressions"),
-    *("constraints", "crash_points", "commit_encoding"),
+    *("gpu", "regular_expressions", "temporal", "exported_values", "cpu_expressions", "expressions_over_items"),
+    *("constraints", "crash_points", "commit_encoding", "formats", "fulltext", "quotients", "read_together"),
 )
 """What files of properties have in their names that run no host kernel."""
 

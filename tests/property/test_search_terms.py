@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph
@@ -65,7 +65,7 @@ def without_limit(*args: Any) -> Eliminated | None:
     return eliminated(*before, {"cpu": 1e18}, kernels)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.filter_too_much])
 @given(graphs(), patterns(), st.sampled_from(("", "DIFFERENT NODES ")))
 def test_signed_counts_equal_reference(graph: Graph, pattern: tuple[str, list[str]], mode: str) -> None:
     text = f"MATCH {mode}{pattern[0]} RETURN count(*) AS n"
