@@ -78,6 +78,11 @@ class LivePlan:
         self._left = 0
         self._walks = 0
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether the last walk was enough, or none was tried."""
+        return not self._misses
+
     def is_due(self) -> bool:
         """Tell whether to walk this time."""
         if self._left:
@@ -93,7 +98,7 @@ class LivePlan:
         if self._walks < _WALKS:
             return None
         try:
-            return statements.plan(self.planned.text, False, context)[0]
+            return statements.plan(self.planned.text, False, context, quiet=True)[0]
         except (QueryTimeout, QueryInterrupted):
             raise
         except QengineError:

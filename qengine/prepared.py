@@ -53,7 +53,7 @@ class Prepared:
         self._live = None if self._update is not None or cardinalities else view.live_plan(text, context)
         self._known: tuple[Statements, Planned] | None = None
         if self._update is None and self._live is None:
-            self._known = None if cardinalities else view.kept(text)
+            self._known = None if cardinalities else view.kept(text, context)
             if self._known is None:
                 self._plan_for(view.current(), context)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from qengine._lru import LruCache
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
-from qengine.errors import InternalError, TransactionError
+from qengine.errors import InternalError, QengineError, QueryInterrupted, QueryTimeout, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
@@ -21,9 +21,11 @@ from qengine.planned import PLANS, Planned
 from qengine.planning import may_update
 from qengine.result import Result
 from qengine.statements import Statements
+from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
 from qengine.write.versions import Version, Versions, Writer
+from qengine.write.write_set import WriteSet
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from qengine.write.open_folder import OpenFolder
 
 
+_FEW = 1_000  # elements that a transaction may have changed where its reads may stay on the version below
+_OfStore = tuple[GraphStore, int, Statements]
 _Known = tuple[Version, int, Statements]
 """A version that was read, what there was besides it (``GraphView._state``), and its statements."""
 
@@ -56,7 +60,7 @@ class View(Protocol):
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
 
-    def kept(self, text: str) -> tuple[Statements, Planned] | None:
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
         """Return an earlier version that may stand for the latest one, and a statement's plan, if one is kept."""
 
     def unaffected(
@@ -142,7 +146,7 @@ class GraphView:
         """What changes with procedures and what was learned: neither is ever less than before."""
         return Procedures.changes + self.learned.round
 
-    def kept(self, text: str) -> tuple[Statements, Planned] | None:
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
         """Return an earlier version that may stand for the latest one, and a statement's plan, if one is kept.
 
         None where the latest version has a store, and of a statement of which it isn't told what it reads.
@@ -176,7 +180,7 @@ class GraphView:
             if planned is None and context is not None and each is based:
                 live = self._reads.find((text, latest.undirected_types, Procedures.changes))
                 planned = None if live is None or live[0] is None else live[0].planned_for(statements, context)
-            if not (planned is None or planned.notices or planned.logical.explain or planned.reads is None):
+            if planned is not None and _tells_reads(planned):
                 yield version, statements, planned
 
     def unaffected(
@@ -267,13 +271,20 @@ class GraphView:
         return changes
 
 
+def _tells_reads(planned: Planned) -> bool:
+    """Tell whether a plan may run on an earlier version, if that has all that it reads: without warnings."""
+    return not planned.notices and planned.logical.explain is None and planned.reads is not None
+
+
 class TransactionView:
     """A transaction: what it has done so far is seen by its own statements alone."""
 
     def __init__(self, graph: GraphView, writer: Writer) -> None:
         self._graph = graph
         self._writer: Writer | None = writer
-        self._known: tuple[GraphStore, int, Statements] | None = None
+        self._known: _OfStore | None = None
+        self._based: _OfStore | None = None  # what the changes are above
+        self._written: tuple[GraphStore, int, WriteSet, Commit] | None = None  # these, by the overlay's clock
 
     @property
     def writer(self) -> Writer:
@@ -311,24 +322,61 @@ class TransactionView:
 
     def current(self) -> Statements:
         """Return the statements of what the transaction sees."""
-        store, known, registered = self.writer.sealed(), self._known, Procedures.changes
-        if known is None or known[0] is not store or known[1] != registered:
-            known = store, registered, Statements(store, self._graph.executions, self._graph.procedures)
-            self._known = known
-        return known[2]
+        self._known = self._read(self.writer.sealed(), self._known)
+        return self._known[2]
+
+    def _read(self, store: GraphStore, known: _OfStore | None) -> _OfStore:
+        """Return the statements of a store, which are known where it is the one before."""
+        registered = Procedures.changes
+        if known is not None and known[0] is store and known[1] == registered:
+            return known
+        return store, registered, Statements(store, self._graph.executions, self._graph.procedures)
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         return self._graph.plan_update(text, self.writer.undirected_types, context)
 
-    def kept(self, text: str) -> tuple[Statements, Planned] | None:
-        """Return None: a transaction reads what it has done."""
-        return None
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
+        """Return the version below the changes, where these are few, and what a statement is planned to for it."""
+        writer = self.writer
+        if writer.is_sealed or writer.overlay.touched > _FEW:
+            return None
+        self._based = self._read(writer.overlay.base.store, self._based)
+        statements = self._based[2]
+        try:
+            planned, _ = statements.plan(text, False, context, quiet=True)
+        except (QueryTimeout, QueryInterrupted):
+            raise
+        except QengineError:  # that of what the transaction sees counts
+            return None
+        return (statements, planned) if _tells_reads(planned) else None
 
     def unaffected(
         self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext
     ) -> tuple[Statements, Planned] | None:
-        """Return None: a transaction reads what it has done."""
+        """Return what ``kept`` does where the transaction has changed nothing that the statement reads.
+
+        None for one that is walked: that takes less than to tell.
+        """
+        writer = self.writer
+        live = None if writer.is_sealed else self._graph.plan_live(text, writer.undirected_types, context)
+        if writer.is_sealed or (live is not None and live.is_enough):
+            return None
+        found = self.kept(text, context)
+        if found is not None:
+            statements, planned = found
+            if self._written is None or self._written[:2] != (statements.store, writer.overlay.clock):
+                self._written = (
+                    statements.store,
+                    writer.overlay.clock,
+                    WriteSet(statements.store),
+                    writer.overlay.above(),
+                )
+            _, _, written, commit = self._written
+            reads = None if planned.reads is None else planned.reads.get()
+            values = {**(params or {}), **planned.values}
+            if reads is not None and written.leaves(reads, [commit], (0, 1), values, context):
+                return found
         return None
 
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
@@ -387,7 +435,7 @@ class SnapshotView:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
         return None
 
-    def kept(self, text: str) -> tuple[Statements, Planned] | None:
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
         """Return None: there is a store."""
         return None
 
