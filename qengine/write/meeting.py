@@ -108,6 +108,8 @@ class Meeting:
         if route is None:
             return True
         steps, near, far = list(route.steps), self._root(route.root), None
+        if any(step.hops[1] is None for step in steps):  # short chains end; what branches leads nearly everywhere
+            self._left = min(self._left, _FEW)
         while steps and len(near):
             ahead = self._located(near, steps[0], back=False)
             cost = _entries(ahead)
