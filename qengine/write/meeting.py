@@ -72,7 +72,7 @@ class Meeting:
             return []
         if not listed:
             return [value]
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) > _MOST_ROOTS:
             raise Unknown
         return [item for item in value if item is not None]
 
