@@ -33,6 +33,7 @@ from qengine.plan.traverse import operators
 from qengine.planned import Planned
 from qengine.planning import one_statement, planning
 from qengine.result import Result, ResultStats
+from qengine.statements import Statements
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.states import RelationshipState
@@ -47,6 +48,7 @@ _MOST = 2_000  # elements and rows that are looked at, before a store is made
 _LEAST = 500  # of these in a graph of any size
 _PART = 2_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
 _LONGEST = 256  # executions that make a store at once, after walks that came to nothing
+_WALKS = 4  # executions by walking before a statement is planned for an earlier version, too
 _REASON = "few elements are read of a version that was just committed"
 _WALKED = (
     op.Unit,
@@ -74,6 +76,12 @@ class LivePlan:
         self.planned = planned
         self._misses = 0
         self._left = 0
+        self._walks = 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the last walk was enough, or none was tried."""
+        return not self._misses
 
     def is_due(self) -> bool:
         """Tell whether to walk this time."""
@@ -82,8 +90,24 @@ class LivePlan:
             return False
         return True
 
+    def planned_for(self, statements: Statements, context: ExecutionContext) -> Planned | None:
+        """Plan the statement for an earlier version, on which it may stay, once it was walked some times.
+
+        Errors of the context's limits as for any planning; None where there is another.
+        """
+        if self._walks < _WALKS:
+            return None
+        try:
+            return statements.plan(self.planned.text, False, context, quiet=True)[0]
+        except (QueryTimeout, QueryInterrupted):
+            raise
+        except QengineError:
+            self._walks = 0
+            return None
+
     def note(self, *, walked: bool) -> None:
         """Take note of whether the walk was enough."""
+        self._walks += walked
         self._misses = 0 if walked else self._misses + 1
         self._left = min(4**self._misses, _LONGEST) if self._misses else 0
 

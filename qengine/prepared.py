@@ -52,8 +52,10 @@ class Prepared:
         self._update = view.update_plan(text, context)
         self._live = None if self._update is not None or cardinalities else view.live_plan(text, context)
         self._known: tuple[Statements, Planned] | None = None
-        if self._update is None and self._live is None and self._unaffected() is None:
-            self._plan_for(view.current(), context)
+        if self._update is None and self._live is None:
+            self._known = None if cardinalities else view.kept(text, context)
+            if self._known is None:
+                self._plan_for(view.current(), context)
 
     def _plan_for(self, statements: Statements, context: ExecutionContext) -> tuple[Statements, Planned]:
         """Return what the statement is planned to for a version of the graph, and keep it."""
@@ -61,13 +63,6 @@ class Prepared:
         self._planning_seconds += seconds
         self._known = statements, planned
         return self._known
-
-    def _unaffected(self) -> tuple[Statements, Planned] | None:
-        """Return an earlier version on which the statement has the rows that it has now, and its plan; and keep it."""
-        found = None if self._cardinalities else self._view.unaffected(self.text)
-        if found is not None:
-            self._known = found
-        return found
 
     @property
     def _planned(self) -> Planned:
@@ -110,10 +105,14 @@ class Prepared:
         """Start the statement under the limits with which it was accepted; else as ``run``."""
         if self._update is not None:
             return self._view.update(self._update, params, device, context)
-        if device in _WALKED and (found := self._read_live(params, context)) is not None:
-            return found
-        moves = device not in _WALKED or _may_hold_elements(params)  # which an earlier version may lack
-        known_plan = None if moves else self._unaffected()
+        known_plan = None
+        if device in _WALKED:
+            if not (self._cardinalities or _may_hold_elements(params)):  # which an earlier version may lack
+                known_plan = self._view.unaffected(self.text, params, context)
+            if known_plan is not None:
+                self._known = known_plan
+            elif (found := self._read_live(params, context)) is not None:
+                return found
         if known_plan is None:
             statements, known_plan = self._view.current(), self._known
             if known_plan is None or known_plan[0] is not statements:

@@ -104,10 +104,12 @@ class Statements:
         *,
         explaining: bool = False,
         gpu: bool = False,
+        quiet: bool = False,
     ) -> tuple[Planned, float]:
         """Return what a statement was planned to, or plan it: for the reference, for a GPU; with what EXPLAIN warns of.
 
-        ``context``: of the statement that asks for the plan.
+        ``context``: of the statement that asks for the plan. ``quiet``: for a version that may turn out not to be read,
+        whose warnings aren't told.
 
         Returns
         -------
@@ -132,7 +134,7 @@ class Statements:
                 again = partial(self._planned, statement, text, False, {}, context, False)
                 self._shared.learn(statement, planned, scanned, gpu, again)
         seconds = time.perf_counter() - begin
-        if planned.notices and not (reference or gpu):  # which are planned beside another
+        if planned.notices and not (reference or gpu or quiet):  # which are planned beside another
             log(planned.notices)
         return self._kept.plans.get(key, lambda: planned), seconds
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from qengine._lru import LruCache
 from qengine.builtin_procedures import EVERYWHERE
 from qengine.catalog.procedures import Procedures
-from qengine.errors import InternalError, TransactionError
+from qengine.errors import InternalError, QengineError, QueryInterrupted, QueryTimeout, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.exec.executions import Executions
 from qengine.exec.scalar.import_roots import NO_IMPORTS
@@ -21,15 +21,23 @@ from qengine.planned import PLANS, Planned
 from qengine.planning import may_update
 from qengine.result import Result
 from qengine.statements import Statements
+from qengine.storage.states import Commit
 from qengine.storage.store import GraphStore
 from qengine.write.overlay import Changes
 from qengine.write.versions import Version, Versions, Writer
+from qengine.write.write_set import WriteSet
 
 if TYPE_CHECKING:
     from qengine.estimates import Estimates
     from qengine.live_reads import LivePlan
     from qengine.update_plans import UpdatePlans
     from qengine.write.open_folder import OpenFolder
+
+
+_FEW = 1_000  # elements that a transaction may have changed where its reads may stay on the version below
+_OfStore = tuple[GraphStore, int, Statements]
+_Known = tuple[Version, int, Statements]
+"""A version that was read, what there was besides it (``GraphView._state``), and its statements."""
 
 
 @cache
@@ -52,7 +60,12 @@ class View(Protocol):
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
 
-    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
+        """Return an earlier version that may stand for the latest one, and a statement's plan, if one is kept."""
+
+    def unaffected(
+        self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext
+    ) -> tuple[Statements, Planned] | None:
         """Return an earlier version on which a statement has the rows that it has now, and its plan, if one is kept."""
 
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
@@ -82,7 +95,8 @@ class GraphView:
         self.learned = Learned()
         self._updates: UpdatePlans | None = None
         self._reads: LruCache[tuple[LivePlan | None]] = LruCache(PLANS)
-        self._known: tuple[Version, int, Statements] | None = None
+        self._known: _Known | None = None  # what was read last
+        self._based: _Known | None = None  # the base of the latest version
         self._estimates: tuple[Statements, Estimates] | None = None
 
     def close(self) -> None:
@@ -114,33 +128,71 @@ class GraphView:
     def current(self) -> Statements:
         """Return the statements of the latest version."""
         latest, known = self.versions.latest, self._known
-        store, state = latest.store, self._state
-        if known is None or known[0].store is not store or known[1] != state:
-            self.learned.follow(store)
-            before = known[2] if known is not None and known[1] == state else None
-            known = latest, state, Statements(store, self.executions, self.procedures, self.learned, before)
-            self._known = known
+        if known is None or known[0].store is not latest.store or known[1] != self._state:
+            self.learned.follow(latest.store)
+            known = self._known = self._read(latest, known)
+            if self._based is not None and not self._based[0].is_below(latest):
+                self._based = None  # or it would stay as long as nobody writes
         return known[2]
+
+    def _read(self, version: Version, known: _Known | None) -> _Known:
+        """Return a version with its statements, which go on from those of one before."""
+        store, state = version.store, self._state
+        before = known[2] if known is not None and known[1] == state else None
+        return version, state, Statements(store, self.executions, self.procedures, self.learned, before)
 
     @property
     def _state(self) -> int:
         """What changes with procedures and what was learned: neither is ever less than before."""
         return Procedures.changes + self.learned.round
 
-    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
-        """Return the version that was read last, if all later commits have changed nothing that a statement reads.
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
+        """Return an earlier version that may stand for the latest one, and a statement's plan, if one is kept.
 
-        None where the latest version has a store, and for statements that no plan is kept for.
+        None where the latest version has a store, and of a statement of which it isn't told what it reads.
         """
-        latest, known = self.versions.latest, self._known
-        if latest.is_sealed or known is None or known[1] != self._state:
-            return None
-        version, _, statements = known
-        planned = statements.kept_plan(text)
-        if planned is None or planned.notices or planned.logical.explain is not None or planned.reads is None:
-            return None
-        reads = planned.reads.get()
-        return None if reads is None or not version.stands_for(latest, reads) else (statements, planned)
+        return next(((statements, planned) for _, statements, planned in self._kept(text, None)), None)
+
+    def _kept(self, text: str, context: ExecutionContext | None) -> Iterator[tuple[Version, Statements, Planned]]:
+        """Give what ``kept`` returns, of the latest version's base and of what was read last.
+
+        ``context``: under which a statement that was walked some times is planned for the base; None: it isn't.
+        """
+        latest, known, state = self.versions.latest, self._known, self._state
+        if latest.is_sealed:
+            return
+        based = self._based
+        if based is None or based[1] != state or not based[0].is_below(latest):
+            base = latest.base
+            if known is not None and known[1] == state and known[0].store is base.store:
+                based = base, state, known[2]  # not that version, which may hold its own base
+            else:
+                based = self._read(base, known)
+            self._based = based
+            if known is not None and not known[0].is_below(latest):
+                self.learned.follow(base.store)
+                known = self._known = based  # what was read before is let go
+        for each in (based,) if known is None or known[2] is based[2] else (based, known):
+            version, then, statements = each
+            if then != state or not version.is_below(latest):
+                continue
+            planned = statements.kept_plan(text)
+            if planned is None and context is not None and each is based:
+                live = self._reads.find((text, latest.undirected_types, Procedures.changes))
+                planned = None if live is None or live[0] is None else live[0].planned_for(statements, context)
+            if planned is not None and _tells_reads(planned):
+                yield version, statements, planned
+
+    def unaffected(
+        self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext
+    ) -> tuple[Statements, Planned] | None:
+        """Return what ``kept`` gives of a version since which nothing was changed that the statement reads."""
+        latest = self.versions.latest
+        for version, statements, planned in self._kept(text, context):
+            reads = None if planned.reads is None else planned.reads.get()
+            if reads is not None and version.stands_for(latest, reads, {**(params or {}), **planned.values}, context):
+                return statements, planned
+        return None
 
     def estimates(self) -> Estimates:
         """Return the estimates of statements over the latest version."""
@@ -219,13 +271,20 @@ class GraphView:
         return changes
 
 
+def _tells_reads(planned: Planned) -> bool:
+    """Tell whether a plan may run on an earlier version, if that has all that it reads: without warnings."""
+    return not planned.notices and planned.logical.explain is None and planned.reads is not None
+
+
 class TransactionView:
     """A transaction: what it has done so far is seen by its own statements alone."""
 
     def __init__(self, graph: GraphView, writer: Writer) -> None:
         self._graph = graph
         self._writer: Writer | None = writer
-        self._known: tuple[GraphStore, int, Statements] | None = None
+        self._known: _OfStore | None = None
+        self._based: _OfStore | None = None  # what the changes are above
+        self._written: tuple[GraphStore, int, WriteSet, Commit] | None = None  # these, by the overlay's clock
 
     @property
     def writer(self) -> Writer:
@@ -263,18 +322,61 @@ class TransactionView:
 
     def current(self) -> Statements:
         """Return the statements of what the transaction sees."""
-        store, known, registered = self.writer.sealed(), self._known, Procedures.changes
-        if known is None or known[0] is not store or known[1] != registered:
-            known = store, registered, Statements(store, self._graph.executions, self._graph.procedures)
-            self._known = known
-        return known[2]
+        self._known = self._read(self.writer.sealed(), self._known)
+        return self._known[2]
+
+    def _read(self, store: GraphStore, known: _OfStore | None) -> _OfStore:
+        """Return the statements of a store, which are known where it is the one before."""
+        registered = Procedures.changes
+        if known is not None and known[0] is store and known[1] == registered:
+            return known
+        return store, registered, Statements(store, self._graph.executions, self._graph.procedures)
 
     def update_plan(self, text: str, context: ExecutionContext) -> Planned | None:
         """Return what a statement was planned to, or plan it, if it changes the graph; else None."""
         return self._graph.plan_update(text, self.writer.undirected_types, context)
 
-    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
-        """Return None: a transaction reads what it has done."""
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
+        """Return the version below the changes, where these are few, and what a statement is planned to for it."""
+        writer = self.writer
+        if writer.is_sealed or writer.overlay.touched > _FEW:
+            return None
+        self._based = self._read(writer.overlay.base.store, self._based)
+        statements = self._based[2]
+        try:
+            planned, _ = statements.plan(text, False, context, quiet=True)
+        except (QueryTimeout, QueryInterrupted):
+            raise
+        except QengineError:  # that of what the transaction sees counts
+            return None
+        return (statements, planned) if _tells_reads(planned) else None
+
+    def unaffected(
+        self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext
+    ) -> tuple[Statements, Planned] | None:
+        """Return what ``kept`` does where the transaction has changed nothing that the statement reads.
+
+        None for one that is walked: that takes less than to tell.
+        """
+        writer = self.writer
+        live = None if writer.is_sealed else self._graph.plan_live(text, writer.undirected_types, context)
+        if writer.is_sealed or (live is not None and live.is_enough):
+            return None
+        found = self.kept(text, context)
+        if found is not None:
+            statements, planned = found
+            if self._written is None or self._written[:2] != (statements.store, writer.overlay.clock):
+                self._written = (
+                    statements.store,
+                    writer.overlay.clock,
+                    WriteSet(statements.store),
+                    writer.overlay.above(),
+                )
+            _, _, written, commit = self._written
+            reads = None if planned.reads is None else planned.reads.get()
+            values = {**(params or {}), **planned.values}
+            if reads is not None and written.leaves(reads, [commit], (0, 1), values, context):
+                return found
         return None
 
     def live_plan(self, text: str, context: ExecutionContext) -> LivePlan | None:
@@ -333,7 +435,13 @@ class SnapshotView:
             raise TransactionError("A procedure can only read the graph.", code="ReadOnly")
         return None
 
-    def unaffected(self, text: str) -> tuple[Statements, Planned] | None:
+    def kept(self, text: str, context: ExecutionContext) -> tuple[Statements, Planned] | None:
+        """Return None: there is a store."""
+        return None
+
+    def unaffected(
+        self, text: str, params: Mapping[str, Any] | None, context: ExecutionContext
+    ) -> tuple[Statements, Planned] | None:
         """Return None: there is a store."""
         return None
 

@@ -166,7 +166,7 @@ def _ways(operator: Operator, way: _Way, beside: int) -> Sequence[_Way]:
                 return [way.times(inf)]
             return [way, *_through(inner, [way])]
         case LookUp(relationship=True):
-            return [way.times(inf if operator.many else 1.0)]
+            return [way.times(1.0 if operator.unique else inf)]
         case LookUp(name=name, labels=labels, unique=unique):
             return [way.with_vertex(name, labels, 1.0 if unique else inf)]
         case Walk() if operator.maximum is not None and operator.maximum <= _LONGEST:

@@ -78,6 +78,16 @@ def _is_key(access: Access, entity: str, catalog: CatalogView) -> bool:
     return entity == "node" and len(access.probes) == 1 and catalog.is_key(access.keys[0])
 
 
+def looked_up_relationships(edge: PatternEdge, key: str, catalog: CatalogView) -> float | None:
+    """Return how many relationships of a pattern are expected to have one value of a property; None where not few."""
+    relationship, count = edge.relationship, sum(each.count for each in edge.types)
+    if catalog.property_type("relationship", key) is None:
+        return None
+    equation = Comparison(("=",), (Property(Variable(edge.name), key), Parameter("")))
+    rows = count * selectivity((equation,), catalog, "relationship", relationship.types)
+    return rows if rows * FEW <= count else None
+
+
 def looked_up_rows(node: PatternNode, equality: Equality, catalog: CatalogView) -> float | None:
     """Return how many nodes are expected to have one value of a property; None where these are not looked up.
 

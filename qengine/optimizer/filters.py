@@ -31,7 +31,7 @@ from qengine.plan.physical import (
     Walk,
 )
 from qengine.plan.traverse import conjuncts, free_variables
-from qengine.types import NODE
+from qengine.types import NODE, RELATIONSHIP
 
 _UNKNOWN = 0.5
 
@@ -129,6 +129,8 @@ class Below:
                     self.nodes[below.end.name] = self._element(below.end)
             elif isinstance(below, Reach):
                 self.nodes.setdefault(below.end.name, self._element(below.end))
+            elif isinstance(below, LookUp) and below.relationship:
+                self.relationships[below.name] = _looked_up(below, self.catalog)
             elif isinstance(below, LookUp):
                 self.nodes[below.name] = Element(below.labels, (), 1.0)
                 found = Property(Variable(below.name, type=NODE), below.key)
@@ -310,10 +312,23 @@ class Below:
 
 def _scanned(scan: RelationshipScan, catalog: CatalogView) -> Element:
     """Return what is known of a relationship that an index finds."""
-    names = tuple(map(LabelIs, scan.types))
-    types = names[0] if len(names) == 1 else LabelOr(names)
+    types = _any_of(scan.types)
     share = selectivity(scan.predicates, catalog, "relationship", types)
     return Element(types, scan.predicates, share, "relationship")
+
+
+def _looked_up(look_up: LookUp, catalog: CatalogView) -> Element:
+    """Return what is known of a relationship that a value of the rows finds, or names."""
+    if not look_up.types:
+        return Element(None, (), 1.0, "relationship")
+    types, of = _any_of(look_up.types), Variable(look_up.name, type=RELATIONSHIP)
+    equation = (Comparison(("=",), (Property(of, look_up.key), look_up.value)),)
+    return Element(types, equation, selectivity(equation, catalog, "relationship", types), "relationship")
+
+
+def _any_of(names: tuple[str, ...]) -> LabelExpr:
+    types = tuple(map(LabelIs, names))
+    return types[0] if len(types) == 1 else LabelOr(types)
 
 
 def _tells_apart(predicate: Expr) -> bool:

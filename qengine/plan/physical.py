@@ -293,9 +293,10 @@ class LookUp(Operator):
     """Emits each input row with each node that has ``labels`` and whose property ``key`` equals ``value`` of the row.
 
     Columns: the input's, then ``name``. Null equals nothing. Where ``value`` fails for a row, its batch's rows get all
-    nodes that have the labels: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
+    that may be found: a condition behind it fails, too, if it is asked. ``rows``: nodes that a row is expected
     to find; ``unique``: one at most. ``identity``: ``key`` is ``id`` or ``elementid``, not a property, and
-    with ``many`` one of those in the list ``value``; ``relationship``: it is that of a relationship, without labels.
+    with ``many`` one of those in the list ``value``. ``relationship``: it is that of a relationship, without labels; by
+    a property, of ``types``.
     """
 
     input: Operator
@@ -308,6 +309,7 @@ class LookUp(Operator):
     identity: bool = False
     many: bool = False
     relationship: bool = False
+    types: tuple[str, ...] = ()
 
 
 @node("input", "predicates", "access")

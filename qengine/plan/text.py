@@ -232,7 +232,8 @@ class _Writer:
         return text + (f" ({operator.reason})" if operator.reason else "")
 
     def _look_up(self, operator: physical.LookUp) -> str:
-        found = f"{name_text(operator.name)}{_labels(operator.labels)}"
+        types = "|".join(map(name_text, operator.types))
+        found = f"{name_text(operator.name)}{_labels(operator.labels)}{':' if types else ''}{types}"
         of = Variable(operator.name)
         left = Call(operator.key, (of,)) if operator.identity else Property(of, operator.key)
         way = "identity" if operator.identity else f"hash index on {name_text(operator.key)}"

@@ -99,7 +99,8 @@ def _columns(operator: logical.Operator, outer: Columns | None) -> Columns:
             return _with(given, (name,))
         case physical.LookUp(name=name, value=value):
             _exprs((value,), given)
-            assert not operator.relationship or (operator.identity and operator.labels is None)
+            assert not operator.relationship or operator.labels is None
+            assert bool(operator.types) == (operator.relationship and not operator.identity)
             return _with(given, (name,))
         case physical.RelationshipScan(name=name, predicates=predicates, access=access):
             _exprs(predicates, (name,))

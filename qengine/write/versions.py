@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from qengine._cached import cached_property
 from qengine.errors import StorageError, TransactionError
 from qengine.exec.context import ExecutionContext
 from qengine.plan.read_set import ReadSet
@@ -88,6 +90,11 @@ class Version:
                     self._store = self._made()
         return self._store
 
+    @cached_property
+    def base(self) -> Version:
+        """The version that its commits are above, whose graph was made."""
+        return Version(self._chain, 0, self.number - self._count)
+
     @property
     def undirected_types(self) -> frozenset[str]:
         """The names of the types whose relationships have no direction."""
@@ -106,16 +113,19 @@ class Version:
         """Whether its graph was made."""
         return self._store is not None
 
-    def stands_for(self, later: Version, reads: ReadSet) -> bool:
-        """Tell whether rows of a plan that reads this are the same on a later version; it is asked of a sealed one."""
-        chain, first = later._chain, self._count
-        if chain is not self._chain:
-            if chain.store is not self._store:
-                return False
-            first = 0
+    def is_below(self, later: Version) -> bool:
+        """Tell whether a later version has what this one has, whose graph was made, and commits above it."""
+        return later._chain is self._chain or later._chain.store is self._store
+
+    def stands_for(self, later: Version, reads: ReadSet, values: Mapping[str, Any], context: ExecutionContext) -> bool:
+        """Tell whether rows of a plan that reads this are the same on a later version; it is asked of one below.
+
+        ``values``: those of parameters.
+        """
+        chain, first = later._chain, self._count if later._chain is self._chain else 0
         if self._writes is None or self._writes[0] is not chain:
             self._writes = chain, WriteSet(self.store)
-        return self._writes[1].leaves(reads, chain.commits, first, later._count)
+        return self._writes[1].leaves(reads, chain.commits, (first, later._count), values, context)
 
     def _made(self) -> GraphStore:
         """Return the graph, made of the chain's store, whose indexes are kept, or of a later one above many commits."""

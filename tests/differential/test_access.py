@@ -143,6 +143,13 @@ def test_conditions_on_relationships(graph: Graph, changed: Graph, condition: st
     "MATCH p = (n)-[r:U {y: 7}]->(m) RETURN length(p), [x IN nodes(p) | x.id]",
     "UNWIND [1, 2] AS i MATCH (n)-[r:T {y: 7}]->(m) RETURN i, n.id, m.id",
     "UNWIND [1, 7] AS i MATCH (n)-[r:T {y: i}]->(m) RETURN i, n.id, m.id",
+    "UNWIND [1, 7.0, null, '7', [7], 900, 7] AS i MATCH (n)-[r:U|T {y: i}]-(m) RETURN i, n.id, m.id, type(r)",
+    "UNWIND range(0, 60) AS i MATCH (n)-[r:T {y: i}]->(m)<-[s]-(o) WHERE n.id < o.id RETURN i, n.id, count(*)",
+    "UNWIND range(0, 60) AS i OPTIONAL MATCH (n:A)-[r:T|U]->(m) WHERE r.y = i + 1 RETURN i, n.id, m.id",
+    "UNWIND range(0, 60) AS i MATCH (n)-[r:U {y: i}]->(n) RETURN i, n.id",
+    "UNWIND range(0, 60) AS i MATCH p = (n)-[r:T {y: i}]->(m), (o {id: i}) RETURN i, length(p), o.id, m.id",
+    "UNWIND [{k: 1}, {k: 7}] AS i MATCH (n)-[r:T|U]->(m) WHERE r.y = i.k RETURN n.id, m.id",
+    "UNWIND [[1], [2, 7]] AS l MATCH (n)-[r:T]->(m) WHERE r.y = l[0] AND 10 / r.y > 2 RETURN n.id, m.id",
     "OPTIONAL MATCH (n)-[r:T {y: 700}]->(m) RETURN n.id, m.id",
     "MATCH (n {id: 3}) OPTIONAL MATCH (n)-[r:T {y: 3}]->(m) RETURN n.id, m.id",
     "MATCH (n:A) WHERE EXISTS { (m)-[r:T {y: 7}]->() WHERE m.id = n.id } RETURN n.id",
@@ -154,6 +161,16 @@ def test_conditions_on_relationships(graph: Graph, changed: Graph, condition: st
 def test_queries_by_relationships(graph: Graph, changed: Graph, query: str) -> None:
     for each in (graph, changed):
         agree(each, query)
+
+
+def test_relationships_are_looked_up_by_values_of_rows(graph: Graph) -> None:
+    for query, looked_up in (
+        ("UNWIND $l AS i MATCH (n)-[r:T {y: i}]->(m) RETURN n.id", True),
+        ("UNWIND $l AS i MATCH (n)-[r:T]->(m) WHERE r.y = i.k RETURN n.id", True),
+        ("UNWIND $l AS i MATCH (n)-[r:T]->(m) WHERE r.y = i.k AND 10 / r.y > 1 RETURN n.id", False),
+        ("UNWIND $l AS i MATCH (n {id: 3}) MATCH (n)-[r:T {y: i}]->(m) RETURN n.id", False),
+    ):
+        assert ("LookUp r:T by hash index on y" in str(graph.explain(query))) == looked_up, query
 
 
 def test_relationships_are_found_behind_commits_and_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:

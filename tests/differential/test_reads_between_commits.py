@@ -15,6 +15,7 @@ from qengine.graph import Graph
 from qengine.testing.compare import difference
 from qengine.testing.composed import composed_query
 from qengine.testing.random_graph import random_graph
+from qengine.views import TransactionView
 from qengine.write.versions import Version
 from tests.examples import examples
 
@@ -96,9 +97,9 @@ def stayed(monkeypatch):
     found = []
     stands_for = Version.stands_for
 
-    def noted(self, later, reads):
-        stands = stands_for(self, later, reads)
-        found.extend([reads] if stands and later.number > self.number else [])
+    def noted(self, later, *given):
+        stands = stands_for(self, later, *given)
+        found.extend(given[:1] if stands and later.number > self.number else [])
         return stands
 
     monkeypatch.setattr(Version, "stands_for", noted)
@@ -159,6 +160,17 @@ KINDS = (
     ("MATCH (n:A) RETURN n.k AS k", "CREATE (:B {k: 'text'})", False),
     ("MATCH (n:A) RETURN n.k AS k", "CREATE (:Other)", False),
     ("CALL db.labels() YIELD label RETURN label", "CREATE (:B)", False),
+    ("MATCH (n:A {k: 0})-[:R]->(m) RETURN m.k AS k", "MATCH (c:C {k: 2}) CREATE (c)-[:R]->(:B {k: 9})", True),
+    ("MATCH (n:A {k: 0})-[:R]->(m) RETURN m.k AS k", "MATCH (a:A {k: 0}) CREATE (a)-[:R]->(:B {k: 9})", False),
+    ("MATCH (n:A {k: 0})-[:R]->(m) RETURN m.k AS k", "CREATE (:A {k: 0})-[:R]->(:B {k: 9})", False),
+    ("MATCH (n:A {k: 0})-[:R]->(m) RETURN m.k AS k", "CREATE (:A {k: 0.0})", False),
+    ("MATCH (n:A {k: 0})-[:R]->(m) RETURN m.k AS k", "CREATE (:A {k: 9})-[:R]->(:B {k: 9})", True),
+    ("MATCH (n {k: 0})-[:R]->()-[:S]->(m) RETURN m.k AS k", "MATCH (b {k: 1}) CREATE (b)-[:S]->(:A {k: 9})", False),
+    ("MATCH (n {k: 0})-[:R]->()-[:S]->(m) RETURN m.k AS k", "MATCH (b {k: 4}) CREATE (b)-[:S]->(:A {k: 9})", True),
+    ("MATCH (n {k: 0})-[:R*1..2]->(m) RETURN m.k AS k", "MATCH (b {k: 1}) CREATE (b)-[:R]->(:A {k: 9})", False),
+    ("MATCH (n {k: 0})-[:R*1..2]->(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:R]->(:A {k: 9})", True),
+    ("MATCH (n {k: 0})-[*1..4]->(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:T]->(:B {k: 9})", False),
+    ("MATCH (n {k: 0})<-[*0..]-(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:T]->(:B {k: 9})", True),
     ("SHOW INDEXES YIELD name RETURN name", "CREATE INDEX i FOR (n:A) ON (n.k)", False),
 )  # fmt: skip
 
@@ -168,6 +180,7 @@ def test_what_stays_is_what_no_commit_affects(read, writes, stays, stayed, monke
     monkeypatch.setattr(live_reads, "is_anchored", lambda part, *, walks: False)
     graph = Graph()
     graph.query(SCHEMA)
+    graph.query("CREATE INDEX j FOR (n:D) ON (n.k)")
     outcome(graph, read, {})
     for write in writes.split("; "):
         graph.query(write)
@@ -209,12 +222,94 @@ def test_rows_are_those_of_the_latest_version(stayed):
     assert len(stayed) > 5 * examples(20)
 
 
+ROOTED = (
+    "MATCH (a:A {k: $k})-[:R]->(b)-[:S]->(c) RETURN b.k AS b, c.k AS c",
+    "MATCH (a {k: $k})-[:R|S*1..2]-(b) RETURN b.k AS k, b.i AS i",
+    "MATCH (a:A|B {k: $k})<-[:S*0..3]-(b:B)-[:T]-(c) RETURN b.k AS b, c.k AS c",
+    "MATCH (a) WHERE a.k IN [$k, $j] OPTIONAL MATCH (a)-[:R]->(b:B) WITH b AS x MATCH (x)<-[:S]-(c) RETURN c.k AS k",
+    "MATCH (a {k: $k}), (b {k: $j}) OPTIONAL MATCH p = shortestPath((a)-[:R|T*..3]->(b)) RETURN length(p) AS n",
+    "MATCH (a {k: $k})-[:R]-(x)-[:S]-(b {k: $j}) RETURN x.k AS x, a.i AS i",
+    "MATCH (a {k: $k}) RETURN COUNT { (a)-[:R]->()-[:S]-() } AS c, EXISTS { (a)-[:T]-(:C {k: $j}) } AS e",
+    "MATCH (a:A {k: $k})-[r:R]->(b), (b)-[:S]->(c)-[:T]->(d), (a)--(d) RETURN count(*) AS c",
+    "MATCH (a {k: $k})-->(b) WITH DISTINCT b MATCH (b)-[:R*1..2]->(d) WHERE NOT EXISTS { (d)-[:S]->(b) } RETURN d.k",
+    "MATCH (a {k: $k})-[:R]->(b) MATCH (n:C {k: b.k}) RETURN n.i AS i",
+    "MATCH (a {k: $k})((x)-[:R]->(y)){1,2}(b)-[:S]->(c) RETURN c.k AS k",
+    "UNWIND [$k, $j] AS v MATCH (a {k: v})-[:R]->(b) RETURN b.k AS k",
+    "MATCH (a {k: $k})-[:S]-(b) RETURN b.k AS k UNION MATCH (b {k: $j})--(a) RETURN a.k AS k",
+    "MATCH (a {k: $k})-[:R]-(b) WITH collect(b) AS l UNWIND l AS b2 MATCH (b2)-[:S]-(c) RETURN c.k AS k",
+)
+
+
+def test_what_the_roots_of_patterns_do_not_lead_to_changes_no_row(stayed, monkeypatch):
+    monkeypatch.setattr(live_reads, "is_anchored", lambda part, *, walks: False)
+    affected = 0
+    for seed in range(examples(8)):
+        chance = random.Random(f"rooted {seed}")
+        graph = Graph()
+        graph.query(SCHEMA)
+        graph.query("CREATE INDEX FOR (n:A) ON (n.k)")
+        graph.query("UNWIND range(6, 30) AS k CREATE (n:A {k: k}) SET n:$(['B', 'C', 'D'][k % 3])")
+        for text in ROOTED:
+            outcome(graph, text, {"k": 0, "j": 1})
+        for step in range(24):
+            ends = {
+                "a": chance.randint(0, 30),
+                "b": chance.randint(0, 30),
+                "n": 31 + step if chance.random() < 0.8 else 3,
+            }
+            kind, made = chance.choice("RST"), chance.random() < 0.4
+            to = "(m:B {k: $n, i: 1})" if made else "(b)"
+            text = f"MATCH (a {{k: $a}}), (b {{k: $b}}) WITH a, b LIMIT 1 CREATE (a)-[:{kind}]->{to}"
+            graph.query(text if chance.random() < 0.5 else text.replace("]->", "]-").replace("(a)-[", "(a)<-["), ends)
+            for text in chance.sample(ROOTED, 5):
+                values = {"k": chance.choice([*ends.values(), chance.randint(0, 30)]), "j": chance.randint(0, 30)}
+                before = len(stayed)
+                check(graph, stayed, text, values, f"seed {seed}, step {step}")
+                affected += len(stayed) == before
+    assert len(stayed) > 20 * examples(8) < affected
+
+
+def test_rows_inside_a_transaction_are_of_what_it_has_done(monkeypatch):
+    monkeypatch.setattr(live_reads, "is_anchored", lambda part, *, walks: False)
+    stayed, unaffected = [], TransactionView.unaffected
+
+    def noted(self, *given):
+        found = unaffected(self, *given)
+        stayed.extend([] if found is None else [given[0]])
+        return found
+
+    monkeypatch.setattr(TransactionView, "unaffected", noted)
+    for seed in range(examples(40)):
+        chance = random.Random(f"inside {seed}")
+        graph = Graph()
+        graph.query(SCHEMA)
+        graph = Graph(graph._view.store) if seed % 4 else graph  # else below the transaction nothing has a name
+        with graph.transaction() as transaction:
+            for step in range(5):
+                write = chance.choice(WRITES[:13] if chance.random() < 0.9 else WRITES)
+                parameters = given(write, chance)
+                transaction.query(write, parameters)
+                for text in chance.sample(READS, 2):
+                    case = f"seed {seed}, step {step}, after {write} {parameters}: {text}"
+                    before, ours = len(stayed), outcome(transaction, text, {})
+                    if len(stayed) > before:
+                        theirs = outcome(Graph(transaction._view.writer.sealed()), text, {})
+                        if isinstance(ours, str) or isinstance(theirs, str):
+                            assert ours == theirs, case
+                        else:
+                            assert difference(theirs, ours, lists_ordered=False, ordered=False) is None, case
+            if seed % 2:
+                transaction.rollback()
+    assert len(stayed) > examples(40) / 2
+
+
 def test_composed_queries_give_the_rows_of_the_latest_version(stayed):
     for seed in range(examples(60)):
         made = random_graph(f"stays {seed // 10}", most_nodes=4, most_relationships=6)
         graph, chance = Graph(made.store()), random.Random(seed)
         query = composed_query(seed, made)
         graph.query(SCHEMA)  # all names that are written
+        graph.query("CREATE INDEX FOR (n:A) ON (n.k)")
         outcome(graph, query.text, query.parameters)
         for write in chance.choices(WRITES[:10], k=3):
             parameters = given(write, chance)

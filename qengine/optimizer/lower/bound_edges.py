@@ -1,8 +1,9 @@
 """Relationships that are known before a match is searched: given by earlier clauses, or found by what they are.
 
 One that ``id(r) = v`` names is looked up, where ``v`` is a constant or of the rows, or a list, and its ends are bound
-then: ``LookUp``. Few that an index finds by their properties are scanned: ``RelationshipScan``. So are the ends of one
-that the rows give. Where that can't be, a search finds others in its place, which must then be the same.
+then: ``LookUp``. So is one whose property equals a value of the rows, where that leaves few. Few that an index finds by
+constants are scanned: ``RelationshipScan``. So are the ends of one that the rows give. Where that can't be, a search
+finds others in its place, which must then be the same.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import NamedTuple
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
-from qengine.optimizer.access import LEAST_ROWS, accessed_relationships
+from qengine.optimizer.access import LEAST_ROWS, accessed_relationships, looked_up_relationships
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, pattern_edge
 from qengine.optimizer.selectivity import selectivity
-from qengine.plan.access import Probe, constant, identified
+from qengine.plan.access import Probe, constant, equality, identified
 from qengine.plan.expr import Call, Case, Comparison, Expr, HasLabels, ListOf, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.logical import Filter, Operator, Project, Unwind
@@ -45,7 +46,8 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
         return found
     named = {name for each in graph.predicates for name in _may_identify(each)}
     for relationship in graph.relationships:
-        if not (relationship.bound or relationship.name in named or relationship.predicates):
+        keyed = [known for each in graph.predicates if (known := equality(each, relationship.name)) is not None]
+        if not (relationship.bound or relationship.name in named or relationship.predicates or keyed):
             continue
         edge = _locatable(relationship, found, catalog)
         if edge is None:
@@ -61,6 +63,11 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
             )  # fmt: skip
             found = _without(edge, found._replace(root=looked_up, columns=(*found.columns, edge.name)), (predicate,))
             found = found._replace(sure=found.sure.union(edge.ends))
+        elif (look_up := _look_up(edge, found, catalog)) is not None:
+            of_row, predicate = look_up
+            answered = () if condition_can_fail(predicate) else (predicate,)
+            found = _without(edge, found._replace(root=of_row, columns=(*found.columns, edge.name)), answered)
+            found = found._replace(sure=found.sure.union(edge.ends))
         elif (scan := _scan(edge, found, catalog)) is not None:
             found = _without(edge, found._replace(root=scan, columns=(*found.columns, edge.name)), scan.predicates)
             found = found._replace(sure=found.sure.union(edge.ends))
@@ -74,21 +81,51 @@ def _scan(edge: PatternEdge, found: Located, catalog: CatalogView) -> Relationsh
     """
     relationship, graph = edge.relationship, found.graph
     accesses = accessed_relationships(edge, catalog) if relationship.predicates else ()
-    conditions = [*graph.predicates, *(each for node in graph.nodes for each in node.predicates)]
-    conditions += (each for other in graph.relationships for each in other.predicates)
-    if not accesses or any(node.bound for node in graph.nodes):
+    conditions = _conditions(graph)
+    if not accesses or not _may_begin(graph, accesses[0].rows, catalog):
         return None
     access = accesses[0]
     alone = len(conditions) == len(access.answers) and not any(node.labels for node in graph.nodes)
     if any(map(condition_can_fail, conditions)) and not (alone and len(graph.relationships) == 1):
         return None
-    for node in graph.nodes:
-        share = selectivity(node.predicates, catalog, "node", node.labels) if node.predicates else 1.0
-        if vertex_count(catalog, node.labels) * share < access.rows:
-            return None
     predicates = tuple(relationship.predicates[place] for place in access.answers)
     access = replace(access, answers=tuple(range(len(predicates))))
     return RelationshipScan(found.root, edge.name, edge.type_names(), predicates, access)
+
+
+def _look_up(edge: PatternEdge, found: Located, catalog: CatalogView) -> tuple[LookUp, Expr] | None:
+    """Return what finds a relationship by a property whose value the rows give, and its condition.
+
+    None as for ``_scan``; where that condition fails, the look-up finds all, for which it is asked again.
+    """
+    graph = found.graph
+    for predicate in graph.predicates:
+        known = equality(predicate, edge.name)
+        if known is None or known.identity or not free_variables(known.value):
+            continue
+        of_rows = free_variables(known.value) <= set(found.columns) and is_repeatable(known.value)
+        rows = looked_up_relationships(edge, known.key, catalog) if of_rows else None
+        others = (each for each in _conditions(graph) if each is not predicate)
+        if rows is None or not _may_begin(graph, rows, catalog) or any(map(condition_can_fail, others)):
+            continue
+        given = (found.root, edge.name, None, known.key, known.value, rows)
+        return LookUp(*given, relationship=True, types=edge.type_names()), predicate
+    return None
+
+
+def _conditions(graph: QueryGraph) -> list[Expr]:
+    elements = [*graph.nodes, *graph.relationships]
+    return [*graph.predicates, *(each for element in elements for each in element.predicates)]
+
+
+def _may_begin(graph: QueryGraph, rows: float, catalog: CatalogView) -> bool:
+    """Tell whether a search may best begin at so many relationships: no node is given, and none is rarer."""
+    return not any(node.bound for node in graph.nodes) and all(
+        vertex_count(catalog, node.labels)
+        * (selectivity(node.predicates, catalog, "node", node.labels) if node.predicates else 1.0)
+        >= rows
+        for node in graph.nodes
+    )
 
 
 _FEW = 10  # relationships that a list is expected to name
@@ -137,7 +174,8 @@ def _without(edge: PatternEdge, found: Located, answered: tuple[Expr, ...]) -> L
     graph, relationship, (start, end) = found.graph, edge.relationship, edge.ends
     known = Variable(edge.name, type=RELATIONSHIP)
     root, columns = found.root, found.columns
-    if relationship.types is not None and not isinstance(root, RelationshipScan):
+    is_typed = isinstance(root, RelationshipScan) or (isinstance(root, LookUp) and root.types)
+    if relationship.types is not None and not is_typed:
         root = Filter(root, HasLabels(known, relationship.types))
     begin, stop = (Call(name, (known,), type=NODE) for name in ("startnode", "endnode"))
     kept = tuple((name, Variable(name)) for name in columns)

@@ -51,6 +51,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _of_one_kind(left: Any, right: Any) -> bool:
+    """Tell whether two values are compared: of one type, or both numbers."""
+    return type(left) is type(right) or {type(left), type(right)} == {int, float}
+
+
 def calculated(op: str, left: Any, right: Any) -> Any:
     """Return ``left - right`` or ``left / right`` of integers, null where one is."""
     if left is None or right is None:
@@ -75,12 +80,12 @@ def equal(left: Any, right: Any) -> bool | None:
             return False
         parts = [equal(one, other) for one, other in zip(left, right, strict=True)]
         return False if False in parts else None if None in parts else True
-    return type(left) is type(right) and bool(left == right)
+    return _of_one_kind(left, right) and bool(left == right)
 
 
 def less(left: Any, right: Any) -> bool | None:
     """Return ``left < right``."""
-    if type(left) is not type(right) or not isinstance(left, int | str):
+    if not (_of_one_kind(left, right) and isinstance(left, int | float | str)):
         return None
     found: bool = left < right
     return found
@@ -99,6 +104,8 @@ def key_of(value: Any) -> Any:
     """Return what values that DISTINCT takes for the same have in common."""
     if isinstance(value, dict):
         return tuple((key, key_of(each)) for key, each in sorted(value.items()))
+    if isinstance(value, float):
+        raise Undefined  # it may be the same as an integer, which is shown then
     return tuple(map(key_of, value)) if isinstance(value, list) else (type(value), value)
 
 

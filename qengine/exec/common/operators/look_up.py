@@ -1,6 +1,6 @@
-"""``LookUp``: the nodes whose property equals a value of the input row, by a hash index, or whose identity does.
+"""``LookUp``: the nodes or relationships whose property equals a value of the input row, or whose identity does.
 
-Relationships, too, by their identity. ``RelationshipScan``: those that an index finds by conditions on them.
+By a hash index, once it pays. ``RelationshipScan``: those that an index finds by conditions on them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import physical
 from qengine.plan.access import FEW, HASH
 from qengine.plan.expr import Comparison, Literal, Property, Variable
-from qengine.types import NODE
+from qengine.types import NODE, RELATIONSHIP
 
 _NONE: IntArray = np.empty(0, np.int64)
 _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
+_FEW_OF_RELATIONSHIPS = 16  # the same; their indexes don't follow from version to version
 
 
 def look_up_stage(operator: physical.LookUp, build: Build, first: int) -> Stage:
@@ -87,13 +88,14 @@ def relationship_scan_stage(operator: physical.RelationshipScan, build: Build, f
 
 
 class _Finder:
-    """Finds the nodes of rows: by an index, or where few values are asked of a column without one, by scans."""
+    """Finds what rows ask for: by an index, or where few values are asked of a column without one, by scans."""
 
     def __init__(self, operator: physical.LookUp, build: Build) -> None:
         self._operator = operator
         self._masks = build.masks
         self._store, self._context = build.runtime.store, build.runtime.context
         self._evaluate = compile_expression(operator.value, build.runtime)
+        self._types = [each for each in self._store.types if each.name in operator.types]
         self._ranges = self._store.label_ranges(operator.labels).astype(np.int64)
 
     def found(self, batch: Batch) -> tuple[IntArray, IntArray]:
@@ -101,7 +103,8 @@ class _Finder:
         try:
             values = self._evaluate(batch).values()
         except ExecutionError:
-            every = np.concatenate([np.arange(low, high) for low, high in self._ranges.tolist()] or [_NONE])
+            ranges = [(each.base, each.base + each.count) for each in self._types] or self._ranges.tolist()
+            every = np.concatenate([np.arange(low, high) for low, high in ranges] or [_NONE])
             return np.repeat(np.arange(batch.length), len(every)), np.tile(every, batch.length)
         rows, ids = self._looked_up(values)
         if self._operator.relationship:
@@ -116,14 +119,25 @@ class _Finder:
             return self._of_lists(values)
         if operator.identity:
             return named_by(self._store, operator.key, values, relationship=operator.relationship)
-        few = len(values) <= _FEW_VALUES or len({group_key(value) for value in values}) <= _FEW_VALUES
-        index = hash_index(self._store, self._operator.key, self._context, now=not few)
+        most = _FEW_OF_RELATIONSHIPS if operator.relationship else _FEW_VALUES
+        few = len(values) <= most or len({group_key(value) for value in values}) <= most
+        if not operator.relationship:
+            return self._by_key(values, few, None)
+        found = [(each.base, *self._by_key(values, few, each.index)) for each in self._types]
+        rows = np.concatenate([_NONE, *(own for _, own, _ in found)])
+        ids = np.concatenate([_NONE, *(base + local for base, _, local in found)])
+        order = np.argsort(rows, kind="stable") if len(found) > 1 else slice(None)
+        return rows[order], ids[order]
+
+    def _by_key(self, values: Sequence[Any], few: bool, type: int | None) -> tuple[IntArray, IntArray]:
+        """Return which values are those of which nodes, or of which relationships of a type (local ids), by values."""
+        index = hash_index(self._store, self._operator.key, self._context, now=not few, type=type)
         if index is not None:
             try:
                 return index.pairs(values, self._context)
             except Unanswered:  # a list, or the like
                 pass
-        return self._scanned(values)
+        return self._scanned(values, type)
 
     def _of_lists(self, lists: Sequence[Any]) -> tuple[IntArray, IntArray]:
         """Return what is named in the list of each row, once."""
@@ -137,23 +151,26 @@ class _Finder:
         pairs = np.unique(np.stack((rows[found], ids)), axis=1)
         return pairs[0], pairs[1]
 
-    def _scanned(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
+    def _scanned(self, values: Sequence[Any], type: int | None) -> tuple[IntArray, IntArray]:
         """Return the same by reading the column once for each different value."""
         known: dict[Any, IntArray] = {}
         for value in values:
             key = group_key(value)
             if key not in known:
-                known[key] = self._scan(value)
+                known[key] = self._scan(value, type)
         parts = [known[group_key(value)] for value in values]
         rows = np.repeat(np.arange(len(values)), [len(part) for part in parts])
         return rows, np.concatenate(parts)
 
-    def _scan(self, value: Any) -> IntArray:
+    def _scan(self, value: Any, type: int | None) -> IntArray:
         if value is None:
             return _NONE
         name, key = self._operator.name, self._operator.key
-        equation = (Comparison(("=",), (Property(Variable(name, type=NODE), key), Literal(value))),)
-        note_scan(self._store, HASH, key)
+        of = Variable(name, type=NODE if type is None else RELATIONSHIP)
+        equation = (Comparison(("=",), (Property(of, key), Literal(value))),)
+        note_scan(self._store, HASH, key, type)
+        if type is not None:
+            return np.flatnonzero(self._masks.edge_mask(name, equation, type, 0, self._store.types[type].count))
         parts = [
             low + np.flatnonzero(self._masks.vertex_mask(name, equation, low, high))
             for low, high in self._ranges.tolist()
