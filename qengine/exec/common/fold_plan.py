@@ -77,7 +77,7 @@ class EntryLists:
     ``vertices``: uint32, or the first of as many as there are lists. A relationship's place among them is its local id.
     ``owners``, ``others`` and ``admitted``: a byte each, which vertices and relationships are wanted, None for all.
     ``weights``, on the host alone: int64 a vertex, of an entry's owner and its end, None for 1: a row counts as often
-    as their product says. ``lessened``: a bool a vertex, of an entry's other vertex: taken off those of its owner, its end.
+    as their product says. ``lessened``: a bool a vertex, by end and by owner, taken off the other's.
     """
 
     vertices: Any
@@ -96,7 +96,7 @@ class EntryLists:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """The arrays of a ``LISTS`` in order, the graph's own, what is admitted, weights, and what lessens them; None for none."""
+        """The arrays of a ``LISTS`` the graph's own, what is admitted, weights, what lessens them; or None."""
         vertices = None if isinstance(self.vertices, int) else self.vertices
         admitted = self.owners, self.others, self.admitted
         return vertices, self.begins, self.ends, *admitted, *self.weights, *self.lessened
