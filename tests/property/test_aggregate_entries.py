@@ -302,6 +302,18 @@ def test_entries_are_weighed_by_what_hangs_at_their_ends(threads: int) -> None:
         for i, some in ((i, kinds == i) for i in range(1, 5))
     ]
     assert graph.query(query, device="cpu", threads=threads).fetchall() == expected
+    another = (
+        "MATCH (a:P)-[k:R]->(b:P)<-[:R]-(c:P) WHERE c.g < 3 AND k.i > 0 "
+        "RETURN k.i AS i, count(*) AS n, sum(a.id) AS s, max(b.id) AS m ORDER BY i"
+    )
+    plan = plan_of(graph, another)
+    assert any(isinstance(each, AggregateEntries) and len(each.others) == 1 for each in operators(plan.root))
+    weights = np.bincount(end[start % 7 < 3], minlength=n)[end] - (start % 7 < 3)
+    expected = [
+        (i, int(weights[some].sum()), int((weights * start)[some].sum()), int(end[some & (weights > 0)].max()))
+        for i, some in ((i, kinds == i) for i in range(1, 5))
+    ]
+    assert graph.query(another, device="cpu", threads=threads).fetchall() == expected
     once = "MATCH (a:P)-[k:R]->(b:P)-[:S]->(c) RETURN k.i AS i, count(DISTINCT b) AS n, max(a.id) AS m ORDER BY i"
     ends = np.isin(end, hanging)
     expected = [
