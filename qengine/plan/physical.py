@@ -415,7 +415,18 @@ class Carried:
     direction: Direction
 
 
-@node("input", "core", "counts", "values")
+@node("vertices")
+class Another:
+    """Says of what is counted by ``end`` that it hangs there by a relationship of the entries' kind, another than each.
+
+    The entry is among what is counted where the entry's other end is one of ``vertices``.
+    """
+
+    end: str
+    vertices: VertexLevel
+
+
+@node("input", "core", "counts", "values", "others")
 class AggregateEntries(Operator):
     """Emits what ``input``, an ``Aggregate`` of one vertex or of one relationship and its ends, does; makes no rows.
 
@@ -424,10 +435,10 @@ class AggregateEntries(Operator):
     Holds what is evaluated, and the groups, on the host for each thread.
 
     A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
-    ``counts`` counts embeddings by one of them. An entry counts as often as their product says. Each of ``values``
-    aggregates by one of them, and ``core`` reads its other columns as properties of that end (``plan.folding.beyond``).
-    The host folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has
-    several, ``input`` runs.
+    ``counts`` counts embeddings by one of them. An entry counts as often as their product says, less itself where one
+    of ``others`` says so. Each of ``values`` aggregates by one of them, and ``core`` reads its other columns as
+    properties of that end (``plan.folding.beyond``). The host folds those; a GPU runs ``input``. Keys and arguments may
+    be of ``carried`` nodes, too. Where an end has several, ``input`` runs.
     """
 
     input: Aggregate
@@ -435,6 +446,7 @@ class AggregateEntries(Operator):
     counts: tuple[Eliminate, ...] = ()
     values: tuple[Operator, ...] = ()
     carried: tuple[Carried, ...] = ()
+    others: tuple[Another, ...] = ()
 
     @property
     def folded(self) -> Aggregate:

@@ -287,8 +287,9 @@ class _Writer:
     def _entries(self, operator: physical.AggregateEntries) -> str:
         ends = " and ".join(name_text(each.emit[0]) for each in operator.counts)
         weighed = f", weighted by what is counted by {ends}" if ends else ""
+        less = "".join(f", less what is itself at {name_text(each.end)}" for each in operator.others)
         carried = "".join(f", with {name_text(each.name)} of {name_text(each.bearer)}" for each in operator.carried)
-        return f"AggregateEntries: folded as lists are read, without rows{weighed}{carried}"
+        return f"AggregateEntries: folded as lists are read, without rows{weighed}{less}{carried}"
 
     def _level(self, level: physical.Level, names: list[str]) -> str:
         if isinstance(level, EdgeLevel):

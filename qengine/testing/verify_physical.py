@@ -228,6 +228,10 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
         _entries(each, ())
     for node in operator.carried:
         assert node.bearer in names and node.name not in names, f"{node.name} is carried by {node.bearer}, no end"
+    counted = {program.emit[0] for program in operator.counts}
+    for another in operator.others:
+        assert another.end in counted, f"nothing is counted by {another.end}"
+        _exprs(another.vertices.predicates, (another.vertices.name,))
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

@@ -74,6 +74,8 @@ class EntryRows {
     int64_t* weights = weighed() ? weights_.data() : nullptr;
     const uint8_t *admits_end = lists_.admits_end, *admits_edge = lists_.admits_edge;
     const int64_t* weighs_end = lists_.weighs_end;
+    const uint8_t* lessens_owner = lists_.lessens_owner;
+    const int64_t fewer = lists_.lessens_end ? lists_.lessens_end[owner] : 0;
     const bool skip_loops = lists_.skip_loops;
     const int64_t edge_base = lists_.edge_base;
     int n = n_;
@@ -85,7 +87,8 @@ class EntryRows {
       ends[n] = other;
       if (edges) edges[n] = edge_base + static_cast<int64_t>(e);
       if (weights) {
-        weights[n] = weighs_end ? own * weighs_end[other] : own;
+        const int64_t owned = lessens_owner ? own - lessens_owner[other] : own;
+        weights[n] = weighs_end ? owned * (weighs_end[other] - fewer) : owned;
         kept &= weights[n] != 0;
       }
       n += kept;

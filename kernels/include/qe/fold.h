@@ -55,7 +55,8 @@ struct Condition {
 
 // Relationships of one type. begins: n + 1 places in `ends`, of the lists of n vertices from `first` on, or of `vertices`.
 // The id of an entry's relationship is its place from edge_base on. admits: a byte a vertex (from 0 on), or a relationship (by its
-// place), or null: all. weighs: a number a vertex, whose product says how often a row counts, or null: 1; the host's alone.
+// place), or null: all. weighs: a number a vertex, whose product says how often a row counts, or null: 1; lessens: a byte a vertex, of
+// the row's other one, taken off that number, or null; the host's alone.
 // Variables that a row's owner, end and relationship are, -1: none.
 struct Lists {
   const uint32_t* vertices;
@@ -66,6 +67,8 @@ struct Lists {
   const uint8_t* admits_edge;
   const int64_t* weighs_owner;
   const int64_t* weighs_end;
+  const uint8_t* lessens_owner;
+  const uint8_t* lessens_end;
   int64_t edge_base;
   uint64_t n;
   uint32_t first;

@@ -37,7 +37,7 @@ PLAN = np.dtype(
 )
 LISTS = np.dtype(
     [(name, "<u8") for name in ("vertices", "begins", "ends", "admits_owner", "admits_end", "admits_edge")]
-    + [(name, "<u8") for name in ("weighs_owner", "weighs_end")]
+    + [(name, "<u8") for name in ("weighs_owner", "weighs_end", "lessens_owner", "lessens_end")]
     + [("edge_base", "<i8"), ("n", "<u8"), ("first", "<u4")]
     + [(name, "<i4") for name in ("owner", "end", "edge", "skip_loops", "unused")]
 )
@@ -77,7 +77,7 @@ class EntryLists:
     ``vertices``: uint32, or the first of as many as there are lists. A relationship's place among them is its local id.
     ``owners``, ``others`` and ``admitted``: a byte each, which vertices and relationships are wanted, None for all.
     ``weights``, on the host alone: int64 a vertex, of an entry's owner and its end, None for 1: a row counts as often
-    as their product says.
+    as their product says. ``lessened``: a bool a vertex, by end and by owner, taken off the other's.
     """
 
     vertices: Any
@@ -92,12 +92,14 @@ class EntryLists:
     admitted: Any = None
     skip_loops: bool = False
     weights: tuple[Any, Any] = (None, None)
+    lessened: tuple[Any, Any] = (None, None)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """The arrays of a ``LISTS`` in order, the graph's own, what is admitted, and weights; None for none."""
+        """The arrays of a ``LISTS`` the graph's own, what is admitted, weights, what lessens them; or None."""
         vertices = None if isinstance(self.vertices, int) else self.vertices
-        return vertices, self.begins, self.ends, self.owners, self.others, self.admitted, *self.weights
+        admitted = self.owners, self.others, self.admitted
+        return vertices, self.begins, self.ends, *admitted, *self.weights, *self.lessened
 
 
 ColumnOf = Callable[[str, Numbers], tuple[int, ...]]

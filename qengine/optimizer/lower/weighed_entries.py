@@ -4,6 +4,9 @@ Where keys and arguments read a relationship and its ends alone, and the relatio
 the pattern at its ends, a row for each match of the pattern is the relationship times the matches of either part: these
 are counted by the end's vertex by elimination, and the lists of the relationship are folded with what was counted.
 
+What hangs at an end by one relationship of the same type, which must be another, is counted with the entry itself where
+that has such ends; one is taken off for it.
+
 Least and greatest values of something in such a part are found by the end's vertex first, by an aggregate of its own:
 of these the least or the greatest is that of all rows.
 """
@@ -23,8 +26,8 @@ from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.folding import EXTREMES, beyond, folded_variables
 from qengine.plan.logical import Aggregate, Match
-from qengine.plan.pattern import NO_HINTS, Direction, PatternRelationship, QueryGraph
-from qengine.plan.physical import AggregateEntries, Carried, Eliminate
+from qengine.plan.pattern import NO_HINTS, Direction, MatchMode, PatternRelationship, QueryGraph
+from qengine.plan.physical import AggregateEntries, Another, Carried, Eliminate, VertexLevel
 from qengine.plan.traverse import free_variables
 from qengine.types import NODE
 
@@ -40,10 +43,11 @@ Lower = Callable[[Aggregate, Sequence[AggregateCall]], Aggregate]
 
 @frozen
 class _Parts:
-    """A relationship's own pattern, and those that hang at its ends, by the end's name."""
+    """A relationship's own pattern, those that hang at its ends, by the end's name, and which of them it is part of."""
 
     core: QueryGraph
     hanging: tuple[tuple[str, QueryGraph], ...]
+    others: tuple[Another, ...]
 
 
 def weighed_entries(
@@ -98,7 +102,7 @@ def weighed_entries(
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
         if len(programs) == len(parts.hanging) and cost < budget:
             by_end = tuple(each[0] for each in values if each is not None)
-            return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried), cost
+            return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried, parts.others), cost
     return None
 
 
@@ -121,7 +125,7 @@ def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts, beare
         read = frozenset[str]().union(*map(free_variables, call.args))
         if not read <= elements:
             end = next((end for end, graph in parts.hanging if read <= set(graph.variables())), None)
-            if end is None:
+            if end is None or any(each.end == end for each in parts.others):
                 return None
             column = f"@beyond {len(calls)}"
             values.setdefault(end, []).append((column, call))
@@ -215,8 +219,9 @@ def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -
     rest = [each for each in graph.relationships if each is not edge]
     inside = [frozenset((edge.name, *ends))]
     inside += [side | {each.name for each in rest if each.start in side} for side in sides]
-    if not all(any(names <= side for side in inside) for names in _compared(graph, catalog)):
+    if not all(any(names <= side for side in inside) for names in map(_names, graph.predicates)):
         return None
+    apart = [names for names in _different(graph, catalog) if not any(names <= side for side in inside)]
 
     def cut(names: frozenset[str], plain: Sequence[str]) -> QueryGraph:
         """Return the part of some names; the core asks of its ends what they must be, and no other part does."""
@@ -230,7 +235,40 @@ def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -
         return replace(graph, nodes=nodes, relationships=relationships, predicates=predicates)
 
     hanging = [(end, cut(side, ends)) for end, side in zip(ends, inside[1:], strict=True) if len(side) > 1]
-    return _Parts(cut(inside[0], ()), tuple(hanging))
+    others: dict[str, Another] = {}
+    for names in apart:
+        if (another := _another(edge, hanging, names, catalog)) is None:
+            return None
+        others[another.end] = another
+    return _Parts(cut(inside[0], ()), tuple(hanging), tuple(others.values()))
+
+
+def _another(
+    edge: PatternRelationship,
+    hanging: Sequence[tuple[str, QueryGraph]],
+    names: frozenset[str],
+    catalog: CatalogView,
+) -> Another | None:
+    """Return what is to be taken off where elements of some names must differ; None where that is no such case.
+
+    That is one relationship alone which hangs at an end of ``edge`` as that does, and is of the same type: it is the
+    same one where its far node is the edge's other end.
+    """
+    for end, graph in hanging:
+        other = edge.end if end == edge.start else edge.start
+        if len(graph.relationships) > 1 or graph.predicates or graph.mode is not MatchMode.DIFFERENT_RELATIONSHIPS:
+            continue
+        (beside,) = graph.relationships
+        far = beside.end if beside.start == end else beside.start
+        if names not in ({other, far}, {edge.name, beside.name}):
+            continue
+        types = matching_types(catalog, edge.types)
+        alike = len(types) == 1 and matching_types(catalog, beside.types) == types and not types[0].undirected
+        same_way = edge.direction is beside.direction is Direction.OUT and (edge.start == end) == (beside.start == end)
+        if alike and same_way and not beside.predicates:
+            node = next(each for each in graph.nodes if each.name == far)
+            return Another(end, VertexLevel(far, node.labels, node.predicates))
+    return None
 
 
 def _reached(graph: QueryGraph, without: PatternRelationship, start: str) -> frozenset[str]:
@@ -246,9 +284,8 @@ def _reached(graph: QueryGraph, without: PatternRelationship, start: str) -> fro
     return frozenset(found)
 
 
-def _compared(graph: QueryGraph, catalog: CatalogView) -> Iterator[frozenset[str]]:
-    """Yield the names of elements that something is asked of together: conditions, and what must differ."""
-    yield from map(_names, graph.predicates)
+def _different(graph: QueryGraph, catalog: CatalogView) -> Iterator[frozenset[str]]:
+    """Yield the names of elements that must differ."""
     edges = [pattern_edge(catalog, each) for each in graph.relationships]
     different: Differences = differences(graph, edges, catalog)
     yield from different.vertices

@@ -60,7 +60,8 @@ def kinds_in(plan: Any) -> set[type]:
         elif kind is not str:  # the items of tuples may be no nodes
             found.add(kind)
             for name in getattr(kind, "child_fields", ()):
-                todo.append(getattr(node, name))
+                if part := getattr(node, name):
+                    todo.append(part)
     return found
 
 

@@ -172,6 +172,7 @@ class _Entries:
         self._masks: MaskProvider = build.masks
         self._weights: dict[str, Any] = {}
         self._present: dict[str, Any] = {}  # of ends that count once or not at all, which ones do
+        self._lessened: dict[str, Any] = {}  # by ends, at which other ends entries are among what they count
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
@@ -269,13 +270,23 @@ class _Entries:
 
         Where it doesn't matter how often a row comes, ends without anything are left out, and others count once.
         """
+        n_vertices = self._runtime.store.vertex_count
+        for each in self._operator.others:
+            level = each.vertices
+            found = elements_of(level, self._runtime)
+            if found is None:
+                continue
+            holding.add(n_vertices)
+            self._lessened[each.end] = self._masks.mask_within(
+                level.name, level.predicates, found.ranges, 0, n_vertices
+            )
         once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
         for name, program in self._counts.items():
-            holding.add(8 * self._runtime.store.vertex_count)
+            holding.add(8 * n_vertices)
             counts = counts_of_all(program, self._build)
             if counts.dtype == object:
                 return False
-            if once or counts.max(initial=0) <= 1:
+            if (once or counts.max(initial=0) <= 1) and name not in self._lessened:
                 holding.add(len(counts))
                 self._present[name] = counts > 0
             else:
@@ -299,9 +310,10 @@ class _Entries:
 
     def _weights_of(self, way: _Way) -> tuple[Any, Any]:
         """Return how often entries of lists count by their owners and by their ends, None for once."""
-        first, second = (
-            None if level is None else self._weights.get(level.name) for level in (self._first, self._second)
-        )
+        return self._by_ends(self._weights, way)
+
+    def _by_ends(self, known: dict[str, Any], way: _Way) -> tuple[Any, Any]:
+        first, second = (None if level is None else known.get(level.name) for level in (self._first, self._second))
         return (second, first) if way.turned else (first, second)
 
     def _rows(self) -> int:
@@ -377,6 +389,7 @@ class _Entries:
         return EntryLists(
             vertices, begins, way.lists.neighbours, way.type.base, owner, end, edge,
             owners, others, admitted, way.skip_loops, self._weights_of(way),
+            self._by_ends(self._lessened, way),
         )  # fmt: skip
 
     def _wanted(self, level: VertexLevel) -> Any:
