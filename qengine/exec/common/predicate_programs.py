@@ -1,7 +1,7 @@
-"""Programs of truth values, made of predicates of one node or relationship: ``qe::PredicateStep``, on the host or a GPU.
+"""Programs of truth values, made of predicates of one node or relationship, for the host or a GPU.
 
-Numbers, dates and, on the host, codes of strings are compared with constants as they are. What is said otherwise of one
-property with few different values is asked once for each of them, whatever it is: a table, read by the property's codes.
+Numbers, dates and, on the host, codes of strings are compared with constants as they are. What is said otherwise of a
+property with few different values is asked once for each of them, whatever it is: a table by the property's codes.
 """
 
 from __future__ import annotations
