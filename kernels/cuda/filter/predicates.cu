@@ -4,25 +4,11 @@
 // Bytes moved: at each id the columns that the program names, and a byte; tables and programs stay in the caches.
 #include "base/warp.cuh"
 #include "qe/conditions.h"
+#include "qe/predicate.h"
 
 using namespace qe;
 
-// One step: kTable, kCompare and kLacks push a truth value, the others replace the last one or two.
-// kTable: `table` by the code that a column has for an id: 0 for null, else its number - low + 1. Codes are int32 below 0 for
-// null; bits are 0 and 1. kCompare: the column's number, `op`, and a constant. kLacks: whether it has no number.
-struct PredicateStep {
-  PlanColumn column;
-  const uint8_t* table;
-  int64_t low, integer;
-  double real;
-  int32_t kind, op, codes, whole;
-};
-
 namespace {
-
-enum Truth : uint32_t { kFalse = 0, kTrue = 1, kNull = 2 };
-enum StepKind : int32_t { kTable = 0, kCompare = 1, kLacks = 2, kAnd = 3, kOr = 4, kXor = 5, kNot = 6 };
-enum CodeKind : int32_t { kOfInt64 = 0, kOfInt32 = 1, kOfCodes = 2, kOfBits = 3 };
 
 __device__ inline int64_t code_of(const PredicateStep& step, int64_t id) {
   const PlanColumn& column = step.column;
@@ -48,12 +34,6 @@ __device__ inline uint32_t truth_of(const PredicateStep& step, int64_t id) {
   return compares(step.op, number, {true, step.whole != 0, step.integer, step.real}) ? kTrue : kFalse;
 }
 
-__device__ inline uint32_t joined(int32_t kind, uint32_t a, uint32_t b) {
-  if (kind == kAnd) return a == kFalse || b == kFalse ? kFalse : a == kNull || b == kNull ? kNull : kTrue;
-  if (kind == kOr) return a == kTrue || b == kTrue ? kTrue : a == kNull || b == kNull ? kNull : kFalse;
-  return a == kNull || b == kNull ? kNull : a ^ b;
-}
-
 }  // namespace
 
 // Of the ids [first, first + n) whether the program's last value is true: a byte each. Truth values are a stack of two bits each.
@@ -66,10 +46,10 @@ extern "C" __global__ void predicate_holds(const PredicateStep* steps, int32_t n
       if (step.kind < kAnd) {
         stack = stack << 2 | truth_of(step, first + static_cast<int64_t>(i));
       } else if (step.kind == kNot) {
-        stack = (stack & ~uint64_t{3}) | (last == kNull ? kNull : last ^ 1);
+        stack = (stack & ~uint64_t{3}) | negated_truth(last);
       } else {
         stack >>= 2;
-        stack = (stack & ~uint64_t{3}) | joined(step.kind, stack & 3, last);
+        stack = (stack & ~uint64_t{3}) | joined_truth(step.kind, static_cast<uint32_t>(stack & 3), last);
       }
     }
     holds[i] = (stack & 3) == kTrue;

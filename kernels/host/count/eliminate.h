@@ -119,10 +119,10 @@ class WorkQueue {
   std::atomic<int32_t> status_{kOk};
 };
 
-constexpr uint64_t kShort = 1 << 16;  // entries that are not worth a second thread
+constexpr uint64_t kShort = 1 << 15;  // entries that are worth a thread
 
 inline int workers_for(const Control* control, uint64_t entries) {
-  return entries < kShort ? 1 : static_cast<int>(control->threads);
+  return static_cast<int>(std::min<uint64_t>(control->threads, std::max<uint64_t>(1, entries / kShort)));
 }
 
 // Calls work(worker) on so many threads until all pieces are taken; work loops over queue.take.

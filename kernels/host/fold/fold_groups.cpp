@@ -151,15 +151,49 @@ class Ordered {
 }  // namespace
 }  // namespace qe::fold
 
+namespace qe::fold {
+namespace {
+
+// No group is in two tables any more.
+void collect(Fold& fold) {
+  if (fold.shards.empty()) return;
+  fold.share(*fold.table, 0);
+  fold.table->clear();
+}
+
+constexpr uint64_t kCountedAlone = 1 << 14;  // groups that each thread counts for itself
+
+// Adds to counts[i] how many groups have a first part of their code that equals codes[i], ascending, and a last key that isn't null.
+void count_different(Fold& fold, const uint64_t* codes, uint64_t n, int64_t* counts) {
+  std::vector<const Table*> tables{fold.table.get()};
+  for (const auto& shard : fold.shards) tables.push_back(&shard->table);
+  const uint64_t last = static_cast<uint64_t>(fold.plan.keys[fold.plan.n_keys - 1].places);
+  const bool dense = n > 0 && codes[n - 1] - codes[0] == n - 1;
+  eliminate::WorkQueue queue(fold.control, tables.size(), 1);
+  check(eliminate::deal(eliminate::workers_for(fold.control, Ordered::count(fold)), queue, [&](int) {
+    std::vector<int64_t> own(n <= kCountedAlone ? n : 0);
+    for (uint64_t begin, end; queue.take(&begin, &end);)
+      tables[begin]->each([&](uint64_t code, const int64_t*) {
+        if (code % last == 0) return;
+        const uint64_t first = code / last;
+        const uint64_t at = dense ? first - codes[0] : static_cast<uint64_t>(std::lower_bound(codes, codes + n, first) - codes);
+        if (own.empty()) __atomic_fetch_add(counts + at, 1, __ATOMIC_RELAXED);
+        else ++own[at];
+      });
+    for (uint64_t i = 0; i < own.size(); ++i)
+      if (own[i]) __atomic_fetch_add(counts + i, own[i], __ATOMIC_RELAXED);
+  }));
+}
+
+}  // namespace
+}  // namespace qe::fold
+
 using qe::fold::Fold;
 
 // Tells how many groups there are. No rows may be folded any more.
 QE_API int32_t qe_fold_groups(Fold* fold, uint64_t* n) {
   return qe::eliminate::guarded([&] {
-    if (!fold->shards.empty()) {
-      fold->share(*fold->table, 0);
-      fold->table->clear();
-    }
+    qe::fold::collect(*fold);
     *n = qe::fold::Ordered::count(*fold);
   });
 }
@@ -168,4 +202,13 @@ QE_API int32_t qe_fold_groups(Fold* fold, uint64_t* n) {
 // column after the other: of kDistinct one, how many bits are set.
 QE_API int32_t qe_fold_take(Fold* fold, int64_t* keys, int64_t* columns, qe::Control*) {
   return qe::eliminate::guarded([&] { qe::fold::Ordered(*fold).take(keys, columns); });
+}
+
+// Adds to counts[i] how many groups there are whose code without its last key, which is not null, is codes[i]: n ascending ones, of which
+// every group has one. No rows may be folded any more.
+QE_API int32_t qe_fold_different(Fold* fold, const uint64_t* codes, uint64_t n, int64_t* counts, qe::Control*) {
+  return qe::eliminate::guarded([&] {
+    qe::fold::collect(*fold);
+    qe::fold::count_different(*fold, codes, n, counts);
+  });
 }

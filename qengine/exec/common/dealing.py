@@ -118,26 +118,3 @@ def taken(column: Column, places: IntArray, context: ExecutionContext) -> Column
     begins = range(0, len(places), size)
     deal(take, begins, context)
     return concatenate([parts[begin] for begin in begins])
-
-
-def places_of(mask: npt.NDArray[np.bool_], first: int, context: ExecutionContext) -> npt.NDArray[np.uint32]:
-    """Return where a mask is true, counted from ``first``, ascending. Errors as of ``deal``."""
-    size = part_size(len(mask), context)
-    parts = range(0, len(mask), size)
-    counts = np.zeros(len(parts), np.int64)
-
-    def count(begin: int) -> None:
-        counts[begin // size] = np.count_nonzero(mask[begin : begin + size])
-
-    deal(count, parts, context)
-    ends = np.cumsum(counts)
-    found = np.empty(int(ends[-1]) if len(ends) else 0, np.uint32)
-
-    def find(begin: int) -> None:
-        context.check()
-        part = begin // size
-        there = np.flatnonzero(mask[begin : begin + size])
-        np.add(there, begin + first, out=found[ends[part] - counts[part] : ends[part]], casting="unsafe")
-
-    deal(find, parts, context)
-    return found

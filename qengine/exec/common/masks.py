@@ -12,8 +12,10 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.access import indexed_nodes, note_scan
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import BoolArray, Column, IntArray, NodeColumn, RelationshipColumn
-from qengine.exec.common.dealing import deal, packed, part_size, places_of
+from qengine.exec.common.dealing import deal, packed, part_size
+from qengine.exec.common.element_columns import Elements
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate, is_volatile
+from qengine.exec.common.predicate_programs import NoProgram, Predicates, all_of
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.view import ExecView
 from qengine.plan.expr import Comparison, Expr, Variable
@@ -25,6 +27,8 @@ from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import operators, substitute
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+_NATIVE = 1 << 13  # ids from which on a program is worth being made
+_RARE = 8  # where native code admits one of so many, what it doesn't evaluate is asked for these alone
 
 _NOBODY = Variable("")
 
@@ -70,9 +74,11 @@ class Masks:
         """Return truth values as bits, padded to whole 64-bit words."""
         return packed(mask, self._runtime.context)
 
-    def places(self, mask: BoolArray, first: int) -> npt.NDArray[np.uint32]:
+    def places(self, mask: BoolArray, first: int, dtype: Any = np.uint32) -> Any:
         """Return where they are true, counted from ``first``, ascending."""
-        return places_of(mask, first, self._runtime.context)
+        from qengine.exec.host.predicates import places
+
+        return places(mask, first, dtype, self._runtime.context)
 
     def vertex_list(self, level: VertexLevel, ranges: Sequence[Sequence[int]]) -> IntArray | None:
         """Return the vertices, ascending, of a level's ranges that satisfy its predicates, where indexes find few.
@@ -90,17 +96,17 @@ class Masks:
             ids, access = found
             left = [each for place, each in enumerate(level.predicates) if place not in access.answers]
             if left and len(ids):
-                ids = ids[self.holds_for(level.name, left, ids)]
+                ids = ids[self.holds_for(level.name, left, NodeColumn(ids))]
         self._listed[key] = level, ids
         return ids
 
-    def holds_for(self, name: str, predicates: Sequence[Expr], ids: IntArray) -> BoolArray:
-        """Return for each of some vertices, as variable ``name``, whether all predicates are true."""
-        mask: BoolArray = np.empty(len(ids), dtype=np.bool_)
+    def holds_for(self, name: str, predicates: Sequence[Expr], elements: NodeColumn | RelationshipColumn) -> BoolArray:
+        """Return for each of some elements, as variable ``name``, whether all predicates are true."""
+        mask: BoolArray = np.empty(len(elements), dtype=np.bool_)
         compiled = self._compiled(predicates)
-        for begin in range(0, len(ids), _RANGE):
-            part = ids[begin : begin + _RANGE]
-            self._fill(mask[begin : begin + _RANGE], Batch(len(part), {name: NodeColumn(part)}), compiled)
+        for begin in range(0, len(elements), _RANGE):
+            part = elements.slice(begin, min(_RANGE, len(elements) - begin))
+            self._fill(mask[begin : begin + _RANGE], Batch(len(part), {name: part}), compiled)
         return mask
 
     def holds_of(self, condition: Expr, columns: Mapping[str, Column], rows: int) -> BoolArray:
@@ -178,18 +184,55 @@ class Masks:
     ) -> BoolArray:
         """Evaluate predicates for all elements of a range."""
         mask: BoolArray = np.empty(bounds[1] - bounds[0], dtype=np.bool_)
-        compiled = self._compiled(predicates)
+        left = self._filled(mask, name, predicates, kind, bounds)
+        begun = left is not predicates
+        if begun and (not left or np.count_nonzero(mask) * _RARE <= len(mask)):
+            if left:
+                found = self.places(mask, bounds[0], np.int64)
+                mask[found - bounds[0]] = self.holds_for(name, left, kind(found))
+            return mask
+        compiled = self._compiled(left)
         size = part_size(len(mask), self._runtime.context)
-        if len(mask) <= _RANGE and all(map(_is_light, predicates)):
+        if len(mask) <= _RANGE and all(map(_is_light, left)):
             size = len(mask)
 
         def fill(begin: int) -> None:
             end = min(begin + size, bounds[1])
             part = mask[begin - bounds[0] : end - bounds[0]]
-            self._fill(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled)
+            self._fill(part, Batch(end - begin, {name: kind(None, (begin, end))}), compiled, begun)
 
         deal(fill, range(*bounds, size), self._runtime.context)
         return mask
+
+    def _filled(
+        self,
+        mask: BoolArray,
+        name: str,
+        predicates: tuple[Expr, ...],
+        kind: type[NodeColumn | RelationshipColumn],
+        bounds: tuple[int, int],
+    ) -> tuple[Expr, ...]:
+        """Write whether those predicates are true that native code evaluates; return the others."""
+        if len(mask) < _NATIVE or self._runtime.memory.limit is not None:
+            return predicates
+        of_nodes = kind is NodeColumn
+        index = None if of_nodes else int(self._runtime.store.type_of(np.array(bounds[:1]))[0])
+        programs = Predicates(self._runtime, name, index, on_host=True)
+        elements, steps = Elements(name, of_nodes, (bounds,)), []
+        left = []
+        for predicate in predicates:
+            try:
+                if condition_can_fail(predicate):
+                    raise NoProgram
+                steps.append(programs.program([predicate], elements))
+            except NoProgram:
+                left.append(predicate)
+        if not steps:
+            return predicates
+        from qengine.exec.host.predicates import fill
+
+        fill(mask, all_of(steps), bounds[0], self._runtime.context)
+        return tuple(left)
 
     def _compiled(self, predicates: Iterable[Expr]) -> _Compiled:
         """Return the predicates that can't fail, and those that can."""
@@ -198,12 +241,13 @@ class Masks:
             found[condition_can_fail(predicate)].append(compile_predicate(predicate, self._runtime))
         return found
 
-    def _fill(self, mask: BoolArray, batch: Batch, compiled: _Compiled) -> None:
-        """Write where all predicates are true."""
+    def _fill(self, mask: BoolArray, batch: Batch, compiled: _Compiled, begun: bool = False) -> None:
+        """Write where all predicates are true; ``begun``: and what is written there already."""
         self._runtime.context.check()
         others, fallible = compiled
-        mask[:] = others[0](batch) if others else True
-        for holds in others[1:]:
+        if not begun:
+            mask[:] = True
+        for holds in others:
             mask &= holds(batch)
         sure = mask.copy() if fallible else mask
         for holds in fallible:

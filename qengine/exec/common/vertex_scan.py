@@ -52,7 +52,8 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
     listed = masks.vertex_list(level, ranges) if level.access and ranges else None
     if listed is None:
         parts = [
-            np.flatnonzero(mask) + low for (low, _), mask in zip(ranges, _masks(level, ranges, masks), strict=True)
+            masks.places(mask, low, np.int64)
+            for (low, _), mask in zip(ranges, _masks(level, ranges, masks), strict=True)
         ]
         listed = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
         _note(level, ranges, masks, len(listed))

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qengine import _native
 from qengine._control import Control, Status
@@ -41,13 +42,14 @@ PAIRS = np.dtype(
     [("terms", "<u8"), ("conditions", "<u8"), ("n_terms", "<i4"), ("n", "<u4")]
     + [(name, "<i4") for name in ("root", "end", "weighted", "n_conditions")]
 )
-_DENSE_BYTES = 1 << 26  # of the tables of all threads
+_DENSE_BYTES = 1 << 27  # of the tables of all threads
 _DENSE_SHARE = 4  # places for each row that is expected
 _FEW_PLACES = 1 << 12
 _MOST_PLACES = 2**62
 _SUMMED_BITS = 62
 _CHUNK = 1 << 20
-_DISTINCT_BYTES = 1 << 24  # of the bits of different values, in the tables of all threads
+_DISTINCT_BYTES = 1 << 24  # of the bits of different values in the table of a thread
+_DISTINCT_IN_ALL = 1 << 27
 
 
 @frozen
@@ -63,7 +65,7 @@ class HostFolds:
     """Makes folds on the host, for a query with some limits."""
 
     def __init__(self, context: ExecutionContext) -> None:
-        self.distinct_bytes = _DISTINCT_BYTES // context.threads
+        self.distinct_bytes = min(_DISTINCT_BYTES, _DISTINCT_IN_ALL // context.threads)
 
     @property
     def make(self) -> type[Fold]:
@@ -113,6 +115,8 @@ class Fold:
         self._context = context
         self._names = list(names)
         self._handle = ctypes.c_void_p()
+        self.codes: list[Ids] = []
+        """Of each key, for the groups that were asked for."""
         self._keep: list[Any] = [keys, tasks]
         self._slots = [task.digits for task in tasks]
         self._columns = [1 if task.operation == DISTINCT else task.digits for task in tasks]
@@ -210,26 +214,34 @@ class Fold:
             holding.also(8 * n * (width + len(self._places)))
         codes = np.empty((len(self._places), n), np.int64)
         columns = np.empty((width, n), np.int64)
+        self.codes = list(codes)
         self._keep += [codes, columns]  # an interrupted call may go on for a while
         self._context.run(
             self._library.qe_fold_take, self._handle, codes.ctypes.data, columns.ctypes.data,
             ctypes.byref(self._context.control), reads=n,
         )  # fmt: skip
-        return list(codes), split_columns(columns, self._columns)
+        return self.codes, split_columns(columns, self._columns)
 
     def different(self, of: Fold) -> Ids:
         """Return for each group of another, in their order, how many groups with its keys there are here.
 
-        This one has a key more, the last, and isn't counted where that is null.
+        This one has a key more, the last, and isn't counted where that is null. The other's groups were asked for.
         """
-        codes, _ = self.groups()
-        *by, last = codes
-        new = np.zeros(len(last), np.bool_)
-        new[:1] = True
-        for each in by:
-            new[1:] |= each[1:] != each[:-1]
-        group = np.cumsum(new) - 1
-        return np.bincount(group[last > 0], minlength=int(new.sum())).astype(np.int64)
+        codes = of.whole_codes(of.codes)
+        counts = np.zeros(len(codes), np.int64)
+        self._keep += [codes, counts]  # an interrupted call may go on for a while
+        self._context.run(
+            self._library.qe_fold_different, self._handle, codes.ctypes.data, len(codes), counts.ctypes.data,
+            ctypes.byref(self._context.control),
+        )  # fmt: skip
+        return counts
+
+    def whole_codes(self, codes: Sequence[Ids]) -> npt.NDArray[np.uint64]:
+        """Return the codes of groups, given those of their keys."""
+        code = np.zeros(len(codes[0]) if codes else 1, np.uint64)
+        for each, places in zip(codes, self._places, strict=True):
+            code = code * np.uint64(places) + each.astype(np.uint64)
+        return code
 
     def gathered(self, place: int, codes: Sequence[Ids], lengths: Ids, holding: Holding) -> tuple[Ids, Ids | None]:
         """Return the numbers, or their bits, that a task has gathered, group after group, and how often each counts.
@@ -241,9 +253,7 @@ class Fold:
         QueryTimeout, QueryInterrupted, OutOfMemory
             By the context's limits.
         """
-        code = np.zeros(len(lengths), np.uint64)
-        for each, places in zip(codes, self._places, strict=True):
-            code = code * np.uint64(places) + each.astype(np.uint64)
+        code = self.whole_codes(codes)
         weighed = bool(self._library.qe_fold_gathers_weights(self._handle, place))
         total = int(lengths.sum())
         holding.add(8 * total * (1 + weighed))
@@ -309,6 +319,7 @@ def _library() -> ctypes.CDLL:
     library.qe_fold_vertices.argtypes = (pointer, u64, u64, pointer, pointer)
     library.qe_fold_groups.argtypes = (pointer, pointer)
     library.qe_fold_take.argtypes = (pointer, pointer, pointer, pointer)
+    library.qe_fold_different.argtypes = (pointer, pointer, ctypes.c_uint64, pointer, pointer)
     library.qe_fold_gathers_weights.argtypes = (pointer, i32)
     library.qe_fold_take_gathered.argtypes = (pointer, i32, u64, *(pointer,) * 5)
     library.qe_fold_float_range.argtypes = (pointer, pointer, pointer)

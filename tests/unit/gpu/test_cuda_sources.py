@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from qengine.errors import DeviceError, InternalError, QueryTimeout
-from qengine.exec.common import fold_plan, match_plan
+from qengine.exec.common import fold_plan, match_plan, predicate_programs
 from qengine.exec.gpu import (
     bfs_plan,
     bit_rows,
@@ -25,7 +25,6 @@ from qengine.exec.gpu import (
     first_rows,
     nvrtc,
     pcsr_build,
-    predicates,
     reach,
     reach_job,
     sample_job,
@@ -114,7 +113,7 @@ def test_folds_get_what_they_expect() -> None:
 
 
 def test_predicates_get_what_they_expect() -> None:
-    check_layouts("filter/predicates.cu", {"PredicateStep": predicates.STEP}, 90)
+    check_layouts("filter/predicates.cu", {"PredicateStep": predicate_programs.STEP}, 90)
 
 
 @pytest.mark.parametrize("levels", [0, 8, 64])

@@ -57,6 +57,7 @@ _SUMMED_BITS = 62
 _MANTISSA, _EXACT = 52, 42  # bits of a digit of floats at most; of the least amount that must be added up
 _MOST_DIGITS, _MOST_EXPONENT = 8, 900
 _SURE = 2**62
+_SMALL_BYTES, _A_ROW = 1 << 20, 16  # of bits of different values that are cleared however few rows there are, or for each
 
 Columns = list[list[IntArray]]
 _StateOf = Callable[[Columns, Sequence[IntArray]], State]
@@ -378,7 +379,8 @@ class Folded:
         places = 1
         for _, each in self._by:
             places *= each.places
-        if 8 * words * places <= self._maker.distinct_bytes:
+        size = 8 * words * places
+        if size <= self._maker.distinct_bytes and size <= max(_SMALL_BYTES, _A_ROW * self._rows):
             place = self._task(Task(DISTINCT, name, _bit_numbers(key, self._elements[name]), words), expr)
             return lambda columns, apart: [integer_column(columns[place][0])]
         number = len(self._apart)
