@@ -421,6 +421,8 @@ def ordered_numbers(expr: Expr, elements: Elements, runtime: Runtime) -> Numbers
     column = evaluated(expr, elements, runtime)
     if column is None or isinstance(column, NodeColumn | RelationshipColumn):
         return None
+    if isinstance(column, ArrowColumn) and pa.types.is_temporal(column.type) and column.type.bit_width == 64:
+        column = ArrowColumn(column.array.view(pa.int64()))
     numbers = numbers_of(expr, column, elements, runtime)
     if numbers is None:
         return ranked(expr, column, elements, runtime)[0]
