@@ -34,7 +34,7 @@ from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
 from qengine.exec.common.expressions.entities import property_of, within
 from qengine.exec.common.grouping import group_rows
-from qengine.exec.common.ordering import ranks
+from qengine.exec.common.ordering import is_of_numbers, ranks
 from qengine.exec.common.property_texts import Codes, PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
@@ -138,7 +138,7 @@ def evaluations(expr: Expr, elements: Elements, stored_share: int = _STORED) -> 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
     """Return the values of an expression from the least id of some elements to the greatest; None if one fails.
 
-    Ids between their ranges have null.
+    Ids between their ranges have null, or what is stored of those.
     """
     if (known := _by_value(expr, elements, runtime)) is not None:
         values, of = known
@@ -146,9 +146,9 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
         return taken(values, places, runtime.context)
     kind = NodeColumn if elements.of_nodes else RelationshipColumn
     whole = isinstance(expr, Property) and isinstance(expr.subject, Variable)  # a slice of what is stored
-    if whole and len(elements.ranges) == 1 and runtime.memory.limit is None:
+    if whole and runtime.memory.limit is None and _is_slice(expr, elements, runtime):
         runtime.context.check()
-        found = property_of(runtime.store, kind(None, elements.ranges[0]), expr.key)  # type: ignore[attr-defined]
+        found = property_of(runtime.store, kind(None, (elements.begin, elements.end)), expr.key)  # type: ignore[attr-defined]
         return found.expanded() if isinstance(found, ConstantColumn) else found
     evaluate = compile_expression(expr, runtime)
     parts: list[Column] = []
@@ -167,6 +167,17 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
         return None
     column = concatenate(parts)
     return column.expanded() if isinstance(column, ConstantColumn) else column
+
+
+def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:
+    """Tell whether a property's values are a slice of what is stored: few, and of one kind, between ranges of nodes."""
+    if len(elements.ranges) == 1:
+        return True
+    if not elements.of_nodes:
+        return False
+    column = runtime.store.node_property(expr.key)
+    inside = sum(end - begin for begin, end in elements.ranges)
+    return column is not None and is_of_numbers(column.arrow_type) and elements.end - elements.begin <= 2 * inside
 
 
 def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:

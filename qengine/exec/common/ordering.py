@@ -59,7 +59,7 @@ def lasting_ranks(column: Column, *, ascending: bool) -> tuple[object, IntArray]
         found, of = coded
     elif isinstance(column, NodeColumn | RelationshipColumn):
         of, found = type(column), column.ids
-    elif isinstance(column, ArrowColumn) and _is_of_numbers(column.type):
+    elif isinstance(column, ArrowColumn) and is_of_numbers(column.type):
         of, found = column.type, _arrow_ranks(column.array)
         if found.max(initial=0) == _NULL:
             return None
@@ -71,7 +71,7 @@ def lasting_ranks(column: Column, *, ascending: bool) -> tuple[object, IntArray]
     return of, found if ascending else ~found
 
 
-def _is_of_numbers(type: Any) -> bool:
+def is_of_numbers(type: Any) -> bool:
     """Tell whether values of a type are ordered by the numbers that they are stored as, those of any column."""
     return bool(pa.types.is_int64(type) or pa.types.is_float64(type) or pa.types.is_temporal(type))
 
