@@ -1,7 +1,7 @@
 """Groups of which some keys are columns of the one row that a match begins with: the others are grouped, then joined.
 
-``MATCH (m) WITH count(*) AS total MATCH (n) RETURN n.kind, total, count(*)``: the rows of the second match are grouped as
-if ``total`` weren't there, so that they needn't be made, and each group gets it.
+``MATCH (m) WITH count(*) AS total MATCH (n) RETURN n.kind, total, count(*)``: the rows of the second match are
+grouped as if ``total`` weren't there, so that they needn't be made, and each group gets it.
 """
 
 from __future__ import annotations

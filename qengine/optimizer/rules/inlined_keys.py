@@ -1,7 +1,7 @@
 """Groups by expressions where they are read, instead of by columns of a ``Project`` below that hold them.
 
-Why: ``WITH a.city AS city, b.age AS age RETURN city, avg(age)`` is ``RETURN a.city, avg(b.age)``: each key and argument is
-of one variable then, so that rows are folded or summed out, and estimates know of which property a key is.
+Why: ``WITH a.city AS city, b.age AS age RETURN city, avg(age)`` is ``RETURN a.city, avg(b.age)``: each key and argument
+is of one variable then, so that rows are folded or summed out, and estimates know of which property a key is.
 When: an ``Aggregate`` over a ``Project`` whose expressions give the same whenever they are evaluated; what isn't merely
 looked up is read once above, so that it is evaluated once a row.
 Wrong for: ``rand()``; an expression that nobody reads and that may fail; subqueries, which stay where they are.

@@ -176,7 +176,7 @@ def months_of(days: IntArray) -> IntArray:
 
 
 def _of_days(days: IntArray, function: Callable[[IntArray], IntArray]) -> IntArray:
-    """Return what a function gives for days, which it is asked once for each of the days between the first and the last."""
+    """Return what a function gives for days: of many, it is asked once for each from the first to the last."""
     least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if 0 <= most - least < len(days):
         return function(np.arange(least, most + 1, dtype=np.int64))[days - least]

@@ -144,7 +144,7 @@ class Diversion:
         return compared_conditions(self._comparisons, elements, self._runtime, holding)
 
     def to(self, sink_of: Callable[[SinkSource], RowSink] | None) -> None:
-        """Let the rows that the search has not yet handed over go to a sink, unless they are few; None: none any more."""
+        """Let rows that a search has not yet handed over go to a sink, unless they are few; None: none any more."""
         self._sink_of = sink_of
 
     def opened(self, source: SinkSource) -> RowSink | None:
