@@ -167,7 +167,8 @@ def _with_given_rows(
     for keys, left, right in _cuts(model):
         sides += [(keys, one, other) for one, other in ((left, right), (right, left)) if bound & ~one == 0]
     best, limit, once_more = None, cost / _SURPRISE, 0.0
-    a_row = _LEAST_SHARE * (costs("cpu", "join")["probe"] + costs("cpu", "search")["bind"] + costs("cpu", "search")["row"])
+    search = costs("cpu", "search")
+    a_row = _LEAST_SHARE * (search["bind"] + search["row"] + costs("cpu", "join")["probe"])
     for keys, left, right in sides:
         if left != bound:  # what is searched from the rows first, and probed with
             nearly = min(model.rows(left), model.rows(bound | keys)) / model.rows(bound)
