@@ -20,7 +20,8 @@ def of_one_row(operator: Aggregate) -> tuple[Operator, Aggregate] | None:
 
     None where there are none of either, or where something else reads the row that they are of.
     """
-    matches, below = [], operator.input
+    matches: list[Match | Filter] = []
+    below = operator.input
     while isinstance(below, Match | Filter) and not _has_one_row(below):
         matches.append(below)
         below = below.input
@@ -61,7 +62,7 @@ def _names(operator: Match | Filter) -> frozenset[str]:
     if isinstance(operator, Filter):
         return free_variables(operator.predicate)
     graph = operator.graph
-    conditions = [*graph.predicates]
+    conditions = list(graph.predicates)
     for element in (*graph.nodes, *graph.relationships):
         conditions += element.predicates
     paths = (name for path in graph.paths for name in path.elements)
