@@ -10,6 +10,7 @@ from qengine._frozen import replace
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import Expr, Literal, Variable
 from qengine.plan.logical import Aggregate, Distinct, Filter, Limit, Match, Operator, Project, Sort, Unit
+from qengine.plan.pattern import PatternNode, PatternRelationship
 from qengine.plan.physical import SharedKeys, ThetaJoin
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, INTEGER
@@ -63,7 +64,8 @@ def _names(operator: Match | Filter) -> frozenset[str]:
         return free_variables(operator.predicate)
     graph = operator.graph
     conditions = list(graph.predicates)
-    for element in (*graph.nodes, *graph.relationships):
+    elements: list[PatternNode | PatternRelationship] = [*graph.nodes, *graph.relationships]
+    for element in elements:
         conditions += element.predicates
     paths = (name for path in graph.paths for name in path.elements)
     return frozenset(graph.variables()).union(paths, *map(free_variables, conditions))
