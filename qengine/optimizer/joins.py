@@ -34,6 +34,7 @@ _MOST_HELD = 5e7  # rows
 _CUT = 3  # vertices that two sides share, at most
 _TIMES = 3.0  # as many rows as are expected may well come: then what is done with them is told when they are there
 _MOST_TOLD = 16_384.0  # rows that are held until it is known whether there are more
+_LEAST_SHARE = 0.5  # of what rows are expected to cost, that they surely do
 _SURPRISE = 1.5  # so much cheaper a join must be that is chosen when the rows are there
 _LOOKED_AT = 3  # cuts whose sides are ordered
 _ROWS_AT_ONCE = 65_536  # rows that ask together whether something exists for them, each different one once
@@ -166,7 +167,13 @@ def _with_given_rows(
     for keys, left, right in _cuts(model):
         sides += [(keys, one, other) for one, other in ((left, right), (right, left)) if bound & ~one == 0]
     best, limit, once_more = None, cost / _SURPRISE, 0.0
+    search = costs("cpu", "search")
+    a_row = _LEAST_SHARE * (search["bind"] + search["row"] + costs("cpu", "join")["probe"])
     for keys, left, right in sides:
+        if left != bound:  # what is searched from the rows first, and probed with
+            nearly = min(model.rows(left), model.rows(bound | keys)) / model.rows(bound)
+            if a_row * times * nearly >= limit:
+                continue
         found = model.rows(right)
         join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
         once = _side_matching(matching, join, join.build)

@@ -140,17 +140,20 @@ def is_repeatable(expr: Expr) -> bool:
 
 
 def _repeats(expr: Expr) -> bool:
-    for part in preorder(expr):
-        kind = type(part)
-        if kind is Subquery:
-            return False
-        if kind is Call:
-            function = lookup(part.name)  # type: ignore[attr-defined]
-            if function is not None and not function.deterministic:
-                return False
-        elif kind is UserCall and not part.function.deterministic:  # type: ignore[attr-defined]
-            return False
-    return True
+    return not any(type(part) is Subquery or _is_volatile(part) for part in preorder(expr))
+
+
+def differs_each_time(expr: Expr) -> bool:
+    """Tell whether an expression may give another value each time that it is evaluated, subqueries aside."""
+    return not is_repeatable(expr) and any(map(_is_volatile, preorder(expr)))
+
+
+def _is_volatile(part: Expr) -> bool:
+    kind = type(part)
+    if kind is Call:
+        function = lookup(part.name)  # type: ignore[attr-defined]
+        return function is not None and not function.deterministic
+    return kind is UserCall and not part.function.deterministic  # type: ignore[attr-defined]
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

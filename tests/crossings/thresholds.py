@@ -16,6 +16,7 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "optimizer.existence": {"_A_STEP": (0.0, 1e9)},
     "optimizer.joins": {
         "_WORTH": (0,), "_MARGIN": (1e-9,), "_SURPRISE": (1e-9,), "_MOST_TOLD": (0.0, 3.0), "_ROWS_AT_ONCE": _SIZES,
+        "_LEAST_SHARE": (0.0, 1e9),
     },
     "optimizer.matching": {"_COMPARED": (0,), "_LONG": (0,), "_MARGIN": (1e-9,)},
     "optimizer.order": {"EXACT": (1, 3), "_CHEAP": (0,)},
@@ -49,7 +50,7 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "exec.common.merged_lists": {"MANY": (2,), "SEVERAL": (1000,), "_MERGE": (-1.0,)},
     "exec.common.operators.aggregate": {"_FEW": (0,)},
     "exec.common.operators.aggregate_by_node": {"_RANGE": _SIZES},
-    "exec.common.operators.diverted_first_rows": {"_MOST_ROWS": (0,), "_A_ROW": (0,)},
+    "exec.common.operators.diverted_first_rows": {"_MOST_ROWS": (0,), "_A_ROW": (0,), "_STORED": (1, 1e9)},
     "exec.common.operators.first_rows": {"_FEW_TIES": (0,)},
     "exec.common.operators.folded_rows": {"_A_ROW": (0, 1e9), "_MORE_ROWS": (1000,), "_TOGETHER": (1,)},
     "exec.common.operators.look_up": {"_FEW_VALUES": (0, 1000)},

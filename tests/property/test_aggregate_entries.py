@@ -15,7 +15,7 @@ from qengine import Graph, OutOfMemory
 from qengine.exec.common.operators import aggregate_entries
 from qengine.optimizer import elimination
 from qengine.optimizer.lower import by_node, over_entries
-from qengine.plan.physical import AggregateEntries
+from qengine.plan.physical import AggregateEntries, ThetaJoin
 from qengine.plan.traverse import operators
 from qengine.testing.compare import agree, difference
 from qengine.testing.plans import lowered
@@ -23,7 +23,8 @@ from tests.examples import examples
 from tests.property.test_aggregate_by_node import VALUES as LIMITS
 
 ENTRIES = (
-    "(a)", "(a:A)", "(a:A|B)", "(a)-[k:R]->(b)", "(a:A)-[k:R]->(b)", "(a)<-[k:R]-(b:B)", "(a)-[k:R]-(b)",
+    "(a)", "(a:A)", "(a:A|B)", "(a:(A&!B)|(B&!A))", "(a:!(A&B))",
+    "(a)-[k:R]->(b)", "(a:A)-[k:R]->(b)", "(a)<-[k:R]-(b:B)", "(a)-[k:R]-(b)",
     "(a)-[k:U]-(b)",
     "(a:A)-[k]->(b)", "(a)-[k]-(b)", "(a)-[k:R|S]->(b:A)", "(a:A|B)-[k:U|R]-(b:B)", "(a)-[k:S]->(b)",
 )  # fmt: skip
@@ -166,6 +167,29 @@ def test_entries_equal_reference(graph: Graph, query: str) -> None:
         patch.setattr(over_entries, "_AN_ENTRY", 0.0)
         patch.setattr(over_entries, "_AN_ELEMENT", 0.0)
         agrees(graph, query)
+
+
+ONE_ROW = "MATCH (z) WITH count(*) AS total, max(z.i) AS top"
+
+
+@settings(max_examples=examples(100))
+@given(valued_graphs(), queries(ENTRIES), st.sampled_from(["", " WHERE total > 3"]))
+def test_groups_with_keys_of_one_row_equal_reference(graph: Graph, query: str, where: str) -> None:
+    agrees(graph, f"{ONE_ROW}{where} {query}, total, top AS t")
+
+
+def test_rows_are_folded_beside_the_one_row_before() -> None:
+    nodes = [{"id": k, "labels": ("A", "B")[k % 2 :], "properties": {"i": k % 3}} for k in range(40)]
+    graph = Graph.from_records(nodes, [])
+    for query in (
+        f"{ONE_ROW} MATCH (a:A|B) WITH total, a.i AS i, a:A AS yes RETURN total, i, yes, count(*), sum(i + 0.5)",
+        f"{ONE_ROW} MATCH (a:A|B) WHERE a.i > 7 RETURN total, a.i, count(*)",
+    ):
+        assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, query).root)), query
+        agrees(graph, query)
+    read = f"{ONE_ROW} MATCH (a:A) WHERE a.i < total RETURN top, a.i, count(*)"
+    assert not any(isinstance(each, ThetaJoin) for each in operators(plan_of(graph, read).root))
+    agrees(graph, read)
 
 
 @settings(max_examples=examples(120))

@@ -17,7 +17,7 @@ from qengine.exec.common.batch import Batch, concatenate_batches
 from qengine.exec.common.columns import ArrowColumn, Column, ObjectColumn
 from qengine.exec.common.operators import first_rows, sort
 from qengine.exec.common.operators.first_rows import FirstRows
-from qengine.exec.common.ordering import kth_least, sort_keys, sorted_rows
+from qengine.exec.common.ordering import kth_least, lasting_ranks, sort_keys, sorted_rows
 from qengine.exec.memory import MemoryAccount
 from qengine.exec.scalar.compare import order_key
 from tests.examples import examples
@@ -26,9 +26,10 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "integer": st.one_of(st.integers(0, 2), st.sampled_from([-(2**63), 2**63 - 1]), st.none()),
     "float": st.one_of(st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf")]), st.none()),
     "string": st.one_of(st.sampled_from(["", "a", "b", "ä"]), st.none()),
+    "moment": st.one_of(st.integers(0, 2), st.sampled_from([-5, 2**62]), st.none()),
     "mixed": st.one_of(st.integers(0, 2), st.sampled_from(["a", 0.5, None])),
 }
-ARROW = {"integer": pa.int64(), "float": pa.float64(), "string": pa.string()}
+ARROW = {"integer": pa.int64(), "float": pa.float64(), "string": pa.string(), "moment": pa.timestamp("ms")}
 
 
 def _column(kind: str, values: list[Any]) -> Column:
@@ -93,6 +94,15 @@ def test_no_row_among_the_first_is_left_out(case: Any, ties: bool) -> None:
     finally:
         first_rows._FEW_TIES = before
     assert held[0].columns["place"].values() == _first(rows, keys, limit)
+
+
+def test_ranks_of_numbers_and_moments_last_beyond_a_batch() -> None:
+    for kind in (pa.int64(), pa.timestamp("ms"), pa.date32(), pa.time64("us")):
+        found = lasting_ranks(ArrowColumn(pa.array([3, None, 1], kind)), ascending=False)
+        assert found is not None and found[0] == kind
+        assert found[1].argsort().tolist() == [1, 0, 2]
+    greatest = ArrowColumn(pa.array([2**63 - 1, 1]))  # null would tie with it
+    assert lasting_ranks(greatest, ascending=True) is None
 
 
 VALUES = list(zip([0.5, None, float("nan"), -1.0, 2.0, 0.5] * 5, ["x", "y", None] * 10, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ ARGUMENTS = ("a.v", "b.i", "k.v", "a.i + 1", "b.t", "c.k", "c.v")
 VALUES = (
     (1, 2, None), (0.5, -0.0, 0.0, None), (float("nan"), 1.5, None), ("x", "y", None), (1, "x", 0.5),
     (2**63 - 1, 3, None), (True, False, None), (1, 1.0, 2.5, None), (-(2**63), 2**62),
+    (datetime(2020, 1, 1), datetime(1969, 5, 5, 7), None), (date(2020, 1, 1), date(1969, 5, 5)),
 )  # fmt: skip
+GIVEN = "MATCH (a) WITH DISTINCT a"
 ORDERED = (*KEYS[:5], "a.k", "b.k", "c.k", "c.v", "a.k % 2", "coalesce(b.v, 0)", "b.none")
 
 
@@ -72,12 +75,15 @@ def aggregates(draw: st.DrawFn) -> str:
 
 @st.composite
 def firsts(draw: st.DrawFn) -> str:
-    """Draw an order by some keys, and then by all nodes, that ties are settled."""
-    keys = [*draw(st.lists(st.sampled_from(ORDERED), max_size=3, unique=True)), "a.k", "b.k", "c.k"]
+    """Draw an order by some keys, and then by all nodes that are shown, that ties are settled."""
+    match = matched(draw)
+    nodes = "bc" if match.startswith(GIVEN) else "abc"
+    keys = [each for each in draw(st.lists(st.sampled_from(ORDERED), max_size=3, unique=True)) if each[0] in nodes]
+    keys += [f"{node}.k" for node in nodes]
     ways = [draw(st.sampled_from(("", " DESC"))) for _ in keys]
     order = ", ".join(f"{key}{way}" for key, way in zip(keys, ways, strict=True))
-    shown = "a.k AS x, b.k AS y, c.k AS z"
-    return f"{matched(draw)} RETURN {shown} ORDER BY {order} LIMIT {draw(st.integers(1, 20))}"
+    shown = ", ".join(f"{node}.k AS {node}" for node in nodes)
+    return f"{match} RETURN {shown} ORDER BY {order} LIMIT {draw(st.integers(1, 20))}"
 
 
 def matched(draw: st.DrawFn) -> str:
@@ -87,6 +93,8 @@ def matched(draw: st.DrawFn) -> str:
     drawn = st.one_of(st.sampled_from(above), st.sampled_from((*CONDITIONS, *between)))
     conditions = draw(st.lists(drawn, max_size=2, unique=True))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    if draw(st.booleans()):
+        return f"{GIVEN} /*+ search */ MATCH {draw(st.sampled_from(MODES))}{pattern}{where}"
     hint = draw(st.sampled_from(("search", "join(a, b | b, c)"))) if pattern in JOINED else "search"
     return f"/*+ {hint} */ MATCH {draw(st.sampled_from(MODES))}{pattern}{where}"
 
@@ -168,7 +176,7 @@ def paths() -> tuple[Graph, dict[str, Any]]:
             "t": [f"t{k % 5}" for k in range(N)],
         }
     )
-    relationships = pa.table({"start": ends[0], "end": ends[1], "w": np.arange(EDGES) % 11})
+    relationships = pa.table({"start": ends[0], "end": ends[1], "w": np.arange(EDGES) % 11, "e": np.arange(EDGES)})
     graph = Graph.from_arrow([("P", nodes)], [("R", relationships)], key="id")
     order = np.argsort(ends[0], kind="stable")
     begins = np.searchsorted(ends[0][order], np.arange(N + 1))
@@ -218,6 +226,26 @@ def test_many_groups_are_merged(paths: Any, threads: int) -> None:
     assert np.array_equal(count[order], counts)
     assert np.array_equal(total[order], sums)
     assert np.array_equal(distinct[order], different)
+
+
+@THREADS
+@pytest.mark.parametrize("limit", [1, 10, 5000])
+def test_first_rows_from_given_rows_come_with_these(
+    paths: Any, threads: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(Diversion, "ended", lambda self, rows: ended.append(rows))
+    graph, rows = paths
+    query = (
+        "MATCH (a:P) WITH DISTINCT a /*+ search */ MATCH (a)-[k:R]->(b:P)-[:R]->(c:P) WHERE b.t <> c.t "
+        f"RETURN b.f AS f, c.id AS c, k.w AS w, a.id AS a, b.id AS b ORDER BY f DESC, c, k.e LIMIT {limit}"
+    )
+    kept = rows["b"] % 5 != rows["c"] % 5
+    a, b, c, k = (rows[name][kept] for name in "abck")
+    order = np.lexsort((k, c, -rows["f"][b]))[:limit]
+    expected = [(rows["f"][b[i]], c[i], k[i] % 11, a[i], b[i]) for i in order]
+    assert graph.query(query, threads=threads).fetchall() == expected
+    assert ended
 
 
 @THREADS

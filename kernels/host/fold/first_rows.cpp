@@ -26,7 +26,8 @@ class FirstRows : public RowSink {
  public:
   explicit FirstRows(const FirstRowsPlan& plan)
       : source_(plan.source), keys_(plan.keys, plan.keys + plan.n_keys), charge_(plan.control),
-        limit_(static_cast<size_t>(plan.limit)), n_keys_(keys_.size()), n_outputs_(static_cast<size_t>(plan.n_outputs)) {
+        limit_(static_cast<size_t>(plan.limit)), n_keys_(keys_.size()), first_(plan.seeded ? -1 : 0),
+        n_columns_(static_cast<size_t>(plan.n_outputs - first_)) {
     images_.assign(source_.columns, source_.columns + source_.n_images * source_.n_variables);
     conditions_.assign(source_.conditions, source_.conditions + source_.n_conditions);
     source_.columns = images_.data();
@@ -52,8 +53,8 @@ class FirstRows : public RowSink {
     }
     const size_t n = std::min(chunk.capacity, kept_.size() / width() - given_);
     for (size_t i = 0; i < n; ++i)
-      for (size_t k = 0; k < n_outputs_; ++k)
-        chunk.column(static_cast<int>(k))[i] = kept_[(given_ + i) * width() + n_keys_ + k];
+      for (size_t k = 0; k < n_columns_; ++k)
+        chunk.column(first_ + static_cast<int>(k))[i] = kept_[(given_ + i) * width() + n_keys_ + k];
     given_ += n;
     return n;
   }
@@ -68,7 +69,7 @@ class FirstRows : public RowSink {
     std::vector<int64_t> kept;   // rows: their keys, then their ids
   };
 
-  size_t width() const { return n_keys_ + n_outputs_; }
+  size_t width() const { return n_keys_ + n_columns_; }
 
   void add(State& state, Chunk& chunk, const SinkBlock& given) {
     uint16_t rows[kBlock];
@@ -84,8 +85,8 @@ class FirstRows : public RowSink {
         for (int i = 0; i < n; ++i) to[static_cast<size_t>(i) * width() + k] = rank(reader, number, ids[rows[i]], keys_[k].descending);
       });
     }
-    for (size_t k = 0; k < n_outputs_; ++k) {
-      const int64_t* ids = chunk.column(static_cast<int>(k)) + given.begin;
+    for (size_t k = 0; k < n_columns_; ++k) {
+      const int64_t* ids = chunk.column(first_ + static_cast<int>(k)) + given.begin;
       for (int i = 0; i < n; ++i)
         to[static_cast<size_t>(i) * width() + n_keys_ + k] = ids[given.chosen ? given.chosen[rows[i]] : rows[i]];
     }
@@ -142,7 +143,9 @@ class FirstRows : public RowSink {
   SinkSource source_;
   std::vector<OrderKey> keys_;
   Charge charge_;
-  size_t limit_, n_keys_, n_outputs_;
+  size_t limit_, n_keys_;
+  int first_;  // column of a chunk that rows begin with
+  size_t n_columns_;
   std::vector<int32_t> images_;
   std::vector<Condition> conditions_;
   States<State> states_;

@@ -30,13 +30,13 @@ struct OrderKey {
   int32_t descending, unused;
 };
 
-// keys: the most significant first. n_outputs: columns of the search's rows.
+// keys: the most significant first. n_outputs: columns of the search's rows, behind which input row each belongs to where seeded.
 struct FirstRowsPlan {
   SinkSource source;
   const OrderKey* keys;
   Control* control;
   int64_t limit;
-  int32_t n_keys, n_outputs;
+  int32_t n_keys, n_outputs, seeded, unused;
 };
 
 // A block of rows. chosen: their places in the chunk, from `begin` on where all rows are there.

@@ -25,19 +25,20 @@ from qengine.exec.common.columns import (
     IntArray,
     NodeColumn,
     RelationshipColumn,
+    boolean_column,
     concatenate,
     integer_column,
     null_column,
 )
 from qengine.exec.common.dealing import computed, packed, taken
 from qengine.exec.common.expressions.compiler import compile_expression
-from qengine.exec.common.expressions.entities import property_of
+from qengine.exec.common.expressions.entities import property_of, within
 from qengine.exec.common.grouping import group_rows
-from qengine.exec.common.ordering import ranks
+from qengine.exec.common.ordering import is_of_numbers, ranks
 from qengine.exec.common.property_texts import Codes, PropertyTexts
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.plan.expr import Expr, Property, Variable
+from qengine.plan.expr import Expr, HasLabels, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
 from qengine.types import Kind
@@ -137,15 +138,17 @@ def evaluations(expr: Expr, elements: Elements, stored_share: int = _STORED) -> 
 def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None:
     """Return the values of an expression from the least id of some elements to the greatest; None if one fails.
 
-    Ids between their ranges have null.
+    Ids between their ranges have null, or what is stored of those.
     """
     if (known := _by_value(expr, elements, runtime)) is not None:
-        return taken(*known, runtime.context)
+        values, of = known
+        places: Any = np.where(of.codes < 0, len(values) - 1, of.codes) if of.nullable else of.codes
+        return taken(values, places, runtime.context)
     kind = NodeColumn if elements.of_nodes else RelationshipColumn
     whole = isinstance(expr, Property) and isinstance(expr.subject, Variable)  # a slice of what is stored
-    if whole and len(elements.ranges) == 1 and runtime.memory.limit is None:
+    if whole and runtime.memory.limit is None and _is_slice(expr, elements, runtime):
         runtime.context.check()
-        found = property_of(runtime.store, kind(None, elements.ranges[0]), expr.key)  # type: ignore[attr-defined]
+        found = property_of(runtime.store, kind(None, (elements.begin, elements.end)), expr.key)  # type: ignore[attr-defined]
         return found.expanded() if isinstance(found, ConstantColumn) else found
     evaluate = compile_expression(expr, runtime)
     parts: list[Column] = []
@@ -166,12 +169,26 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
     return column.expanded() if isinstance(column, ConstantColumn) else column
 
 
+def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:
+    """Tell whether a property's values are a slice of what is stored: few, and of one kind, between ranges of nodes."""
+    if len(elements.ranges) == 1:
+        return True
+    if not elements.of_nodes:
+        return False
+    column = runtime.store.node_property(expr.key)
+    inside = sum(end - begin for begin, end in elements.ranges)
+    return column is not None and is_of_numbers(column.arrow_type) and elements.end - elements.begin <= 2 * inside
+
+
 def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
     """Return an expression as a group key, None if it fails for an element."""
     if isinstance(expr, Variable):
         kind = NodeColumn if elements.of_nodes else RelationshipColumn
         low = elements.begin
         return Keyed(Numbers(IDS, None, 0), low, elements.end - low + 1, lambda codes: kind(codes + np.int64(low - 1)))
+    if isinstance(expr, HasLabels) and isinstance(expr.subject, Variable) and elements.of_nodes:
+        codes = within(elements.begin, elements.end, runtime.store.label_ranges(expr.labels), np.dtype(np.int32))
+        return Keyed(Numbers(CODES, codes, elements.begin), 0, 3, _truth_values)
     if (key := _of_values(expr, elements, runtime)) is not None:
         return key
     column = evaluated(expr, elements, runtime)
@@ -182,6 +199,11 @@ def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
         return Keyed(numbers, 0, len(known.texts) + 1, lambda codes: known.decoded(codes - 1))
     if (key := _small_integers(expr, column, elements, runtime)) is not None:
         return key
+    if isinstance(column, ArrowColumn) and pa.types.is_boolean(column.type):
+        nullable = bool(column.array.null_count)
+        codes = column.array.cast(pa.int32())
+        codes = (codes.fill_null(-1) if nullable else codes).to_numpy()
+        return Keyed(Numbers(CODES, codes, elements.begin, nullable=nullable), 0, 3, _truth_values)
     made = _coded("groups", expr, column, elements, runtime)
     firsts = made.values
     return Keyed(made.numbers(elements), 0, len(firsts) + 1, lambda found: _taken(firsts, found - 1, runtime))
@@ -192,16 +214,15 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
     known = _by_value(expr, elements, runtime)
     if known is None:
         return None
-    found, places = known
+    found, of = known
     results = _code("groups", found)
-    codes = results.codes[places]
-    numbers = Numbers(CODES, codes, elements.begin, nullable=bool((codes < 0).any()))
+    numbers = Numbers(CODES, results.codes[of.codes], elements.begin, nullable=results.nullable)
     return Keyed(numbers, 0, len(results.values) + 1, lambda codes: _taken(results.values, codes - 1, runtime))
 
 
-def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column, IntArray] | None:
-    """Return an expression of one property, evaluated once for each of its few different values, and the place of each
-    element's among these.
+def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column, _Coded] | None:
+    """Return an expression of one property, evaluated once for each of its few different values, null behind them, and
+    the codes of each element's: -1 is the last.
 
     None for others, and where it fails for one of them, or for null.
     """
@@ -228,8 +249,7 @@ def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column,
         found = compile_expression(given, runtime)(batch)
     except ExecutionError:
         return None
-    places: Any = np.where(coded.codes < 0, n, coded.codes) if coded.nullable else coded.codes
-    return found.expanded() if isinstance(found, ConstantColumn) else found, places
+    return found.expanded() if isinstance(found, ConstantColumn) else found, coded
 
 
 def _are_few(of: Expr, column: Column, elements: Elements, runtime: Runtime) -> bool:
@@ -284,6 +304,11 @@ def _small_integers(expr: Expr, column: Column, elements: Elements, runtime: Run
         return integer_column(values, null)
 
     return Keyed(numbers, low, high - low + 2, decode)
+
+
+def _truth_values(codes: IntArray) -> Column:
+    """Return the values of codes: 0 null, 1 false, 2 true."""
+    return boolean_column(codes == 2, codes == 0)
 
 
 def _taken(values: Column, places: IntArray, runtime: Runtime) -> Column:
@@ -407,6 +432,8 @@ def ordered_numbers(expr: Expr, elements: Elements, runtime: Runtime) -> Numbers
     column = evaluated(expr, elements, runtime)
     if column is None or isinstance(column, NodeColumn | RelationshipColumn):
         return None
+    if isinstance(column, ArrowColumn) and pa.types.is_temporal(column.type) and column.type.bit_width == 64:
+        column = ArrowColumn(column.array.view(pa.int64()))
     numbers = numbers_of(expr, column, elements, runtime)
     if numbers is None:
         return ranked(expr, column, elements, runtime)[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from qengine.exec.common.columns import (
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
 
+_NULL = np.int64(2**63 - 1)
 _FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
 
 
@@ -57,14 +59,21 @@ def lasting_ranks(column: Column, *, ascending: bool) -> tuple[object, IntArray]
         found, of = coded
     elif isinstance(column, NodeColumn | RelationshipColumn):
         of, found = type(column), column.ids
-    elif isinstance(column, ArrowColumn) and (pa.types.is_int64(column.type) or pa.types.is_float64(column.type)):
+    elif isinstance(column, ArrowColumn) and is_of_numbers(column.type):
         of, found = column.type, _arrow_ranks(column.array)
+        if found.max(initial=0) == _NULL:
+            return None
     else:
         return None
     null = column.is_null()
     if null.any():
-        found = np.where(null, np.int64(2**63 - 1), found)
+        found = np.where(null, _NULL, found)
     return of, found if ascending else ~found
+
+
+def is_of_numbers(type: Any) -> bool:
+    """Tell whether values of a type are ordered by the numbers that they are stored as, those of any column."""
+    return bool(pa.types.is_int64(type) or pa.types.is_float64(type) or pa.types.is_temporal(type))
 
 
 def _arrow_ranks(array: pa.Array) -> IntArray:

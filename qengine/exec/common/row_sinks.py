@@ -14,13 +14,14 @@ from qengine.exec.common.columns import IntArray
 class SinkSource:
     """The rows that a search finds: names of its columns, and for each image of a row the column that each becomes.
 
-    ``weighted``: a row counts as often as its count says, times ``orbits``.
+    ``weighted``: a row counts as often as its count says, times ``orbits``. ``seeded``: it belongs to an input row.
     """
 
     outputs: Sequence[str]
     images: Sequence[Sequence[str]]
     weighted: bool
     orbits: int
+    seeded: bool = False
 
 
 class RowSink(Protocol):
@@ -44,7 +45,7 @@ class SinkRequest(Protocol):
     """Says which sink a search is to give its rows to, at any time while it runs."""
 
     def opened(self, source: SinkSource) -> RowSink | None:
-        """Return the sink that is wanted, once; None as long as there is none."""
+        """Return the sink that a search is to have, which then asks no more; None as long as there is none."""
 
     def returned(self, outputs: Sequence[str]) -> Sequence[Sequence[IntArray]]:
         """Return rows that have come and are to go to the sink, too: parts, each with an array for each output."""

@@ -18,7 +18,9 @@ from qengine.exec.host.folds import Fold, column_on_host
 SOURCE = _native.record("u8 columns conditions; i8 orbits; i4 n_images n_variables n_conditions weighted")
 ROW_FOLD = _native.record("SOURCE source; u8 folds; i4 n_folds unused", SOURCE=SOURCE)
 ORDER_KEY = _native.record("COLUMN column; i4 descending unused", COLUMN=COLUMN)
-FIRST_ROWS = _native.record("SOURCE source; u8 keys control; i8 limit; i4 n_keys n_outputs", SOURCE=SOURCE)
+FIRST_ROWS = _native.record(
+    "SOURCE source; u8 keys control; i8 limit; i4 n_keys n_outputs seeded unused", SOURCE=SOURCE
+)
 
 
 class NativeSink:
@@ -126,7 +128,8 @@ class FirstRowsSink(_Sink):
         )
         control = ctypes.addressof(context.control)
         record = np.array(
-            [(self._source, ordered.ctypes.data, control, limit, len(keys), len(source.outputs))], FIRST_ROWS
+            [(self._source, ordered.ctypes.data, control, limit, len(keys), len(source.outputs), source.seeded, 0)],
+            FIRST_ROWS,
         )
         self._keep.append(keys)
         context.raise_for(self._library.qe_first_rows_open(record.ctypes.data, ctypes.byref(self._handle)))

@@ -139,13 +139,12 @@ def _run(
             total, winner = raced(running, store, search, context, masks, chunk_rows)
             yield from one_total(total, winner)
             return
-        done = False
+        done, asking = False, diversion
         while not done:
-            wanted = None if diversion is None else diversion.opened(_source(resolved, search))
-            if wanted is not None:
-                for part in diversion.returned(resolved.outputs) if diversion is not None else ():
+            if asking is not None and (wanted := asking.opened(_source(resolved, search))) is not None:
+                for part in asking.returned(resolved.outputs):
                     running.put(part)
-                sink = _attached(running, wanted)
+                sink, asking = _attached(running, wanted), None
             n, done = running.wait()
             if n:
                 yield _taken(running, resolved, search, n)
@@ -165,7 +164,7 @@ def _source(resolved: ResolvedSearch, search: Search) -> SinkSource:
     images = search.images or (search.emit,)
     named = [dict(zip(search.emit, image, strict=True)) for image in images]
     rows = [[image[name] for name in resolved.outputs] for image in named]
-    return SinkSource(resolved.outputs, rows, resolved.mode is SearchMode.COUNT, search.orbits)
+    return SinkSource(resolved.outputs, rows, resolved.mode is SearchMode.COUNT, search.orbits, search.seeds > 0)
 
 
 def _attached(running: SearchHandle, sink: RowSink) -> RowSink | None:

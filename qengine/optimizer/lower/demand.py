@@ -8,7 +8,7 @@ from qengine._frozen import frozen, replace
 from qengine.plan import expr as x
 from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.logical import Operator
-from qengine.plan.traverse import free_variables, preorder
+from qengine.plan.traverse import differs_each_time, free_variables, preorder
 
 _PLAIN = (
     x.AggregateCall, x.Call, x.Case, x.Comparison, x.ListOf, x.Literal, x.Logical, x.MapOf, x.Parameter, x.Property
@@ -52,9 +52,10 @@ class Demand:
     exprs: tuple[Expr, ...] | None = None
 
     def also(self, *exprs: Expr) -> Demand:
-        """Return the demand with the variables of ``exprs`` added."""
+        """Return the demand with the variables of ``exprs`` added; each row is needed where one differs each time."""
         columns = self.columns.union(*map(free_variables, exprs))
-        return replace(self, columns=columns, exprs=None if self.exprs is None else (*self.exprs, *exprs))
+        kept = self.keeping() if any(map(differs_each_time, exprs)) else self
+        return replace(kept, columns=columns, exprs=None if self.exprs is None else (*self.exprs, *exprs))
 
     def keys_of(self, name: str) -> tuple[str, ...] | None:
         """Return which properties of a column are read, None where it is also read as a whole."""

@@ -17,6 +17,7 @@ from qengine.optimizer.lower.demand import Demand, Duplicates, Lowered, Reads
 from qengine.optimizer.lower.distinct import distinct_as_groups, is_read_soon
 from qengine.optimizer.lower.lengths import lengths_alone
 from qengine.optimizer.lower.members import GivenRows, lower_match
+from qengine.optimizer.lower.one_row import joined_to_one_row, of_one_row
 from qengine.optimizer.lower.reach import counted_ends
 from qengine.optimizer.lower.subquery import attach_subqueries
 from qengine.optimizer.lower.unrolled import is_of_several, unrolled
@@ -147,6 +148,11 @@ def _project(operator: Project, demand: Demand, catalog: CatalogView) -> Lowered
 
 @lower.register
 def _aggregate(operator: Aggregate, demand: Demand, catalog: CatalogView) -> Lowered:
+    if (apart := of_one_row(operator)) is not None:
+        row, by_others = apart
+        groups = lower(by_others, demand, catalog)
+        given = lower(row, Demand(frozenset(columns_of(row))), catalog)
+        return Lowered(joined_to_one_row(given.root, groups.root, groups.columns), columns_of(operator))
     alone = matched_alone(operator)
     if alone is not None and not operator.keys:
         operator, alone = alone, None

@@ -129,11 +129,22 @@ def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column |
     """Return whether nodes have the labels, or relationships the type."""
     store = runtime.store
     if isinstance(subject, NodeColumn):
-        return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), _nulls(subject.ids))
+        ranges = store.label_ranges(labels)
+        if subject.bounds is not None:
+            return boolean_column(within(*subject.bounds, ranges))
+        return boolean_column(in_ranges(subject.ids, ranges), _nulls(subject.ids))
     if isinstance(subject, RelationshipColumn):
         matching = np.isin(_types(store, subject.ids), store.matching_types(labels))
         return boolean_column(matching, _nulls(subject.ids))
     return _null_for_null(subject)
+
+
+def within(begin: int, end: int, ranges: IntArray, dtype: Any = np.bool_) -> Any:
+    """Return which ids of ``[begin, end)`` lie in one of the ranges ``[low, high)`` (k, 2), as ones of a type."""
+    inside = np.zeros(end - begin, dtype)
+    for low, high in ranges.tolist():
+        inside[max(0, low - begin) : max(0, high - begin)] = 1
+    return inside
 
 
 def in_ranges(ids: IntArray, ranges: IntArray) -> BoolArray:

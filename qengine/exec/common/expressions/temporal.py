@@ -160,7 +160,7 @@ def field_of(subject: ArrowColumn, name: str) -> Column | None:
         return None
     unit, numbers = unit_of(subject.type), numbers_of(subject)
     if name in _OF_DAY and kind[0] is not LocalTime:
-        found = _OF_DAY[name](numbers // (DAY // unit))
+        found = _of_days(numbers // (DAY // unit), _OF_DAY[name])
     elif name in _OF_SECONDS and kind[0] is not Date:
         found = _OF_SECONDS[name](numbers // (SECOND // unit) % _DAY_SECONDS)
     elif name in _OF_SECOND and kind[0] is not Date:
@@ -172,14 +172,15 @@ def field_of(subject: ArrowColumn, name: str) -> Column | None:
 
 def months_of(days: IntArray) -> IntArray:
     """Return the months since January 1970; of few different days each once."""
+    return _of_days(days, lambda days: days.view("datetime64[D]").astype("datetime64[M]").astype(np.int64))
+
+
+def _of_days(days: IntArray, function: Callable[[IntArray], IntArray]) -> IntArray:
+    """Return what a function gives for days: of many, it is asked once for each from the first to the last."""
     least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
     if 0 <= most - least < len(days):
-        return _all_months(np.arange(least, most + 1, dtype=np.int64))[days - least]
-    return _all_months(days)
-
-
-def _all_months(days: IntArray) -> IntArray:
-    return days.view("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        return function(np.arange(least, most + 1, dtype=np.int64))[days - least]
+    return function(days)
 
 
 def first_day(months: IntArray) -> IntArray:

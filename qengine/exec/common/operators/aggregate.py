@@ -62,6 +62,8 @@ def aggregate_stage(operator: logical.Aggregate, build: Build, first: int) -> St
             spills = isinstance(error, OutOfMemory) and runtime.memory.limit is not None and folding is not None
             if given or not (spills or (error.code == "CountOverflow" and diversion is not None)):
                 raise
+        if diversion is not None:
+            diversion.to(None)
         if spills:
             runtime.context.note(operator, "rows are grouped in parts: the groups of all don't fit")
             give_back(runtime.context)

@@ -50,7 +50,10 @@ def compared_conditions(
 
 
 def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
-    """Return how rows of an operator can be diverted: of a search of the whole graph, perhaps joined or compared."""
+    """Return how rows of an operator can be diverted: of a search, perhaps compared, of the whole graph perhaps joined.
+
+    One that begins with given rows is run for each batch of them, with a sink of its own.
+    """
     comparisons: list[Comparison] | None = []
     below = operator
     if isinstance(below, logical.Filter):
@@ -60,7 +63,7 @@ def diversion_of(operator: logical.Operator, build: Build) -> Diversion | None:
     search = below if joined is None else joined.input
     if comparisons is None or build.runtime.matchers is not None or not isinstance(search, physical.Search):
         return None
-    if search.seeds or not isinstance(search.input, logical.Unit):
+    if not isinstance(search.input, logical.Unit) and (not search.seeds or joined is not None):
         return None
     if joined is None and scanned_level(search, build.runtime) is not None:  # no thread finds them
         return None
@@ -140,18 +143,19 @@ class Diversion:
         """Return the comparisons by numbers of all elements; None where their values have none."""
         return compared_conditions(self._comparisons, elements, self._runtime, holding)
 
-    def to(self, sink_of: Callable[[SinkSource], RowSink]) -> None:
-        """Let the rows that the search has not yet handed over go to a sink, unless they are few."""
+    def to(self, sink_of: Callable[[SinkSource], RowSink] | None) -> None:
+        """Let rows that a search has not yet handed over go to a sink, unless they are few; None: none any more."""
         self._sink_of = sink_of
 
     def opened(self, source: SinkSource) -> RowSink | None:
-        """Return the sink that is wanted, once."""
-        sink_of, self._sink_of = self._sink_of, None
+        """Return the sink that is wanted."""
+        sink_of = self._sink_of
         if sink_of is None:
             return None
         if self._join is None:
             self._inner = sink_of(source)
             return self._inner
+        self._sink_of = None
         joining = self._join.sink(source, sink_of)
         self._inner = None if joining is None else joining.inner
         return joining
@@ -163,7 +167,6 @@ class Diversion:
 
     def ended(self, rows: tuple[int, int, int]) -> None:
         """Count in a profile what was diverted; ``rows``: of ``RowSink.rows``."""
-        self._sink_of = None
         profile = self._runtime.context.profile
         if profile is None or self._inner is None:
             return

@@ -18,6 +18,7 @@ from qengine.plan.traverse import free_variables, is_repeatable
 
 _MOST_ROWS = 1 << 16  # that are wanted
 _A_ROW = 2  # elements that a key is evaluated for in the time that this saves for a row
+_STORED = 256  # elements whose stored values are made a key of in the time of evaluating one
 
 
 def diverted_first_rows(
@@ -51,7 +52,7 @@ class DivertedFirstRows:
         self._limit = limit
         self._elements = elements
         self._runtime = runtime
-        self._evaluated = sum(evaluations(key, elements[variable_of(key)]) for key, _ in keys)
+        self._evaluated = sum(evaluations(key, elements[variable_of(key)], _STORED) for key, _ in keys)
 
     def batches(self, outer: Batch) -> Iterator[Batch]:
         """Yield rows, those that come first among them."""
