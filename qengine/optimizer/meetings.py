@@ -196,11 +196,12 @@ def _seen(
         mask = None if sample is None or not sample.size else _holding(sample, found, conditions)
         if sample is None or mask is None:
             return None
-        share = 1.0
-        if found.closing is not None:
-            mask = mask & catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
-            share = cardinality.admitted(found.closing)
-        seen = how_many(mask) * share
+        if found.closing is None:
+            seen = float(how_many(mask))
+        else:
+            closing = catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
+            seen = float(closing[mask].sum()) * cardinality.admitted(found.closing)
+            mask = mask & (closing > 0)
         if seen >= _FEW or many:
             break
     assert sample is not None

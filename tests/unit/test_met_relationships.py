@@ -91,6 +91,29 @@ def test_what_goes_together_is_expected_about_right(hubs: Graph, pattern: str, w
     assert q_error(row["n"], found) <= within, found
 
 
+@pytest.mark.parametrize(
+    ("pattern", "within"),
+    [
+        ("(a)-[r:P]->(b)-[s:P]->(c), (a)-[t:P]->(c) WHERE r.v < 4", 1.3),
+        ("(a)-[r:P]-(b)-[s:P]-(c), (a)-[t:P]-(c) WHERE s.v < 5 AND t.v > 1", 1.7),
+    ],
+)
+def test_triangles_are_closed_as_often_as_relationships_stand_beside_each_other(pattern: str, within: float) -> None:
+    source, edges = Random(3), []
+    for k in range(N):
+        several = 6 if k % 20 == 0 else 1
+        ends = [(k + step) % N for step in (1, 2, 3)] if k % 20 < 3 else [source.randrange(N)]
+        edges += [
+            {"type": "P", "start": k, "end": end, "properties": {"v": k * time % 7}}
+            for end in ends
+            for time in range(several)
+        ]
+    graph = Graph.from_records([{"id": k, "labels": "A"} for k in range(N)], edges)
+    count = graph.query(f"MATCH {pattern} RETURN count(*)").value()
+    found = expected_count(plan_counted(graph._store, f"MATCH {pattern}").physical.root, graph._store, 0.95)[0]
+    assert q_error(count, found) <= within, found
+
+
 @pytest.mark.parametrize("all_counted", [True, False])
 def test_relationships_between_label_expressions_are_counted(
     hubs: Graph, all_counted: bool, monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
-from qengine.plan.pattern import LabelIs, LabelOr
+from qengine.plan.pattern import Direction, LabelIs, LabelOr
 from qengine.plan.physical import AggregateByNode, EdgeLevel, Eliminate, NodePairs, NodeSums, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
@@ -34,7 +34,7 @@ _LEAST = 1.5e6
 """Nanoseconds that rows must cost for more ways to be looked at."""
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
-_RELATIONSHIP = 25.0
+_RELATIONSHIP = 15.0
 """Nanoseconds of finding a relationship between two nodes and testing its conditions, beside what the model knows."""
 _LEAST_SHARE = 1e-6
 
@@ -160,7 +160,8 @@ def _relationships(search: Search, catalog: CatalogView) -> float:
         if isinstance(level, EdgeLevel) and level.predicates:
             share = selectivity(level.predicates, catalog, "relationship", LabelOr(tuple(map(LabelIs, level.types))))
             known = (catalog.relationship_type(name) for name in level.types)
-            every = 2.0 * sum(each.count for each in known if each is not None)
+            ways = 2.0 if level.direction is Direction.BOTH else 1.0
+            every = ways * sum(each.count for each in known if each is not None)
             found = max(found, min((search.rows or 0.0) / max(share, _LEAST_SHARE), every))
     return found
 
