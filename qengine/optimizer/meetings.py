@@ -211,7 +211,7 @@ def _seen(
     likely = abs(seen - chance) <= 2.0 * sqrt(chance) + 1.0  # where so many are expected
     times = 1.0 if seen < _FEW and likely else times_as_many(seen, chance)
     if seen < _FEW and (matches := _at_admitted(found, across, apart, cardinality)) is not None:
-        times = matches / max(expected, _LEAST)
+        times = max(matches, _LEAST) / max(expected, _LEAST)
     return times, {name: sample.ids(element, mask)[::step] for name, element in places}
 
 

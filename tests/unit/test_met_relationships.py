@@ -63,6 +63,8 @@ def hubs() -> Iterator[Graph]:
         ("(a)-[r:K]->(b)-[:L]->(c) WHERE r.w = 0", 1.1),
         ("(a)-[r:K]->(b)-[:L]->(c) WHERE r.w > 0 AND c.half = 0", 1.2),
         ("(a)<-[r:K]-(b)-[:K]->(c) WHERE r.w > 4", 1.6),  # not of hubs
+        ("(a)-[:K]->(b)-[:L]->(c) WHERE a.team = 12", 1.1),  # few, one of whom likes much
+        ("(a)-[:K]->(b)-[:L]->(c) WHERE a.team = 7 AND a.club = 8", 1.1),  # none
         ("(a)-[r:K]->(b)-[s:L]->(c) WHERE r.w = 0 AND s.v = 3 AND a.half = 0", 1.3),
         ("(a)-[:K]->(b)-[:L]->(c)-[:F]->(d) WHERE a.kind = 0", 1.3),
         ("(a)-[r:K]->(b)-[s:K]->(c), (a)-[:K]->(c) WHERE s.w = 0", 2.0),
