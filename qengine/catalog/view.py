@@ -260,4 +260,4 @@ class CatalogView(Protocol):
         """
 
     def closing(self, sample: Any, kind: Incidence) -> Any:
-        """Tell of each pair of a ``wedge_sample`` whether the first node has a relationship of a kind to the last."""
+        """Return how many relationships of a kind the first node has to the last, of each pair of such a sample."""

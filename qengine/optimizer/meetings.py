@@ -196,22 +196,58 @@ def _seen(
         mask = None if sample is None or not sample.size else _holding(sample, found, conditions)
         if sample is None or mask is None:
             return None
-        share = 1.0
-        if found.closing is not None:
-            mask = mask & catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
-            share = cardinality.admitted(found.closing)
-        seen = how_many(mask) * share
+        if found.closing is None:
+            seen = float(how_many(mask))
+        else:
+            closing = catalog.closing(sample, cardinality.incidence(found.closing, found.outer[0]))
+            seen = float(closing[mask].sum()) * cardinality.admitted(found.closing)
+            mask = mask & (closing > 0)
         if seen >= _FEW or many:
             break
     assert sample is not None
     places = zip((*found.outer, middle), ("first", "last", "middle"), strict=True)
     step = max(1, how_many(mask) // _NODES)
     chance = expected / sample.total * sample.size
-    few = (
-        seen < _FEW and abs(seen - chance) <= 2.0 * sqrt(chance) + 1.0
-    )  # as may well be seen where so many are expected
-    times = 1.0 if few else times_as_many(seen, chance)
+    likely = abs(seen - chance) <= 2.0 * sqrt(chance) + 1.0  # where so many are expected
+    times = 1.0 if seen < _FEW and likely else times_as_many(seen, chance)
+    if seen < _FEW and (matches := _at_admitted(found, across, apart, cardinality)) is not None:
+        times = max(matches, _LEAST) / max(expected, _LEAST)
     return times, {name: sample.ids(element, mask)[::step] for name, element in places}
+
+
+def _at_admitted(found: _Meeting, across: Sequence[Expr], apart: str, cardinality: Cardinality) -> float | None:
+    """Return how many matches two edges that meet have, by the degrees of nodes where one of them is admitted.
+
+    None where a third closes them, few are seen, or conditions on the other's end ask for more than that end.
+    """
+    from qengine.optimizer.sampled import conjunction, how_many
+
+    catalog, nodes, middle = cardinality.catalog, cardinality.nodes, found.middle
+    if found.closing is not None:
+        return None
+    for edge, other, outer, far in zip(found.edges, found.edges[::-1], found.outer, found.outer[::-1], strict=True):
+        asked = [each for each in across if free_variables(each) <= {*found.outer, middle}]
+        if len(edge.types) != 1 or any(far in free_variables(each) for each in asked):
+            continue
+        conditions = [*edge.relationship.predicates, *nodes[outer].predicates, *nodes[middle].predicates, *asked]
+        start, end = edge.ends
+        labels = named(nodes[start].labels), named(nodes[end].labels)
+        sample = catalog.relationship_sample(edge.type_names()[0], *labels, both=edge.symmetric, many=True)
+        if sample is None or not conditions:
+            continue
+        rows = {start: (sample, "start"), edge.name: (sample, "relationship"), end: (sample, "end")}
+        mask, known = conjunction(conditions, rows, known_values())
+        if mask is None or len(known) < len(conditions) or how_many(mask) < (_FEW if sample.size < sample.total else 0):
+            continue
+        kind = cardinality.incidence(other, middle)
+        degrees = catalog.degrees_of(sample.ids("start" if start == middle else "end", mask), kind)
+        if degrees is None:
+            continue
+        if apart and kind == cardinality.incidence(edge, middle):
+            degrees = (degrees - 1.0).clip(0.0)  # the others
+        share = cardinality.admitted(other) * cardinality.candidates(far) / max(cardinality.labelled(far), 1.0)
+        return float(degrees.sum()) * share * sample.total / sample.size
+    return None
 
 
 def _holding(sample: Sample, found: _Meeting, conditions: Sequence[Expr]) -> Any:

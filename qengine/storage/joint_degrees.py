@@ -106,21 +106,23 @@ class JointDegrees:
                 add_degrees(lists.struct, vertices, low, high, degrees)
         return degrees
 
-    def linked(self, first: Array, last: Array, kind: Incidence) -> Array:
-        """Tell of pairs of vertices (uint32) whether the first has a relationship of a kind's types to the last."""
-        linked = np.zeros(len(first), np.bool_)
+    def links(self, first: Array, last: Array, kind: Incidence) -> Array:
+        """Return how many relationships of a kind lead from the first to the last vertex of each pair (uint32): int32.
+
+        A loop that is meant both ways counts once.
+        """
+        found = np.zeros(len(first), np.int32)
         for index, way in self.stored(kind):
             lists = self._store.adjacency(index, way)
             if not len(lists):
                 continue
             low, high = (each.astype(np.int64) for each in locate(lists.struct, first))
-            end = high.copy()
-            while (low < high).any():
-                middle = (low + high) // 2
-                less = (lists.neighbours[np.minimum(middle, len(lists) - 1)] < last) & (low < high)
-                low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
-            linked |= (low < end) & (lists.neighbours[np.minimum(low, len(lists) - 1)] == last)
-        return linked
+            begin = _first_place(lists.neighbours, low, high, last, np.less)
+            count = _first_place(lists.neighbours, begin, high, last, np.less_equal) - begin
+            if way is Direction.IN and kind.out:
+                count[first == last] = 0
+            found += count.astype(np.int32)
+        return found
 
     def stored(self, kind: Incidence) -> Iterator[tuple[int, Direction]]:
         """Yield the stored adjacencies that make a kind of relationships, by type."""
@@ -134,6 +136,16 @@ class JointDegrees:
                 yield index, Direction.OUT
             if kind.into:
                 yield index, Direction.IN
+
+
+def _first_place(neighbours: Array, low: Array, high: Array, ids: Array, before: np.ufunc) -> Array:
+    """Return where lists, from places ``low`` to ``high``, first have what isn't ``before`` some ids."""
+    last = len(neighbours) - 1
+    while (open_ := low < high).any():
+        middle = (low + high) // 2
+        less = before(neighbours[np.minimum(middle, last)], ids) & open_
+        low, high = np.where(less, middle + 1, low), np.where(less, high, middle)
+    return low
 
 
 def _add_those_listed(lists: Adjacency, vertices: Array, within: Sequence[Sequence[int]], degrees: Array) -> None:

@@ -79,7 +79,7 @@ class MixedTriangles:
         labelled = self._has(first, to_first.labels) & self._has(last, to_last.labels)
         kept = labelled & (first != last) & (first != middle) & (last != middle)  # loops close with what they are at
         first, last = first[kept], last[kept]
-        closed = np.count_nonzero(self._degrees.linked(first, last, closing))
+        closed = np.count_nonzero(self._degrees.links(first, last, closing))
         share = (closed + _DOUBT * self._likely(labels, sides)) / (len(first) + _DOUBT)
         return share * float(reached[-1]) * len(first) / max(1, int(np.count_nonzero(labelled)))
 

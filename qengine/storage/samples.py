@@ -195,7 +195,7 @@ class Samples:
         if found is None:
             every = np.ones(sample.size, np.bool_)
             first, last = (sample.ids(each, every).astype(np.uint32) for each in ("first", "last"))
-            found = sample.closed[kind] = self._degrees.linked(first, last, kind)
+            found = sample.closed[kind] = self._degrees.links(first, last, kind)
         return found
 
     def _wedges(self, labels: Labels, one: Incidence, other: Incidence, apart: str, most: int) -> Sample:

@@ -278,7 +278,7 @@ class GraphStore:
         return self.statistics.samples.wedges(labels, one, other, apart, many)
 
     def closing(self, sample: Any, kind: Incidence) -> Array:
-        """Tell of pairs of relationships that meet whether one of a kind leads from their first node to their last."""
+        """Return how many relationships of a kind lead from the first node of pairs of them that meet to the last."""
         return self.statistics.samples.closing(sample, kind)
 
     @property

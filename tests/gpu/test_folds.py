@@ -38,7 +38,7 @@ def at_once() -> Iterator[pytest.MonkeyPatch]:
             patch.setattr(module, "DEVICE_ROWS", 0)
         for name in ("is_worth", "is_worth_on_device"):
             patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
-        for name in ("_AN_ENTRY", "_AN_ELEMENT"):
+        for name in ("SETUP", "_AN_ENTRY", "_AN_ELEMENT", "_COMPARED"):
             patch.setattr(over_entries, name, 0.0)
         yield patch
 

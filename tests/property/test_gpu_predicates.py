@@ -68,7 +68,7 @@ def on_the_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             patch.setattr(module, "DEVICE_ROWS", 0)
         for name in ("is_worth", "is_worth_on_device"):
             patch.setattr(folded_rows.FoldedRows, name, lambda self, rows: True)
-        for name in ("_AN_ENTRY", "_AN_ELEMENT"):
+        for name in ("SETUP", "_AN_ENTRY", "_AN_ELEMENT", "_COMPARED"):
             patch.setattr(over_entries, name, 0.0)
         for module in (predicates, property_texts):
             patch.setattr(module, "_LEAST", 1)

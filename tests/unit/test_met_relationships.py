@@ -63,6 +63,8 @@ def hubs() -> Iterator[Graph]:
         ("(a)-[r:K]->(b)-[:L]->(c) WHERE r.w = 0", 1.1),
         ("(a)-[r:K]->(b)-[:L]->(c) WHERE r.w > 0 AND c.half = 0", 1.2),
         ("(a)<-[r:K]-(b)-[:K]->(c) WHERE r.w > 4", 1.6),  # not of hubs
+        ("(a)-[:K]->(b)-[:L]->(c) WHERE a.team = 12", 1.1),  # few, one of whom likes much
+        ("(a)-[:K]->(b)-[:L]->(c) WHERE a.team = 7 AND a.club = 8", 1.1),  # none
         ("(a)-[r:K]->(b)-[s:L]->(c) WHERE r.w = 0 AND s.v = 3 AND a.half = 0", 1.3),
         ("(a)-[:K]->(b)-[:L]->(c)-[:F]->(d) WHERE a.kind = 0", 1.3),
         ("(a)-[r:K]->(b)-[s:K]->(c), (a)-[:K]->(c) WHERE s.w = 0", 2.0),
@@ -89,6 +91,29 @@ def test_what_goes_together_is_expected_about_right(hubs: Graph, pattern: str, w
     (row,) = hubs.query(f"MATCH {pattern} RETURN count(*) AS n")
     found = expected_count(plan_counted(hubs._store, f"MATCH {pattern}").physical.root, hubs._store, 0.95)[0]
     assert q_error(row["n"], found) <= within, found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "within"),
+    [
+        ("(a)-[r:P]->(b)-[s:P]->(c), (a)-[t:P]->(c) WHERE r.v < 4", 1.3),
+        ("(a)-[r:P]-(b)-[s:P]-(c), (a)-[t:P]-(c) WHERE s.v < 5 AND t.v > 1", 1.7),
+    ],
+)
+def test_triangles_are_closed_as_often_as_relationships_stand_beside_each_other(pattern: str, within: float) -> None:
+    source, edges = Random(3), []
+    for k in range(N):
+        several = 6 if k % 20 == 0 else 1
+        ends = [(k + step) % N for step in (1, 2, 3)] if k % 20 < 3 else [source.randrange(N)]
+        edges += [
+            {"type": "P", "start": k, "end": end, "properties": {"v": k * time % 7}}
+            for end in ends
+            for time in range(several)
+        ]
+    graph = Graph.from_records([{"id": k, "labels": "A"} for k in range(N)], edges)
+    count = graph.query(f"MATCH {pattern} RETURN count(*)").value()
+    found = expected_count(plan_counted(graph._store, f"MATCH {pattern}").physical.root, graph._store, 0.95)[0]
+    assert q_error(count, found) <= within, found
 
 
 @pytest.mark.parametrize("all_counted", [True, False])

@@ -19,19 +19,24 @@ from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
-from qengine.optimizer.lower.over_entries import over_entries
+from qengine.optimizer.lower.over_entries import SETUP, over_entries
 from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
+from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import AggregateCall, Expr
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
-from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
+from qengine.plan.pattern import Direction, LabelIs, LabelOr
+from qengine.plan.physical import AggregateByNode, EdgeLevel, Eliminate, NodePairs, NodeSums, Search
 from qengine.plan.traverse import free_variables, is_repeatable
 
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
-_LEAST = 1e6
+_LEAST = 1.5e6
 """Nanoseconds that rows must cost for more ways to be looked at."""
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
+_RELATIONSHIP = 15.0
+"""Nanoseconds of finding a relationship between two nodes and testing its conditions, beside what the model knows."""
+_LEAST_SHARE = 1e-6
 
 
 def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, catalog: CatalogView) -> Operator:
@@ -49,7 +54,7 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     graph = match.graph
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
-    budget = inf if hinted else cost_of_rows(lowered.input)
+    budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
@@ -129,14 +134,36 @@ def _reads(call: AggregateCall, node: str) -> bool:
     return any(node in free_variables(arg) for arg in call.args)
 
 
-def cost_of_rows(source: Operator) -> float:
+def cost_of_rows(source: Operator, catalog: CatalogView) -> float:
     """Return what rows cost, made and grouped; what neither a search nor an elimination makes is not replaced."""
     match source:
-        case Search(cost=cost, rows=rows):
-            return (cost or 0.0) + _A_ROW * (rows or 0.0)
-        case Eliminate(search=Search(rows=rows)):
-            return _cost(source) + _A_ROW * (rows or 0.0)
+        case Eliminate(search=search):
+            schedule = source.schedule("cpu")
+            return cost_of_rows(search, catalog) if schedule is None else schedule.cost + _grouping(search)
+        case Search(cost=cost):
+            looked_at = _RELATIONSHIP * _relationships(source, catalog)
+            return (cost or 0.0) + looked_at + _grouping(source)
     return 0.0
+
+
+def _grouping(search: Search) -> float:
+    """Return what gathering and grouping the rows of a search costs: what is only counted is one."""
+    if search.count is not None and not search.emit:
+        return _A_ROW
+    return SETUP + _A_ROW * (search.rows or 0.0)
+
+
+def _relationships(search: Search, catalog: CatalogView) -> float:
+    """Return how many relationships a search is expected to look at for conditions of their own, each about once."""
+    found = 0.0
+    for level in search.levels:
+        if isinstance(level, EdgeLevel) and level.predicates:
+            share = selectivity(level.predicates, catalog, "relationship", LabelOr(tuple(map(LabelIs, level.types))))
+            known = (catalog.relationship_type(name) for name in level.types)
+            ways = 2.0 if level.direction is Direction.BOTH else 1.0
+            every = ways * sum(each.count for each in known if each is not None)
+            found = max(found, min((search.rows or 0.0) / max(share, _LEAST_SHARE), every))
+    return found
 
 
 def _cost(elimination: Eliminate) -> float:
