@@ -34,7 +34,7 @@ from qengine.write.reading import PartPlans, is_anchored
 class OpenCatalog:
     """The catalogue of any graph there may be whose ``undirected`` types are these: properties may have any type.
 
-    ``type_of``: gives a property's type, None for any; ``asked``: the properties, as ("node", "age"), that were asked for.
+    ``type_of``: gives a property's type, None for any. ``asked``: properties, as ("node", "age"), that were asked for.
     """
 
     vertex_count = 0
@@ -49,13 +49,16 @@ class OpenCatalog:
         self._type_of = type_of
 
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        """Return the type of a name, None unless it is undirected."""
         return RelationshipTypeInfo(name, 0, True) if name in self.relationship_types else None
 
     def property_type(self, entity: str, key: str) -> Type | None:
+        """Return the type of a property; ANY where that may be any."""
         self.asked[entity, key] = None
         return self._type_of((entity, key)) or ANY
 
     def property_keys(self, entity: str) -> tuple[str, ...]:
+        """Return none: each property is taken to be there."""
         return ()
 
 
