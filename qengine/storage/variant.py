@@ -85,7 +85,14 @@ def concatenate(arrays: Sequence[Any]) -> Any:
     target = types[0] if types else pa.null()
     if pa.types.is_string(target) and sum(array.nbytes for array in arrays) > _OFFSET_LIMIT:
         target = pa.large_string()
-    same = [array if array.type == target else array.cast(target) for array in arrays]
+    same = [
+        array
+        if array.type == target
+        else pa.nulls(len(array), target)
+        if array.type == pa.null()
+        else array.cast(target)
+        for array in arrays
+    ]
     return same[0] if len(same) == 1 else pa.concat_arrays(same)
 
 
