@@ -50,6 +50,8 @@ def from_python(values: Sequence[Any], place: str) -> Any:
         kind = next((index for index, (plain, _) in enumerate(_SCALARS) if plain in classes), None)
         if kind is not None:
             return _homogeneous(values, kind, place)
+        if not classes.isdisjoint(_TEMPORALS):
+            return to_array(values)
     kinds = np.fromiter((_kind(value, place) for value in values), np.int8, len(values))
     present = [int(kind) for kind in np.unique(kinds) if kind >= 0]
     if not present:
