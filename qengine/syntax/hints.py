@@ -189,6 +189,9 @@ def _unicode_hint(character: str) -> str | None:
 def _sign(place: _Place) -> Mistake | None:
     if place.token.type == "AMP" and "AND" in place.accepts:
         return Mistake("Write AND, or + to join strings; & joins labels.")
+    words = {"CONTAINS": "CONTAINS", "STARTS": "STARTS WITH", "ENDS": "ENDS WITH"}
+    if (word := words.get(place.token.type)) is not None and "LSQB" in place.accepts and "AND" not in place.accepts:
+        return Mistake(f"{word} stands between two values: x {word} 'a'.")
     hint = _SIGNS.get(place.token.type)
     if hint is None or (place.token.type == "CONCAT" and place.before().type not in _ENDS_OPERAND):
         return None
