@@ -30,7 +30,7 @@ from qengine._arguments import tells_arguments
 from qengine.graph import Graph
 from qengine.planning import may_update
 from qengine.result import Result, Row
-from qengine.temporal import Temporal
+from qengine.temporal import Duration, Temporal
 from qengine.transaction import Transaction
 from qengine.types import Kind
 
@@ -360,11 +360,11 @@ class Cursor:
 
 
 def _native(value: Any) -> Any:
-    if not isinstance(value, Temporal):
+    if not isinstance(value, Temporal) or isinstance(value, Duration):  # a timedelta tells no days from 24 hours
         return value
     try:
         return value.to_native()
-    except errors.ExecutionError:  # of more digits, months or years than Python's have
+    except errors.ExecutionError:  # of more digits or years than Python's have
         return value
 
 

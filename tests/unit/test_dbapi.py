@@ -125,7 +125,7 @@ def test_dates_and_times_are_those_of_python_where_these_hold_them() -> None:
     cursor = dbapi.connect().cursor()
     cursor.execute(
         "UNWIND [date('2020-01-02'), datetime('2020-01-02T03:04+02:00'), localtime('10:00:00.000000001'), "
-        "duration('P1M'), 5] AS x RETURN x, localdatetime('2020-01-02T03:04') AS y"
+        "duration('PT25H'), 5] AS x RETURN x, localdatetime('2020-01-02T03:04') AS y"
     )
     moment = datetime.datetime(2020, 1, 2, 3, 4)
     first, *more = cursor.fetchone(), *cursor.fetchmany(2), *cursor.fetchall()
