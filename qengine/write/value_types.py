@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from qengine.storage.normal import language_type
-from qengine.storage.states import Commit
+from qengine.storage.states import Commit, NodeBlock, Patch, RelationshipBlock
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import from_python
 from qengine.types import ANY, NULL, Type, list_of
@@ -30,7 +30,8 @@ def types_given(commit: Commit, entity: str, key: str) -> frozenset[Type]:
     else:
         states, blocks, patches = commit.relationships, commit.relationship_blocks, commit.relationship_patches  # type: ignore[assignment]
     found = {value_type(state.properties[key]) for state in states.values() if state and key in state.properties}
-    for each in (*blocks, *patches):
+    parts: tuple[NodeBlock | RelationshipBlock | Patch, ...] = (*blocks, *patches)
+    for each in parts:
         column = each.columns.get(key)
         found.update(() if column is None else _types_in(column))
     return frozenset(found)
