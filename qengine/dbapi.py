@@ -11,7 +11,8 @@
 ['name', 'age']
 
 Statements may write parameters as ``$name``, too. The first that changes the graph begins a transaction, which
-``commit`` or ``rollback`` ends; until then no other connection or thread can change the graph.
+``commit`` or ``rollback`` ends; until then no other connection or thread can change the graph. Dates and times come as
+those of ``datetime`` where these hold them, else as the engine's.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from qengine._arguments import tells_arguments
 from qengine.graph import Graph
 from qengine.planning import may_update
 from qengine.result import Result, Row
+from qengine.temporal import Duration, Temporal
 from qengine.transaction import Transaction
 from qengine.types import Kind
 
@@ -262,6 +264,7 @@ class Cursor:
         self.rowcount = -1
         self.arraysize = 1
         self._result: Result | None = None
+        self._dated = False  # whether rows may hold dates and times
         self._is_open = True
 
     def execute(self, operation: str, parameters: Mapping[str, Any] | None = None) -> Cursor:
@@ -286,6 +289,7 @@ class Cursor:
         if result.columns:
             types = {name: kind.kind.value for name, kind in result._types().items() if kind.kind is not Kind.ANY}
             self.description = tuple((name, types.get(name), None, None, None, None, None) for name in result.columns)
+            self._dated = any(name not in types or types[name] == DATETIME for name in result.columns)
         if (done := result.stats.changes) is not None:
             self.rowcount = (
                 done.nodes_created + done.nodes_deleted + done.relationships_created + done.relationships_deleted
@@ -304,17 +308,22 @@ class Cursor:
     def fetchone(self) -> Row | None:
         """Return the next row, None after the last."""
         result = self._rows()
-        return _translated(result.fetchone)
+        row = _translated(result.fetchone)
+        return None if row is None else self._plain([row])[0]
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """Return the next rows, at most ``size``."""
         result = self._rows()
-        return _translated(lambda: result.fetchmany(self.arraysize if size is None else size))
+        return self._plain(_translated(lambda: result.fetchmany(self.arraysize if size is None else size)))
 
     def fetchall(self) -> list[Row]:
         """Return all rows that are left."""
         result = self._rows()
-        return _translated(result.fetchall)
+        return self._plain(_translated(result.fetchall))
+
+    def _plain(self, rows: list[Row]) -> list[Row]:
+        """Return rows with Python's own dates and times, which other tools know, where these hold them."""
+        return [type(row)(map(_native, row)) for row in rows] if self._dated else rows
 
     def close(self) -> None:
         """Stop the statement, and close the cursor."""
@@ -348,6 +357,15 @@ class Cursor:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _native(value: Any) -> Any:
+    if not isinstance(value, Temporal) or isinstance(value, Duration):  # a timedelta tells no days from 24 hours
+        return value
+    try:
+        return value.to_native()
+    except errors.ExecutionError:  # of more digits or years than Python's have
+        return value
 
 
 def _translated(run: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@
 
 A statement runs when its table is read, on the graph as it is then: DuckDB asks for the columns before it reads rows,
 so it is begun several times, but its rows are pulled once for each time that the table stands in a query. DuckDB can't
-push conditions into it. Rows go over as Arrow batches, without being copied.
+push conditions into it. Rows go over as Arrow batches, without being copied; columns of several types become unions.
 """
 
 from __future__ import annotations
@@ -122,6 +122,14 @@ class Attached:
         self._names.clear()
 
 
+def _is_mixed(type: Any) -> bool:
+    """Tell whether values of an Arrow type may be of several types."""
+    import pyarrow as pa
+
+    parts = [type.field(i).type for i in range(type.num_fields)]
+    return bool(pa.types.is_union(type)) or any(map(_is_mixed, parts))
+
+
 class _Rows:
     """A statement's rows as Arrow, run anew for whoever reads them."""
 
@@ -130,7 +138,12 @@ class _Rows:
 
     def reader(self) -> Any:
         """Return a reader of the rows."""
-        return self._graph.query(self._statement, self._parameters).to_reader()
+        found = self._graph.query(self._statement, self._parameters).to_reader()
+        if not any(map(_is_mixed, found.schema.types)):
+            return found
+        from qengine.exec.arrow_out import sparse_batches  # DuckDB takes no dense unions
+
+        return sparse_batches(found)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.reader().__arrow_c_stream__(requested_schema)

@@ -271,7 +271,8 @@ class Importing:
         types, labels
             The attributes that hold types (strings) and labels (lists of strings); None: no attributes do.
         key
-            The property that a node's key becomes where it is an integer or a string, None for none.
+            The property that a node's key becomes, a tuple as a list; None for none. Keys that can't be values of
+            properties are left out, which a warning says.
 
         Raises
         ------

@@ -8,8 +8,10 @@ error is then the one that all see.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -38,7 +40,8 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.states import RelationshipState
 from qengine.storage.store import GraphStore
-from qengine.update_plans import planned_for_all
+from qengine.types import ANY, Kind, Type
+from qengine.update_plans import OpenCatalog, bound_over
 from qengine.write.base import Link
 from qengine.write.live import LiveEnvironment, ValueFinder, WalkedVersion
 from qengine.write.readable import Readable
@@ -47,6 +50,7 @@ from qengine.write.reading import FEW, is_anchored, most_rows
 _MOST = 2_000  # elements and rows that are looked at, before a store is made
 _LEAST = 500  # of these in a graph of any size
 _PART = 2_000  # of a graph's elements as many may be looked at: a store of a small one takes less time
+_MOST_TYPES = 16  # combinations of types that properties may have, of which each is tried
 _LONGEST = 256  # executions that make a store at once, after walks that came to nothing
 _WALKS = 4  # executions by walking before a statement is planned for an earlier version, too
 _REASON = "few elements are read of a version that was just committed"
@@ -72,8 +76,17 @@ class _TooMuch(Exception):
 class LivePlan:
     """A plan for all versions, and whether it is worth walking: what has read too much is tried ever more rarely."""
 
-    def __init__(self, planned: Planned) -> None:
+    def __init__(
+        self,
+        planned: Planned,
+        properties: Collection[tuple[str, str]] = (),
+        is_refused: Callable[[Mapping[tuple[str, str], Type]], bool] = lambda types: False,
+    ) -> None:
+        """``properties``: as ("node", "age"), by whose types ``is_refused`` tells that the statement is wrong."""
         self.planned = planned
+        self._properties = properties
+        self._is_refused = is_refused
+        self._fits: dict[tuple[frozenset[Type], ...], bool] = {}
         self._misses = 0
         self._left = 0
         self._walks = 0
@@ -105,6 +118,21 @@ class LivePlan:
             self._walks = 0
             return None
 
+    def fits(self, version: Readable) -> bool:
+        """Tell whether no types that the properties of a version may have make the statement a wrong one.
+
+        Where all values that are below were replaced, a property has the types of those above alone.
+        """
+        if not self._properties:
+            return True
+        types = tuple(version.property_types(*each) for each in self._properties)
+        if (known := self._fits.get(types)) is None:
+            few = math.prod(len(each) or 1 for each in types) <= _MOST_TYPES
+            combined = itertools.product(*(each or (ANY,) for each in types)) if few else ()
+            refused = (self._is_refused(dict(zip(self._properties, each, strict=True))) for each in combined)
+            known = self._fits[types] = few and not any(refused)
+        return known
+
     def note(self, *, walked: bool) -> None:
         """Take note of whether the walk was enough."""
         self._walks += walked
@@ -125,7 +153,8 @@ def live_plan(
             statement = one_statement(text)
             if statement.explain is not None or statement.hints:
                 return None
-            planned = planned_for_all(statement, text, undirected, procedures)
+            catalog = OpenCatalog(undirected)
+            planned = bound_over(catalog, statement, text, procedures)
     except (QueryTimeout, QueryInterrupted):
         raise
     except QengineError:
@@ -134,7 +163,21 @@ def live_plan(
     parts = list(operators(root))
     walked = all(isinstance(each, _WALKED) for each in parts) and is_anchored(root, walks=True)
     has_match = any(isinstance(each, op.Match) for each in parts)  # SHOW reads the rules
-    return LivePlan(planned) if walked and has_match else None
+    if not (walked and has_match):
+        return None
+
+    def is_refused(types: Mapping[tuple[str, str], Type]) -> bool:
+        try:
+            with planning(text, context.check_planning):
+                bound_over(OpenCatalog(undirected, types.get), statement, text, procedures)
+        except (QueryTimeout, QueryInterrupted):
+            raise
+        except QengineError:
+            return True
+        return False
+
+    typed = catalog.asked and is_refused(dict.fromkeys(catalog.asked, Type(Kind.PATH)))  # which no operator takes
+    return LivePlan(planned, tuple(catalog.asked), is_refused) if typed else LivePlan(planned)
 
 
 def read_live(
@@ -147,7 +190,7 @@ def read_live(
 
     ``plan``: what ``live_plan`` gave.
     """
-    found = _read(plan.planned, version, params, context)
+    found = _read(plan.planned, version, params, context) if plan.fits(version) else None
     plan.note(walked=found is not None)
     return found
 

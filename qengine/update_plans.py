@@ -6,7 +6,7 @@ has other plans from then on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -31,23 +31,34 @@ from qengine.types import ANY, Type
 from qengine.write.reading import PartPlans, is_anchored
 
 
-class _OpenCatalog:
-    """The catalogue of any graph there may be whose ``undirected`` types are these: properties may have any type."""
+class OpenCatalog:
+    """The catalogue of any graph there may be whose ``undirected`` types are these: properties may have any type.
+
+    ``type_of``: gives a property's type, None for any. ``asked``: properties, as ("node", "age"), that were asked for.
+    """
 
     vertex_count = 0
     labels: Sequence[str] = ()
     rules = NO_RULES
 
-    def __init__(self, undirected: frozenset[str]) -> None:
+    def __init__(
+        self, undirected: frozenset[str], type_of: Callable[[tuple[str, str]], Type | None] = lambda _: None
+    ) -> None:
         self.relationship_types = tuple(sorted(undirected))
+        self.asked: dict[tuple[str, str], None] = {}
+        self._type_of = type_of
 
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
+        """Return the type of a name, None unless it is undirected."""
         return RelationshipTypeInfo(name, 0, True) if name in self.relationship_types else None
 
     def property_type(self, entity: str, key: str) -> Type | None:
-        return ANY
+        """Return the type of a property; ANY where that may be any."""
+        self.asked[entity, key] = None
+        return self._type_of((entity, key)) or ANY
 
     def property_keys(self, entity: str) -> tuple[str, ...]:
+        """Return none: each property is taken to be there."""
         return ()
 
 
@@ -71,7 +82,7 @@ class UpdatePlans:
             return known
         last = self._shared
         if last is None or last[0] != held:
-            last = self._shared = held, SharedPlans(_OpenCatalog(undirected), SharedFamilies())  # type: ignore[arg-type]
+            last = self._shared = held, SharedPlans(OpenCatalog(undirected), SharedFamilies())  # type: ignore[arg-type]
         shared = last[1]
         scanned = Scanned(text)
         if (known := shared.find(scanned, False)) is not None:
@@ -119,10 +130,21 @@ def planned_for_all(
     lifted: Mapping[Span, str] | None = None,
 ) -> Planned:
     """Return what a statement is bound to whatever else the graph has; what depends on that is no notice then."""
+    return bound_over(OpenCatalog(undirected), statement, text, procedures, lifted)
+
+
+def bound_over(
+    catalog: OpenCatalog,
+    statement: ast.Statement,
+    text: str,
+    procedures: Procedures,
+    lifted: Mapping[Span, str] | None = None,
+) -> Planned:
+    """Return what a statement is bound to over a catalogue, as ``planned_for_all``."""
     from qengine.binder import bind
 
-    catalog: CatalogView = _OpenCatalog(undirected)  # type: ignore[assignment]
-    bound = bind(statement, text, catalog, lifted=lifted, procedures=procedures)
+    view: CatalogView = catalog  # type: ignore[assignment]
+    bound = bind(statement, text, view, lifted=lifted, procedures=procedures)
     notices = tuple(each for each in bound.notices if not each.code.startswith("Unknown"))
     return Planned(text, bound.plan, None, notices, parameters(bound.plan.root), None)
 

@@ -62,7 +62,7 @@ class Binding:
                 hint=f"Read `{name}` before the aggregation, or group by it: WITH {name}, …",
             )
         visible = (each for each in scope.visible() if not each.startswith("@"))
-        hint = did_you_mean(nearest(name, visible)) or hint or self._owner_of(name, scope)
+        hint = did_you_mean(nearest(name, visible)) or hint or self._owner_of(name, span, scope)
         if hint is None and name in self.names.taken:
             hint = f"`{name}` is known elsewhere in the query, but not here; WITH keeps only what it lists."
         if hint is None and name.lower() == "null":
@@ -70,8 +70,10 @@ class Binding:
         hint = hint or f"Name it in a clause before this one; text stands in quotes: '{name}'."
         return self.error("UndefinedVariable", f"Variable `{name}` is not defined.", span, hint)
 
-    def _owner_of(self, key: str, scope: Scope) -> str | None:
+    def _owner_of(self, key: str, span: Span | None, scope: Scope) -> str | None:
         """Return the hint that names a variable whose property was probably meant."""
+        if self.updating and span is not None and not self.text[span.end :].lstrip().startswith("="):
+            return None  # the properties that there are aren't known
         for name in scope.visible():
             symbol = scope.find(name)
             if symbol is None or symbol.type not in (NODE, RELATIONSHIP):

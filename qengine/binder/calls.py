@@ -208,6 +208,8 @@ def _operator_hint(symbol: str, args: Sequence[Expr]) -> str | None:
     kinds = {arg.type.kind for arg in args}
     if symbol == "IN":
         return "IN wants a list on its right: x IN [1, 2]."
+    if symbol in ("[]", "[..]") and args[0].type.kind is Kind.STRING:
+        return "Of a text write substring(text, start, length)."
     if symbol == "[]":
         return "A list's items have numbers, from 0 on: list[0]; a map's have names: map['name']."
     if symbol == "+" and any(arg.type.kind is Kind.STRING for arg in args):

@@ -124,6 +124,8 @@ class ExpressionBinder:
             hint = None
             if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
                 hint = f"It is a list: [x IN … | x.{key}]."
+            elif subject.type.kind is Kind.PATH:
+                hint = "Of a path p write nodes(p), relationships(p) or length(p)."
             raise self.binding.error(
                 "InvalidArgumentType",
                 f"Property `{key}` can't be read from {indefinite(subject.type)}.",

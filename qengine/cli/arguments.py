@@ -107,7 +107,7 @@ def parameter(text: str) -> tuple[str, Any]:
     value = value.removeprefix(">").lstrip()
     name = name.removeprefix("$")
     if not equals or not name.replace("_", "a").isalnum():
-        raise ValueError(f"{text}: expected NAME=VALUE")
+        raise ValueError(f"{text}: expected NAME=VALUE, such as limit=5")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from qengine._nearest import nearest
 from qengine.cli.arguments import leading_estimate_options, parameters_by_name
+from qengine.cli.clauses import CLAUSES
 from qengine.cli.formats import FORMATS
 from qengine.cli.session import Session
 from qengine.cli.terminal import Sink, warn
@@ -41,23 +44,29 @@ def run_command(session: Session, line: str, out: Sink) -> None:
 
 
 def _help(session: Session, argument: str, out: Sink) -> None:
-    """Show this help, or what a function, procedure or command does."""
+    """Show this help, or what a clause, function, procedure or command does."""
     if argument:
         _explained(session, argument, out)
         return
-    out.write("Type a query and end it with ; or an empty line (it may take several lines), or a command:\n\n")
+    out.write("Type a query of one or several lines, and end it with ; or an empty line, or a\ncommand:\n\n")
     shown = {command: name for name, command in reversed(COMMANDS.items())}
     for name in reversed(shown.values()):
         out.write(_told(name))
     out.write(
-        "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query as it stands,\n"
-        "Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
+        "\nTab completes, the arrow keys recall what was typed, Alt-Enter runs a query as it\n"
+        "stands, Ctrl-C stops a query, Ctrl-D leaves the shell.\n"
     )
 
 
 def _told(name: str) -> str:
-    """Return what a command does, as a line."""
-    return f"  {name + ' ' + USAGE.get(name, ''):27}{COMMANDS[name].__doc__}\n"
+    """Return what a command does."""
+    return _beside(f"{name} {USAGE.get(name, '')}", COMMANDS[name].__doc__ or "")
+
+
+def _beside(name: str, told: str) -> str:
+    """Return a name with what is told of it, in lines that fit the terminal."""
+    indent, width = " " * 29, max(60, shutil.get_terminal_size().columns - 1)
+    return textwrap.fill(told, width, initial_indent=f"  {name:27}", subsequent_indent=indent) + "\n"
 
 
 def _explained(session: Session, name: str, out: Sink) -> None:
@@ -71,12 +80,15 @@ def _explained(session: Session, name: str, out: Sink) -> None:
         _function(function, out)
     elif name in (procedures := _procedures(session)):
         out.write(procedures[name])
+    elif (clause := " ".join(name.upper().split())) in CLAUSES:
+        does, example = CLAUSES[clause]
+        out.write(f"{does}\n  {example}\n")
     elif (command := f":{name.lower().removeprefix(':')}") in COMMANDS:
         out.write(_told(command))
     else:
-        near = catalog.nearest(name) or nearest(name, procedures)
+        near = catalog.nearest(name) or nearest(name, procedures) or nearest(name, CLAUSES)
         hint = f"Did you mean {near}?" if near else "Type :functions for functions' names, :help for the commands."
-        raise QengineError(f"There is no function, procedure or command {name}.", hint=hint)
+        raise QengineError(f"There is no clause, function, procedure or command {name}.", hint=hint)
 
 
 def _procedures(session: Session) -> dict[str, str]:
@@ -104,7 +116,7 @@ def _functions(session: Session, argument: str, out: Sink) -> None:
     if not found:
         raise QengineError(f"There is no function with {argument!r} in its name.", hint="Type :functions for all.")
     for each in sorted(found, key=lambda each: each.name.lower()):
-        out.write(f"  {each.name:27}{each.doc}\n")
+        out.write(_beside(each.name, each.doc))
 
 
 def _schema(session: Session, argument: str, out: Sink) -> None:
@@ -322,6 +334,7 @@ COMMANDS: dict[str, Command] = {
     ":rollback": _rollback,
     ":device": _device,
     ":param": _param,
+    ":params": _param,
     ":clear": _clear,
     ":quit": _quit,
     ":exit": _quit,

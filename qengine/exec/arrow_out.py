@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from qengine.errors import Unsupported
 from qengine.exec.arrow_values import Tell, array_of, silent
 from qengine.exec.sizes import size_of
+from qengine.temporal.arrow import union_parts
 from qengine.types import BOOLEAN, FLOAT, INTEGER, STRING, Kind, Type
 
 
@@ -189,3 +191,34 @@ def dlpack_of(table: pa.Table) -> dict[str, Any]:
             raise Unsupported(f"Column {name!r} has {what}, which DLPack can't share.", hint=hint)
         found[name] = array
     return found
+
+
+def sparse_batches(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return the batches of a reader with sparse unions in the place of dense ones, which not all programs take."""
+    made = (pa.record_batch(list(map(_sparse, batch.columns)), names=reader.schema.names) for batch in reader)
+    first = next(made, None)
+    if first is None:
+        return pa.RecordBatchReader.from_batches(reader.schema, [])
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], made))
+
+
+def _sparse(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if array.offset:
+        array = pa.concat_arrays([array])
+    if pa.types.is_union(kind):
+        codes, places = union_parts(array)
+        children = []
+        for code in range(kind.num_fields):
+            own = pa.array(places, mask=codes != code)
+            children.append(_sparse(array.field(code).take(own)))
+        names = [kind.field(code).name for code in range(kind.num_fields)]
+        return pa.UnionArray.from_sparse(pa.array(codes, pa.int8()), children, names)
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return type(array).from_arrays(array.offsets, _sparse(array.values), mask=mask)
+    if pa.types.is_struct(kind):
+        fields = [array.field(place) for place in range(kind.num_fields)]
+        names = [field.name for field in kind]
+        return pa.StructArray.from_arrays([_sparse(each) for each in fields], names, mask=mask) if names else array
+    return array

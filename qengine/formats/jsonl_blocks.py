@@ -10,11 +10,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from qengine.errors import QengineError, StorageError
+from qengine.formats.literals import point_of
 from qengine.formats.records import Records, add_links, add_nodes
+from qengine.formats.texts import column_values
+from qengine.storage.variant import from_python
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SEPARATOR = "\x1f"
@@ -108,8 +113,6 @@ def _as_text(kind: Any) -> Any:
 def _parts(table: pa.Table, text: str) -> Iterator[tuple[list[Any], Any, dict[str, Any]]]:
     """Yield the kinds, the keys or ends, and the columns of the nodes and of the relationships."""
     kinds = _texts(_column(table, "type"))
-    if "types" in table.column_names and table["types"].null_count < len(table):
-        raise _Other
     is_node = pc.equal(kinds, "node")
     if not pc.all(pc.or_(is_node, pc.equal(kinds, "relationship")), min_count=0).as_py():
         raise _Other
@@ -175,12 +178,64 @@ def _properties(elements: pa.Table, text: str) -> dict[str, Any]:
     column = _column(elements, "properties")
     if not pa.types.is_struct(column.type):
         raise _Other
+    types = _types(elements)
     found = {}
     for field, values in zip(column.type, column.flatten(), strict=True):
-        if values.null_count < len(values):
+        if values.null_count == len(values):
+            continue
+        if field.name in types:
+            found[field.name] = _typed(values, types[field.name])
+        elif pa.types.is_struct(values.type):
+            found[field.name] = _points(values)
+        else:
             _check(values, field.name, text)
             found[field.name] = values
     return found
+
+
+def _types(elements: pa.Table) -> dict[str, Any]:
+    """Return the names of the types of properties that have some, a column each."""
+    if "types" not in elements.column_names or pa.types.is_null(elements["types"].type):
+        return {}
+    column = _column(elements, "types")
+    if not pa.types.is_struct(column.type):
+        raise _Other
+    named = zip(column.type, column.flatten(), strict=True)
+    return {field.name: names for field, names in named if names.null_count < len(names)}
+
+
+def _typed(values: Any, names: Any) -> Any:
+    """Return values that are of one type, whose name stands beside each of them, of their texts."""
+    different = names.unique().drop_null().to_pylist()
+    if len(different) != 1 or different[0].lower() == "any" or names.null_count != values.null_count:
+        raise _Other
+    (name,) = different
+    items, type = (values.flatten(), name[:-2]) if name.endswith("[]") else (values, name)
+    if not pa.types.is_string(items.type) or pa.types.is_list(values.type) != name.endswith("[]"):
+        raise _Other
+    try:
+        made = column_values(items, type.lower(), name)
+    except StorageError:
+        raise _Other from None
+    return (
+        made
+        if items is values
+        else pa.ListArray.from_arrays(_offsets(values), made, mask=values.is_null() if values.null_count else None)
+    )
+
+
+def _offsets(lists: Any) -> Any:
+    """Return where the items of lists begin among all."""
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
+
+
+def _points(values: Any) -> Any:
+    try:
+        given = ({key: each for key, each in (row or {}).items() if each is not None} for row in values.to_pylist())
+        return from_python([point_of(each) if each else None for each in given], "")
+    except (QengineError, ValueError):
+        raise _Other from None
 
 
 def _check(values: Any, name: str, text: str) -> None:

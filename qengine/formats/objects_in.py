@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import record
-from qengine.errors import StorageError
+from qengine._notices import log
+from qengine.errors import Notice, StorageError
 from qengine.formats.parts import Builder
 from qengine.formats.records import Records
 from qengine.storage.arrays import Array
@@ -21,6 +22,7 @@ from qengine.storage.given import name_of
 from qengine.storage.memory import within_memory
 from qengine.storage.normal import normal_array
 from qengine.storage.store import GraphStore
+from qengine.storage.variant import from_python
 
 _ENDS = ("edge_index", "adj_t", "edge_label_index")
 
@@ -53,7 +55,7 @@ class Naming:
         if isinstance(found, list | tuple | set | frozenset) and all(isinstance(each, str) for each in found):
             labels = tuple(sorted(found) if isinstance(found, set | frozenset) else found) or labels
             properties.pop(self.labels or "")
-        if self.key is not None and isinstance(key, int | str | np.integer):
+        if self.key is not None and key is not None:
             properties.setdefault(self.key, key)
         return labels, properties
 
@@ -73,12 +75,34 @@ def from_networkx(graph: Any, naming: Naming) -> GraphStore:
     _check(graph, "networkx graph", "is_directed", "nodes", "edges")
     records = Records("networkx graph")
     undirected = not graph.is_directed()
+    lost = []
     for key, attributes in graph.nodes(data=True):
-        records.node(key, *naming.node(key, attributes))
+        value = key if isinstance(key, int | str | np.integer) else _value_of(key)
+        if value is None and naming.key is not None and naming.key not in attributes:
+            lost.append(key)
+        records.node(key, *naming.node(value, attributes))
+    if lost:
+        some = f"Some nodes' keys ({len(lost):,}, such as {lost[0]!r:.80}) can't be properties"
+        hint = "Relabel the nodes, or give key=None to load them without."
+        log((Notice("KeysNotLoaded", f"{some}, and are left out.", None, hint),))
     for start, end, attributes in graph.edges(data=True):
         type, properties = naming.link(attributes)
         records.relationship(type, start, end, properties, undirected=undirected)
     return records.store()
+
+
+def _value_of(key: Any) -> Any:
+    """Return a node's key as a property's value, a tuple as a list; None for what can't be one."""
+    value = _listed(key)
+    try:
+        from_python([value], "")
+    except StorageError:
+        return None
+    return value
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(each) for each in value] if isinstance(value, tuple) else value
 
 
 @within_memory

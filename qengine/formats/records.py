@@ -37,28 +37,62 @@ class _Given:
 
     def columns(self, place: str) -> dict[str, Any]:
         """Return the properties as normal arrays."""
-        keys: dict[str, None] = {}
+        pieces: dict[str, list[tuple[int, Any]]] = {}  # by property its values, each with where they begin
+        count = 0
         for part in self.parts:
-            for names in part if isinstance(part, list) else part[1:]:
-                keys.update(dict.fromkeys(names))
-        for key in keys:
+            size, found = (len(part), _by_key(part)) if isinstance(part, list) else part
+            for key, values in found.items():
+                pieces.setdefault(key, []).append((count, values))
+            count += size
+        for key in pieces:
             name_of(key, f"{place}: the name of a property", "Names of properties are strings.")
-        return {key: self._column(key, f"{place}, property {key}") for key in keys}
+        return {key: _column(found, count, f"{place}, property {key}") for key, found in pieces.items()}
 
-    def _column(self, key: str, place: str) -> Any:
-        pieces: list[Any] = []
-        for part in self.parts:
-            if isinstance(part, list):
-                found: Any = [row.get(key) for row in part]
-            else:
-                found = part[1].get(key)
-                found = [None] * part[0] if found is None else found
-            if pieces and not isinstance(found, pa.Array) and isinstance(pieces[-1], list):
-                pieces[-1] += found
-            else:
-                pieces.append(found if isinstance(found, pa.Array) else list(found))
-        arrays = (each if isinstance(each, pa.Array) else from_python(each, place) for each in pieces)
-        return concatenate([normal_array(each, place) for each in arrays])
+
+@record
+class _InRows:
+    """A property of rows, and the places of those that have it: what few have isn't looked for in all."""
+
+    key: str
+    rows: Sequence[Properties]
+    places: list[int] = field(default_factory=list)
+
+    def values(self) -> list[Any]:
+        """Return the values, absent ones as None."""
+        if len(self.places) == len(self.rows):
+            return [row[self.key] for row in self.rows]
+        found: list[Any] = [None] * len(self.rows)
+        for place in self.places:
+            found[place] = self.rows[place][self.key]
+        return found
+
+
+def _by_key(rows: Sequence[Properties]) -> dict[str, _InRows]:
+    found: dict[str, _InRows] = {}
+    for place, row in enumerate(rows):
+        for key in row:
+            if (own := found.get(key)) is None:
+                own = found[key] = _InRows(key, rows)
+            own.places.append(place)
+    return found
+
+
+def _column(pieces: Sequence[tuple[int, Any]], count: int, place: str) -> Any:
+    """Return a property's values, absent where there is no piece, as one normal array."""
+    arrays, values, filled = [], list[Any](), 0
+    for begin, given in pieces:
+        piece = given.values() if isinstance(given, _InRows) else given
+        values += [None] * (begin - filled)
+        if isinstance(piece, pa.Array):
+            arrays += [from_python(values, place)] if values else []
+            arrays.append(piece)
+            values = []
+        else:
+            values += piece
+        filled = begin + len(piece)
+    values += [None] * (count - filled)
+    arrays += [from_python(values, place)] if values or not arrays else []
+    return concatenate([normal_array(each, place) for each in arrays])
 
 
 @record
@@ -194,7 +228,7 @@ def _twice(parts: Iterable[_Nodes]) -> Hashable:
 def add_nodes(records: Records, labels: Sequence[tuple[str, ...]], keys: Sequence[Hashable], columns: Columns) -> None:
     """Add nodes with columns of properties, whatever the labels of each."""
     for own, (given, *own_columns) in _by_kind(labels, keys, columns=columns):
-        records.nodes(own, given, dict(zip(columns, own_columns, strict=True)))
+        records.nodes(own, given, _present(columns, own_columns))
 
 
 def add_links(
@@ -205,7 +239,13 @@ def add_links(
 ) -> None:
     """Add relationships between ``ends``, ``source`` and ``target``, whatever type each has, and whether undirected."""
     for (type, undirected), (start, end, *own) in _by_kind(kinds, ends["source"], ends["target"], columns=columns):
-        records.relationships(type, undirected, start, end, dict(zip(columns, own, strict=True)))
+        records.relationships(type, undirected, start, end, _present(columns, own))
+
+
+def _present(names: Iterable[str], columns: Sequence[Sequence[Any]]) -> Columns:
+    """Return columns by their names, but for those of Arrow in which no value is."""
+    named = zip(names, columns, strict=True)
+    return {name: each for name, each in named if not isinstance(each, pa.Array) or each.null_count < len(each)}
 
 
 def _by_kind(
@@ -219,6 +259,10 @@ def _by_kind(
     places: dict[Any, list[int]] = {kind: [] for kind in different}
     for place, kind in enumerate(kinds):
         places[kind].append(place)
+    order = [place for own in places.values() for place in own]
+    rows = pa.array(order)
+    every = [each.take(rows) if isinstance(each, pa.Array) else [each[row] for row in order] for each in every]
+    begin = 0
     for kind, own in places.items():
-        taken = [each.take(pa.array(own)) if isinstance(each, pa.Array) else [each[at] for at in own] for each in every]
-        yield kind, taken
+        yield kind, [each[begin : begin + len(own)] for each in every]
+        begin += len(own)

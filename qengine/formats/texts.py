@@ -48,6 +48,7 @@ _NAMES = {
 _POINT_TEXT, _POINT_CELL = r"^point\((\{.*), crs: '(.*)'\}\)$", r"\1, crs: \2}"
 _FIELD = re.compile(r"""\s*"?(\w+)"?\s*:\s*(?:'([^']*)'|"([^"]*)"|([^,'"{}]*))\s*(?:,|$)""")
 _ISO = "Dates and times are read in ISO form, as 2026-01-31; leave the type out to load them as texts."
+_LOCAL = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _TRUTHS = pa.array(["true", "false"])
 
 
@@ -185,6 +186,30 @@ def _parsed(texts: Any, parse: Callable[[str], Any], place: str) -> Any:
     return from_python(values, place).take(encoded.indices)
 
 
+def _moments(texts: Any) -> Any:
+    """Return moments without a zone, where all are told to the microsecond at most."""
+    if not pc.all(pc.match_substring_regex(texts, _LOCAL + "$"), min_count=0).as_py():
+        raise pa.ArrowInvalid("other forms")
+    return texts.cast(pa.timestamp("us"))
+
+
+def _zoned_moments(texts: Any) -> Any:
+    """Return moments that all have the same offset, as ``_moments``."""
+    if not pc.all(pc.match_substring_regex(texts, _LOCAL + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"), min_count=0).as_py():
+        raise pa.ArrowInvalid("other forms")
+    parts = pc.extract_regex(texts, "^(?P<local>.*[0-9])(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})$")
+    offsets = pc.struct_field(parts, "offset").drop_null().unique().to_pylist()
+    if len(offsets) != 1:
+        raise pa.ArrowInvalid("several zones")
+    (offset,) = offsets
+    hours, minutes = (0, 0) if offset == "Z" else (int(offset[:3]), int(offset[0] + offset[4:]))
+    if abs(hours) > 14 or abs(minutes) > 59:
+        raise pa.ArrowInvalid("no offset")
+    local = _moments(pc.struct_field(parts, "local")).cast(pa.int64())
+    utc = pc.subtract_checked(local, (hours * 60 + minutes) * 60_000_000)
+    return utc.cast(pa.timestamp("us", "UTC" if hours == minutes == 0 else offset))
+
+
 def _truths(texts: Any) -> Any:
     lower = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     if not pc.all(pc.is_in(lower.drop_null(), _TRUTHS)).as_py():
@@ -256,4 +281,6 @@ _CASTS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("string", "char"), lambda texts: texts),
     "boolean": _truths,
     "date": lambda texts: texts.cast(pa.date32()),
+    "localdatetime": _moments,
+    "datetime": _zoned_moments,
 }

@@ -26,6 +26,9 @@ _ATTRIBUTE = re.compile(rf'(\s+)({_NAME})="({_VALUE}*)"')
 _TEXT = re.compile(rf"{_PLAIN}*")
 _SPACE = re.compile(r"\s*")
 _TAGS = 400  # of an element
+_DERIVING = 300  # as many trials of a form take the time in which one is derived
+_GAIN = 5  # and so many that in which a parser takes an element
+_MOST_GAINED = 4096
 
 
 @record
@@ -53,15 +56,27 @@ class Forms:
         self._children = children
         self._within = frozenset(within)
         self._known: list[Form] = []
+        self._gained = _MOST_GAINED
+
+    @property
+    def pay(self) -> bool:
+        """Whether elements have lately been read in less time than a parser takes, or none were tried."""
+        return self._gained > 0
 
     def runs(self, text: str, begin: int, tags: Sequence[str]) -> Iterator[tuple[Form, list[tuple[str, ...]], int]]:
-        """Yield elements of one form that follow each other, from an index on: their values, and where they end."""
+        """Yield elements of one form that follow each other, from an index on: their values, and where they end.
+
+        Where forms change so often that a parser takes less time, the first alone.
+        """
         while True:
+            tried = 0
             for form in self._known:
+                tried += 1
                 if (match := form.pattern.match(text, begin)) is not None:
                     break
             else:
                 derived = self._derived(text, begin, tags)
+                tried += _DERIVING
                 match = None if derived is None else derived.pattern.match(text, begin)
                 if derived is None or match is None:
                     return
@@ -71,7 +86,11 @@ class Forms:
             while (match := scanner.match()) is not None:
                 values.append(match.groups())
                 begin = match.end()
+            gained = self._gained + _GAIN * len(values) - tried
+            self._gained = max(-_MOST_GAINED, min(gained, _MOST_GAINED))
             yield form, values, begin
+            if not self.pay:
+                return
 
     def _derived(self, text: str, begin: int, tags: Sequence[str]) -> Form | None:
         """Return the form of the element at an index, None where it isn't plain."""

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
 
+import pyarrow as pa
+
 from qengine._frozen import record
 from qengine._gc import gc_paused
 from qengine.errors import ExecutionError, StorageError
 from qengine.formats.graphml_out import LITERAL_TYPE
 from qengine.formats.records import Records, add_links, add_nodes
-from qengine.formats.texts import TYPES
+from qengine.formats.texts import TYPES, column_values
 from qengine.formats.xml_forms import Form, Forms
 from qengine.storage.memory import within_memory
 from qengine.storage.store import GraphStore
@@ -26,6 +28,8 @@ _LEFT_OUT = frozenset(("ports", "port", "hyperedge", "endpoint"))
 _CHUNK = 1 << 20
 _OTHER_ENCODING = re.compile(rb"""[^<]*<\?xml[^>]*encoding=["'](?!utf-?8|us-ascii)""", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(?:node|edge)\b")
+_MANY = 64  # texts that Arrow reads in less time
+_BY_PARSER = {parse: type for type, parse in TYPES.items() if type not in ("boolean", "any", "point")}
 _MOST = 1 << 16  # characters that the parser takes before elements are tried again
 
 
@@ -50,7 +54,10 @@ class _Key:
 
     def column(self, texts: Sequence[str]) -> Sequence[Any]:
         """Return the values of texts."""
-        return texts if self.parse is str else list(map(self.parse, texts))
+        if self.parse is str:
+            return texts
+        type = _BY_PARSER.get(self.parse) if len(texts) > _MANY else None
+        return list(map(self.parse, texts)) if type is None else column_values(pa.array(texts), type, self.name)
 
 
 @within_memory
@@ -140,7 +147,7 @@ class _Reader:
                     begin = end
                 if begin > before:
                     self.taken += text.count("\n", before, begin)
-                    step = 1
+                    step = 1 if self.forms.pay else step
             following = _ELEMENT.search(text, begin + step)
             end = len(text) if following is None else following.start()
             piece = text[begin:end].encode()
@@ -339,7 +346,7 @@ class _Gexf(_Reader):
             ways = [each == "undirected" for each in attributes.get("type", ())]
             kinds_and_ways = zip(kinds, ways or [not self.directed] * len(values), strict=True)
             add_links(self.records, list(kinds_and_ways), attributes, columns)
-        except (KeyError, ValueError):  # the parser knows the line
+        except (KeyError, ValueError, StorageError, ExecutionError):  # the parser knows the line
             return False
         return True
 

@@ -54,7 +54,8 @@ class Cypher:
             if error.code == "ParameterMissing":
                 error.hint = "Make a variable of this name."
             elif (word := rest.strip()).isidentifier() and error.span is not None and error.span.start < len(rest):
-                error.hint = f"{word} is no variable that holds a graph." if error.hint is None else error.hint
+                hint = f"{word} is no variable that holds a graph. For a result's name write --out {word}."
+                error.hint = error.hint or hint
             raise _short(error) from None
 
     def _run(self, text: str, options: dict[str, str]) -> Result | None:

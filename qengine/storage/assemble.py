@@ -157,7 +157,12 @@ def _node_columns(
 
 
 def _joined(blocks: Sequence[NodeBlock] | Sequence[RelationshipBlock], key: str) -> Any:
-    def rows(block: NodeBlock | RelationshipBlock) -> int:
-        return block.rows if isinstance(block, NodeBlock) else len(block.start)
-
-    return concatenate([block.columns[key] if key in block.columns else pa.nulls(rows(block)) for block in blocks])
+    arrays, absent = [], 0
+    for block in blocks:
+        if (array := block.columns.get(key)) is None:
+            absent += block.rows if isinstance(block, NodeBlock) else len(block.start)
+            continue
+        arrays += [pa.nulls(absent)] if absent else []
+        arrays.append(array)
+        absent = 0
+    return concatenate([*arrays, pa.nulls(absent)] if absent or not arrays else arrays)

@@ -31,6 +31,7 @@ from qengine.storage.tables import from_tables
 
 Source = str | PathLike[str]
 _SETTINGS = "graph.toml"
+_MANY_ROWS = 10_000  # of a file, which threads read in less time
 _MEANT = re.compile(r"(nodes?|rels?|relations?|relationships?|edges?)[-_ ]", re.IGNORECASE)
 """How names begin that are meant for nodes or relationships."""
 
@@ -273,7 +274,8 @@ def read_parquet(path: Path, told: list[LoadingWarning]) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path, partitioning=None)
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=file.metadata.num_rows > _MANY_ROWS)
         _ = table.column_names  # decoded only now
     except MemoryError:
         raise

@@ -50,6 +50,8 @@ def from_python(values: Sequence[Any], place: str) -> Any:
         kind = next((index for index, (plain, _) in enumerate(_SCALARS) if plain in classes), None)
         if kind is not None:
             return _homogeneous(values, kind, place)
+        if not classes.isdisjoint(_TEMPORALS):
+            return to_array(values)
     kinds = np.fromiter((_kind(value, place) for value in values), np.int8, len(values))
     present = [int(kind) for kind in np.unique(kinds) if kind >= 0]
     if not present:
@@ -85,7 +87,14 @@ def concatenate(arrays: Sequence[Any]) -> Any:
     target = types[0] if types else pa.null()
     if pa.types.is_string(target) and sum(array.nbytes for array in arrays) > _OFFSET_LIMIT:
         target = pa.large_string()
-    same = [array if array.type == target else array.cast(target) for array in arrays]
+    same = [
+        array
+        if array.type == target
+        else pa.nulls(len(array), target)
+        if array.type == pa.null()
+        else array.cast(target)
+        for array in arrays
+    ]
     return same[0] if len(same) == 1 else pa.concat_arrays(same)
 
 

@@ -166,7 +166,11 @@ class PatternBuilder(ExpressionBuilder):
         minimum = 0 if low is None else self._count(low)
         maximum = None if high is None else self._count(high)
         if maximum is not None and maximum < minimum:
-            raise self.fail(f"{{{minimum},{maximum}}} has no number between its bounds.", between(start, end))
+            raise self.fail(
+                f"{{{minimum},{maximum}}} has no number between its bounds.",
+                between(start, end),
+                "The least comes first: {1,3}.",
+            )
         return self._hops(minimum, maximum, between(start, end))
 
     # -------------------------------------------------------------------------------------------------- labels

@@ -189,6 +189,9 @@ def _unicode_hint(character: str) -> str | None:
 def _sign(place: _Place) -> Mistake | None:
     if place.token.type == "AMP" and "AND" in place.accepts:
         return Mistake("Write AND, or + to join strings; & joins labels.")
+    words = {"CONTAINS": "CONTAINS", "STARTS": "STARTS WITH", "ENDS": "ENDS WITH"}
+    if (word := words.get(place.token.type)) is not None and "LSQB" in place.accepts and "AND" not in place.accepts:
+        return Mistake(f"{word} stands between two values: x {word} 'a'.")
     hint = _SIGNS.get(place.token.type)
     if hint is None or (place.token.type == "CONCAT" and place.before().type not in _ENDS_OPERAND):
         return None
@@ -285,6 +288,8 @@ def _unfinished_path(place: _Place) -> Mistake | None:
     before = place.before()
     if place.token.type == "DOTDOT" and "STAR" in place.accepts:
         return Mistake("Write * before the bounds: -[:TYPE*1..3]->.")
+    if place.token.type in ("MINUS", "COMMA") and place.kinds(2) == ("INTEGER", "STAR") and "DOTDOT" in place.accepts:
+        return Mistake("Two dots stand between the bounds: *1..3.")
     ends_arrow = before.type in ("MINUS", "GT") and "LPAR" in place.accepts and "INTEGER" not in place.accepts
     if ends_arrow and place.token.type != "NAME":
         return Mistake("A path ends in a node; () stands for any.")
@@ -374,6 +379,20 @@ def _comma_of_conditions(place: _Place) -> Mistake | None:
 def _unfinished_phrase(place: _Place) -> Mistake | None:
     """Say the rest of a phrase of several words."""
     before = place.before().type
+    if before == "WHERE" and place.token.type in ("$END", *_CLAUSES):
+        return Mistake("Say the condition, or remove WHERE.")
+    called = any(each.type == "CALL" for each in place.tokens[max(0, place.index - 6) : place.index])
+    if (
+        before == "DOT"
+        and not called
+        and place.accepts == {"NAME"}
+        and place.token.type not in ("INTEGER", "STAR", "STRING")
+    ):
+        return Mistake("Name the property, as in n.name.")
+    if place.kinds(3)[1:] == ("DOT", "NAME") and "PLUS_EQ" in place.accepts and place.token.type in ("$END", *_CLAUSES):
+        return Mistake("Write SET n.key = value, or REMOVE n.key.")
+    if place.accepts == {"WHEN"} or ("WHEN" in place.accepts and before == "CASE"):
+        return Mistake("Write CASE WHEN condition THEN value END.")
     if before == "NOT" and place.accepts == {"NULL"}:
         return Mistake("IS NOT NULL tests for null; other values are compared with <>.")
     if before in ("STARTS", "ENDS"):
@@ -386,7 +405,12 @@ def _unfinished_phrase(place: _Place) -> Mistake | None:
         return Mistake("Write = to compare.")
     if {"WHEN", "END"} <= place.accepts or ("END" in place.accepts and place.token.type in ("$END", *_CLAUSES)):
         return Mistake("CASE ends with END.")
-    if place.accepts == {"NAME"} and place.token.type == "INTEGER":
+    if (
+        before != "LBRACE"
+        and place.token.type == "INTEGER"
+        and "NAME" in place.accepts
+        and "INTEGER" not in place.accepts
+    ):
         return Mistake(f"A name that starts with a digit needs backticks: `{place.token.value}`.")
     return None
 
@@ -401,8 +425,12 @@ def _negated_operator(place: _Place) -> Mistake | None:
 
 
 def _foreign_form(place: _Place) -> Mistake | None:
-    """``2 ** 3``, ``n.*``, ``count DISTINCT n``, ``-[:R{1,3}]->``."""
+    """``2 ** 3``, ``n.*``, ``count DISTINCT n``, ``-[:R{1,3}]->``, ``reduce(x IN list | x)``."""
     kind, before = place.token.type, place.before()
+    if kind == "BAR" and any(each.value.lower() == "reduce" for each in place.tokens[: place.index]):
+        return Mistake("Write reduce(total = 0, x IN list | total + x).")
+    if place.accepts == {"DIVIDER"} and kind in ("CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE"):
+        return Mistake("A '|' stands before what is done: FOREACH (x IN list | CREATE (…)).")
     if kind == "STAR" and before.type == "STAR":
         return Mistake("Write x ^ y for a power.")
     if kind == "STAR" and before.type == "DOT":

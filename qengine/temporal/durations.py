@@ -55,8 +55,8 @@ def exact(number: float) -> Fraction:
         raise ExecutionError(f"A duration can't have {number} of a unit.", code="InvalidArgumentValue") from None
 
 
-def duration_of(months: Fraction, days: Fraction, nanoseconds: Fraction) -> Duration:
-    """Return the duration of broken numbers of months, days and nanoseconds.
+def duration_of(months: Fraction | int, days: Fraction | int, nanoseconds: Fraction | int) -> Duration:
+    """Return the duration of whole or broken numbers of months, days and nanoseconds.
 
     Raises
     ------
@@ -64,12 +64,17 @@ def duration_of(months: Fraction, days: Fraction, nanoseconds: Fraction) -> Dura
         ``IntegerOverflow`` where months, days or seconds don't fit 64 bits.
     """
     whole_months = int(months)
-    days += (months - whole_months) * _DAYS_OF_MONTH
+    if months != whole_months:
+        days += (months - whole_months) * _DAYS_OF_MONTH
     whole_days = int(days)
     whole = int(nanoseconds + (days - whole_days) * DAY)
     if max(abs(whole_months), abs(whole_days), abs(whole // SECOND)) > _LARGEST:
         raise ExecutionError("The duration's parts don't fit 64-bit integers.", code="IntegerOverflow")
     return Duration.from_parts(whole_months, whole_days, whole)
+
+
+def _fraction(number: str) -> Fraction:
+    return Fraction(number.replace(",", "."))
 
 
 def parse_duration(text: str) -> Duration:
@@ -93,8 +98,9 @@ def parse_duration(text: str) -> Duration:
             f"{text!r} is no duration.", code="InvalidArgumentValue", hint="Write it as P1Y2M3DT4H5M6.7S, or as a map."
         )
 
-    def part(name: str) -> Fraction:
-        return Fraction((found[name] or "0").replace(",", "."))
+    def part(name: str) -> Fraction | int:
+        number = found[name]
+        return 0 if number is None else int(number) if number.lstrip("+-").isdigit() else _fraction(number)
 
     sign = -1 if found["sign"] == "-" else 1
     return duration_of(

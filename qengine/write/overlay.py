@@ -13,10 +13,12 @@ from qengine.catalog.rules import Rules
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.arrays import Array
 from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, RelationshipBlock, RelationshipState
+from qengine.types import Type
 from qengine.write.base import Base
 from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
 from qengine.write.patch_table import PatchTable, apply_patches, row_in
 from qengine.write.touched import TouchedValues
+from qengine.write.value_types import property_types, types_given
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -263,6 +265,10 @@ class Overlay:
             touched, following = self._relationships, self.base.next_relationship  # type: ignore[assignment]
         found: Array = numbers >= following
         return found | np.isin(numbers, np.fromiter(touched, np.int64, len(touched))) if touched else found
+
+    def property_types(self, entity: str, key: str) -> frozenset[Type]:
+        """Return the types that the values of a property have, perhaps some more."""
+        return property_types(self.base.store, entity, key) | types_given(self.above(), entity, key)
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""

@@ -15,9 +15,11 @@ from qengine._cached import cached_property
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.states import Commit, NodeState, Patch, RelationshipState, size_of
 from qengine.storage.store import GraphStore
+from qengine.types import Type
 from qengine.write.base import Base
 from qengine.write.block_table import place_of
 from qengine.write.patch_table import apply_patches
+from qengine.write.value_types import property_types, types_given
 
 _S = TypeVar("_S", NodeState, RelationshipState)
 _Entry = tuple[int, _S | None, Any]  # the commit's place, the state after it, and the entry before
@@ -40,6 +42,7 @@ class History:
         self.labels: dict[str, dict[int, None]] = {}  # nodes that had a label after some commit
         self.added: dict[int, dict[int, None]] = {}  # relationships of a node that aren't in the store
         self.pairs: dict[tuple[int, int], dict[int, None]] = {}
+        self._types: dict[tuple[str, str], tuple[int, frozenset[Type]]] = {}
 
     @cached_property
     def base(self) -> Base:
@@ -92,6 +95,15 @@ class History:
         states = {number: before.last(number) if number in before.entries else base(number) for number in numbers}
         apply_patches(states, patches)
         return states
+
+    def types_of(self, place: tuple[str, str], count: int) -> frozenset[Type]:
+        """Return the types of a property's values in the store, and of those that the first commits gave."""
+        known = self._types.get(place)
+        done, found = known or (0, property_types(self._store, *place))
+        if done < count:
+            found = found.union(*(types_given(each, *place) for each in self._commits[done:count]))
+            self._types[place] = count, found
+        return found
 
     def values_of(self, touched: _Touched[Any], key: str) -> Mapping[Any, Mapping[int, None]]:
         """Return the elements that had a value of a property after some commit, by what equal values share."""
@@ -186,7 +198,7 @@ class PendingVersion:
     """A version as ``write.live`` reads it (``Readable``)."""
 
     def __init__(self, history: History, count: int) -> None:
-        self._history = history
+        self._history, self._count = history, count
         self.base = history.base
         self._nodes = _AsOf(history.nodes, count)
         self._relationships = _AsOf(history.relationships, count)
@@ -252,6 +264,10 @@ class PendingVersion:
         place = place_of(value)
         states = ((number, self._nodes.get(number)) for number in self.nodes_having({key: value}))
         return [number for number, state in states if state is not None and _place(state, key) == place]
+
+    def property_types(self, entity: str, key: str) -> frozenset[Type]:
+        """Return the types that the values of a property have, perhaps some more."""
+        return self._history.types_of((entity, key), self._count)
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.states import NodeState, RelationshipState
+from qengine.types import Type
 from qengine.write.base import Base
 
 
@@ -48,6 +49,9 @@ class Readable(Protocol):
 
     def touched_relationships(self, keys: Collection[str] | None = None) -> Mapping[int, RelationshipState | None]:
         """Return the relationships above the base that are kept one by one, as ``touched_nodes`` does nodes."""
+
+    def property_types(self, entity: str, key: str) -> frozenset[Type]:
+        """Return the types that the values of a property of "node" or "relationship"s have, perhaps some more."""
 
     def added(self, node: int) -> Iterator[tuple[int, RelationshipState]]:
         """Give the relationships of a node that are not in the base."""

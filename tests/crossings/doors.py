@@ -222,7 +222,7 @@ def db_api(graph: Graph, case: Case, chance: random.Random) -> None:
     except dbapi.Error as error:
         assert isinstance(error.__cause__, QengineError)
         found = error.__cause__
-    case.check(found)
+    case.check(found, dbapi._native)
     connection.close()
 
 

@@ -293,3 +293,55 @@ def test_what_reads_too_much_is_walked_ever_more_rarely(graph, monkeypatch):
         graph.query("MATCH (a {k: 1}) SET a.v = $x", {"x": number})
         assert graph.query("MATCH (a {k: 1})--(b) RETURN DISTINCT a.v").fetchall() == [(number,)]
     assert len(tried) == 3, "at first, then after 4 times, then after 16 times"
+
+
+TYPED = (  # each is wrong where `x` has some type, whichever rows there are
+    "MATCH (n:P {k: $k}) RETURN abs(n.x) AS a",
+    "MATCH (n:P {k: $k}) RETURN sum(n.x) AS a",
+    "MATCH (n:P {k: $k}) RETURN n.x.year AS a",
+    "MATCH (n:P {k: $k}) WHERE NOT n.x RETURN n.k AS a",
+    "MATCH (n:P {k: $k})-[r]->() RETURN r.x - 1 AS a, n.x IS NULL AS b",
+    "MATCH (n:P {k: $k}) RETURN n.x - n.y AS a",
+    "MATCH (n:P {k: $k})-[r]->(m) WHERE m.k > 5 RETURN [y IN n.x | y] AS a, r.x AS b",
+    "MATCH (n:P {k: $k}) RETURN n.x AS a, n.x > 1 AS b",
+)
+RETYPED = (
+    "MATCH (n:P) SET n.x = 'a'",
+    "MATCH (n:P)-[r]->() SET r.x = 'a'",
+    "MATCH (n:P {k: 1}) SET n.x = true",
+    "MATCH (n:P) SET n.x = date('2020-01-01') SET n.y = 1",
+    "MATCH (n:P) SET n.x = 1",
+    "MATCH (n:P) REMOVE n.x",
+    "CREATE (:P {k: 100, x: [1, 2]})-[:R {x: true}]->(:P {k: 101, y: 'a'})",
+    "MATCH (n:P) WHERE n.k < 2 DETACH DELETE n",
+    "UNWIND range(200, 230) AS i CREATE (:P {k: i, x: 'b'})",
+)
+
+
+@pytest.mark.parametrize("transaction", [False, True])
+def test_a_property_that_changed_its_type_is_refused_as_on_the_store(transaction):
+    refused = walked = 0
+    for seed in range(40):
+        chance = random.Random(f"typed {seed}")
+        nodes = [{"id": k, "labels": ["P"], "properties": {"k": k, "x": k, "y": k}} for k in range(12)]
+        links = [{"type": "R", "start": k, "end": k + 1, "properties": {"x": k}} for k in range(11)]
+        graph = Graph.from_records(nodes, links)
+        asked = [(text, {"k": chance.choice([1, 99, 100])}) for text in chance.sample(TYPED, 4)]
+        for each in asked[:2]:
+            outcome(graph, *each)  # whose plans are kept
+        with graph.transaction() as transaction_:
+            given = transaction_ if transaction else graph
+            if not transaction:
+                transaction_.rollback()
+            for text in chance.choices(RETYPED, k=chance.randint(1, 3)):
+                given.query(text)
+            view = given._view
+            live = []
+            for text, parameters in asked:
+                live.append(outcome(given, text, parameters))
+                walked += not (view.writer if transaction else view.versions.latest).is_sealed
+            view.current()  # makes a store
+            for (text, parameters), found in zip(asked, live, strict=True):
+                assert found == outcome(given, text, parameters), f"seed {seed}: {text} {parameters}"
+                refused += isinstance(found, tuple)
+    assert walked > 25 and refused > 15

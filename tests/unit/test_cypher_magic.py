@@ -113,7 +113,7 @@ def test_a_cell_may_change_the_graph_within_a_transaction(shell: InteractiveShel
         ("%cypher RETURN 1 / 0", "Integer division by zero"),
         ("%cypher RETURN $nowhere", "Make a variable of this name."),
         ("%%cypher --timeout soon\nRETURN 1", "`timeout` is a number of seconds, not 'soon'."),
-        ("%%cypher wrold\nRETURN 1", "wrold is no variable that holds a graph."),
+        ("%%cypher wrold\nRETURN 1", "wrold is no variable that holds a graph. For a result's name write --out wrold."),
     ],
 )
 def test_errors_take_ten_lines_and_no_traceback(

@@ -119,3 +119,26 @@ def test_pandas_reads_through_a_cursor() -> None:
     cursor.execute("UNWIND $xs AS x RETURN x, x * x AS y", {"xs": [1, 2]})
     frame = pandas.DataFrame(cursor.fetchall(), columns=[each[0] for each in cursor.description or ()])
     assert frame["y"].tolist() == [1, 4]
+
+
+def test_dates_and_times_are_those_of_python_where_these_hold_them() -> None:
+    cursor = dbapi.connect().cursor()
+    cursor.execute(
+        "UNWIND [date('2020-01-02'), datetime('2020-01-02T03:04+02:00'), localtime('10:00:00.000000001'), "
+        "duration('PT25H'), 5] AS x RETURN x, localdatetime('2020-01-02T03:04') AS y"
+    )
+    moment = datetime.datetime(2020, 1, 2, 3, 4)
+    first, *more = cursor.fetchone(), *cursor.fetchmany(2), *cursor.fetchall()
+    assert [type(each.x).__name__ for each in (first, *more)] == ["date", "datetime", "LocalTime", "Duration", "int"]
+    assert first.x == datetime.date(2020, 1, 2) and all(
+        type(each.y) is type(moment) and each.y == moment for each in more
+    )
+    assert more[0].x.utcoffset() == datetime.timedelta(hours=2)
+
+
+@pytest.mark.filterwarnings("ignore:pandas only supports SQLAlchemy")
+def test_pandas_reads_dates() -> None:
+    text = "UNWIND ['2020-01-01T10:00Z', '2021-01-01T00:00Z'] AS x RETURN date(datetime(x)) AS d, datetime(x) AS t"
+    frame = pandas.read_sql(text, dbapi.connect(), parse_dates=["d", "t"])
+    assert [str(each.date()) for each in frame["d"]] == ["2020-01-01", "2021-01-01"]
+    assert str(frame["t"][0]) == "2020-01-01 10:00:00+00:00"

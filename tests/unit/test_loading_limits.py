@@ -66,7 +66,7 @@ def test_a_line_without_end_is_refused_before_it_fills_memory(tmp_path: Path) ->
 @pytest.mark.parametrize("error", [MemoryError, pa.ArrowMemoryError])
 @pytest.mark.parametrize(
     "place",
-    ["pyarrow.csv.read_csv", "pyarrow.parquet.read_table", "pyarrow.table", "qengine.storage.assemble._degrees"],
+    ["pyarrow.csv.read_csv", "pyarrow.parquet.ParquetFile.read", "pyarrow.table", "qengine.storage.assemble._degrees"],
 )
 def test_where_memory_ends_loading_says_so(
     place: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -78,7 +78,7 @@ def test_where_memory_ends_loading_says_so(
     pq.write_table(pa.table({"id": [1]}), tmp_path / "nodes_A.parquet")
     loads = {
         "pyarrow.csv.read_csv": lambda: from_csv(tmp_path),
-        "pyarrow.parquet.read_table": lambda: from_parquet(tmp_path),
+        "pyarrow.parquet.ParquetFile.read": lambda: from_parquet(tmp_path),
         "pyarrow.table": lambda: from_arrow({"A": {"id": [1]}}),
         "qengine.storage.assemble._degrees": lambda: from_records([{}]),
     }

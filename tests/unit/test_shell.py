@@ -13,8 +13,10 @@ import pexpect
 import pytest
 
 from qengine import Graph
+from qengine.cli.clauses import CLAUSES
 from qengine.cli.session import Session
 from qengine.cli.shell import Shell
+from qengine.syntax import parse
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 WORLD = CHECKOUT / "examples" / "world"
@@ -175,7 +177,11 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
         (":help :schema", ":schema                    Show labels"),
         (":help timing", ":timing [on|off]           Show how long"),
         (":help db.labels", "CALL db.labels() :: (label :: STRING"),
-        (":help MATCH", "There is no function, procedure or command MATCH."),
+        (":help match", "  MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r, b"),
+        (":help order by", "Sort rows."),
+        (":help MATHC", "hint: Did you mean MATCH?"),
+        (":help nosuchword", "There is no clause, function, procedure or command nosuchword."),
+        (":param x 5", "expected NAME=VALUE, such as limit=5"),
         (":h", ":profile QUERY"),
         (":functions percentile", "percentileDisc"),
         (":functions nosuchword", "hint: Type :functions for all."),
@@ -189,6 +195,18 @@ def test_a_warning_follows_the_rows(shell: Terminal) -> None:
 )
 def test_commands(shell: Terminal, command: str, expected: str) -> None:
     assert expected in shell.ask(command)
+
+
+def test_help_fits_the_terminal(shell: Terminal) -> None:
+    for command in (":help", ":functions"):
+        assert 80 < max(map(len, shell.ask(command).splitlines())) < 100
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_examples_of_clauses_are_statements_with_them(clause: str) -> None:
+    example = CLAUSES[clause][1]
+    assert clause in example
+    parse(example)
 
 
 def test_parameters_and_formats(shell: Terminal) -> None:

@@ -55,6 +55,20 @@ def test_a_view_has_the_rows_of_the_graph_as_it_is(attached: Any) -> None:
         attached.connection.sql("SELECT * FROM people").fetchall()
 
 
+@pytest.mark.parametrize(
+    ("statement", "rows"),
+    [
+        ("UNWIND [1, 'a', null, 2.5, [1], true] AS x RETURN x", [1, "a", None, 2.5, [1], True]),
+        ("UNWIND [[1, 'a'], [null, 2.5], [], null] AS x RETURN x", [[1, "a"], [None, 2.5], [], None]),
+        ("UNWIND [{a: 1}, {a: 'b'}] AS x RETURN x", [{"a": 1}, {"a": "b"}]),
+        ("UNWIND range(0, 70000) AS i RETURN CASE WHEN i % 2 = 0 THEN i ELSE 'a' END AS x LIMIT 3", [0, "a", 2]),
+        ("UNWIND [] AS x RETURN x", []),
+    ],
+)
+def test_values_of_several_types_are_unions(attached: Any, statement: str, rows: list[Any]) -> None:
+    assert attached.sql(f"SELECT x FROM cypher($${statement}$$)").fetchall() == [(each,) for each in rows]
+
+
 def test_what_cant_be_a_table_is_refused(attached: Any) -> None:
     with pytest.raises(Unsupported, match="changes the graph"):
         attached.sql("SELECT * FROM cypher('CREATE (n) RETURN n')")

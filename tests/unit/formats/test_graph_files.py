@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from qengine import Date, Duration, Graph, LoadingWarning, LocalDateTime, Point, StorageError
 from qengine.cli.loading import load
+from qengine.formats.jsonl_blocks import Blocks
+from qengine.formats.records import Records
+from qengine.formats.texts import TYPES, column_values
+from qengine.storage.variant import from_python
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "formats"
 
@@ -189,3 +195,69 @@ def test_ids_that_are_names_become_a_property(tmp_path: Path, format: str) -> No
     assert "id" not in load(tmp_path / "graph").query("MATCH (n)-->() RETURN keys(n)").value()
     with pytest.raises(StorageError, match="a property name of their own"):
         load(tmp_path / "graph", key="name")
+
+
+def test_elements_that_all_differ_in_form_are_read_as_others(tmp_path: Path) -> None:
+    """More forms than are known at a time, with stretches of one form between them."""
+    chance = random.Random(1)
+    nodes = [
+        {
+            "id": i,
+            "labels": [f"L{i % 7}"],
+            "properties": {"k": i, **({f"p{chance.randrange(90)}": i} if i % 500 > 99 else {})},
+        }
+        for i in range(1_500)
+    ]
+    links = [
+        {"type": f"R{i % 5}", "start": i, "end": i + 1, "properties": {f"q{chance.randrange(90)}": i / 2}}
+        for i in range(600)
+    ]
+    graph = Graph.from_records(nodes, links)
+    graph.export(tmp_path / "x.graphml")
+    back = Graph.from_graphml(tmp_path / "x.graphml")
+    for text in (
+        "MATCH (n) RETURN labels(n) AS l, properties(n) AS p ORDER BY n.k",
+        "MATCH (a)-[r]->(b) RETURN a.k, type(r), properties(r), b.k ORDER BY a.k",
+    ):
+        assert back.query(text).fetchall() == graph.query(text).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("type", "texts"),
+    [
+        ("date", ["2020-01-31", None, "1969-12-31", "0001-01-01"]),
+        ("localdatetime", ["2020-01-31T23:59:59", None, "1969-12-31T00:00:00.000001", "0001-01-01T01:02:03.5"]),
+        ("localdatetime", ["2020-01-31T23:59:59", "2020-01-31T23:59:59.123456789", "2020-01-31T10:15"]),
+        ("datetime", ["2020-01-31T23:59:59Z", None, "1969-12-31T00:00:00.25Z"]),
+        ("datetime", ["2020-01-31T23:59:59+02:30", "1969-12-31T00:00:00+02:30"]),
+        ("datetime", ["2020-01-31T23:59:59-00:30", "1969-12-31T00:00:00.125-00:30"]),
+        ("datetime", ["2020-01-31T23:59:59-11:00", "1969-12-31T00:00:00Z"]),
+        ("datetime", ["2020-01-31T23:59:59+00:00", "2020-01-31T23:59:59+00:00"]),
+        ("datetime", ["2020-01-31T23:59:59[Europe/Berlin]", "2020-07-31T23:59:59+02:00[Europe/Berlin]"]),
+        ("long", ["1", "-9223372036854775808", " 7 ", "+5"]),
+        ("double", ["1", "-0.0", "1e300", "NaN", "-inf"]),
+    ],
+)
+def test_texts_mean_the_same_together_as_one_by_one(type: str, texts: list[str | None]) -> None:
+    expected = from_python([None if each is None else TYPES[type](each) for each in texts], "")
+    found = column_values(pa.array(texts), type, "")
+    assert found.type == expected.type
+    assert str(found.to_pylist()) == str(expected.to_pylist())
+
+
+def test_typed_json_lines_are_read_as_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph()
+    graph.query(
+        "UNWIND range(1, 40) AS i CREATE (n:A {k: i, d: date({year: 1990 + i}), t: localdatetime({year: 1990 + i}), "
+        "z: datetime({year: 1990 + i, timezone: '+01:00'}), l: [date({year: 1990 + i}), date('2020-01-01')], "
+        "p: point({x: i, y: 2}), e: duration({days: i})}) WITH n, i WHERE i % 3 = 0 "
+        "SET n.g = point({longitude: 1, latitude: i}) REMOVE n.d, n.l"
+    ).close()
+    graph.export(tmp_path / "x.jsonl")
+    assert Blocks(Records("")).add((tmp_path / "x.jsonl").read_text())
+    together = Graph.from_jsonl(tmp_path / "x.jsonl")
+    monkeypatch.setattr(Blocks, "add", lambda *_: False)
+    apart = Graph.from_jsonl(tmp_path / "x.jsonl")
+    text = "MATCH (n) RETURN properties(n) AS p ORDER BY n.k"
+    assert graph.query(text).fetchall() == together.query(text).fetchall() == apart.query(text).fetchall()
+    assert str(together.schema) == str(apart.schema) == str(graph.schema)

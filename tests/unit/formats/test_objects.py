@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -72,6 +73,20 @@ def test_networkx_graphs_have_keys_labels_and_directions() -> None:
     assert rows(graph, "MATCH (a)<-[r:KNOWS]-(b {id: 'a'}) RETURN a.id, r.w") == [(5, 1.5)]
     assert graph._store.undirected_types == {"KNOWS"}
     assert rows(Graph.from_networkx(given, types=None, key="name"), "MATCH (n)-[r:E]-() RETURN n.name, r.type") != []
+
+
+def test_networkx_keys_of_all_kinds_are_kept_or_told(caplog: pytest.LogCaptureFixture) -> None:
+    networkx = pytest.importorskip("networkx")
+    kept = {(0, 1): [0, 1], ("a", (1, 2)): ["a", [1, 2]], 1.5: 1.5, "b": "b", date(2020, 1, 2): date(2020, 1, 2)}
+    given = networkx.Graph()
+    given.add_nodes_from(kept)
+    found = rows(Graph.from_networkx(given), "MATCH (n) RETURN n.id ORDER BY id(n)")
+    assert found == [(each,) for each in kept.values()] and not caplog.text
+    given.add_edge(frozenset((1,)), (0, object()))
+    for options, told in (({}, 1), ({"key": None}, 0)):
+        caplog.clear()
+        assert len(rows(Graph.from_networkx(given, **options), "MATCH (n) RETURN n.id")) == len(kept) + 2
+        assert caplog.text.count("Some nodes' keys (2, such as frozenset({1})) can't be properties") == told
 
 
 def test_rustworkx_payloads_of_any_kind_are_properties() -> None:
