@@ -129,10 +129,10 @@ def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column |
     """Return whether nodes have the labels, or relationships the type."""
     store = runtime.store
     if isinstance(subject, NodeColumn):
-        return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), _nulls(subject.ids))
+        return boolean_column(in_ranges(subject.ids, store.label_ranges(labels)), subject.nulls())
     if isinstance(subject, RelationshipColumn):
         matching = np.isin(_types(store, subject.ids), store.matching_types(labels))
-        return boolean_column(matching, _nulls(subject.ids))
+        return boolean_column(matching, subject.nulls())
     return _null_for_null(subject)
 
 
@@ -157,9 +157,9 @@ def _nulls(ids: IntArray) -> BoolArray | None:
 def _id(runtime: Runtime, subject: Column) -> Column | None:
     store = runtime.store
     if isinstance(subject, NodeColumn):
-        return integer_column(store.node_numbers.of(subject.ids), _nulls(subject.ids))
+        return integer_column(store.node_numbers.of(subject.ids), subject.nulls())
     if isinstance(subject, RelationshipColumn):
-        return integer_column(store.relationship_numbers.of(subject.ids), _nulls(subject.ids))
+        return integer_column(store.relationship_numbers.of(subject.ids), subject.nulls())
     return _null_for_null(subject)
 
 
