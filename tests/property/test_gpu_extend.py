@@ -6,14 +6,12 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qengine import Graph, OutOfMemory
 from qengine.exec import choice
-from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import bfs_plan, extend, extend_search
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.extend import block_warps
@@ -55,14 +53,6 @@ def test_equals_backtracking(
         patch.setattr(extend_search, "_MOST_BUFFER", buffer)
         result = found(run_search, store, search, seeds, rows)
     assert result == expected(store, search, seeds, rows)
-
-
-@pytest.mark.parametrize("n", [0, 7, 300_001])
-def test_ids_are_widened_by_threads_as_by_one(n: int) -> None:
-    given = [np.arange(n, dtype=np.uint32) * np.uint32(7_000_001), np.arange(n, dtype=np.int64) << 33]
-    made = extend_search._widened(given, ExecutionContext(threads=4))
-    assert all(each.dtype == np.int64 and (each == one).all() for each, one in zip(made, given, strict=True))
-    assert not extend_search._widened([], ExecutionContext())
 
 
 @settings(max_examples=40)

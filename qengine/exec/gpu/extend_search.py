@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.common.dealing import deal, part_size
-from qengine.exec.context import ExecutionContext, Status
+from qengine.exec.context import Status
 from qengine.exec.gpu.extend import LevelTable
 from qengine.exec.gpu.extend_counts import CountingExtension
+from qengine.exec.gpu.host_copies import widened
 from qengine.exec.gpu.host_rows import HostRows, to_host
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
@@ -49,30 +48,12 @@ def extended(
 def _chunk(part: HostRows, which: slice, n: int, names: tuple[str, ...], search: Search, run: DeviceRun) -> SearchChunk:
     """Return n of the rows as operators take them: ids in 64 bits, in memory that can be paged."""
     given = [part.columns[k][which] for k in range(len(names))]
-    ids = _widened(given if part.row is None else [*given, part.row[which]], run.context)
+    ids = widened(given if part.row is None else [*given, part.row[which]], run.context)
     row = np.zeros(n, np.int64) if part.row is None else ids.pop()
     columns = dict(zip(names, ids, strict=True))
     if part.count is None or search.exists:
         return SearchChunk(row, columns, None)
     return SearchChunk(row, columns, as_emitted(part.count[which], search, run))
-
-
-def _widened(given: Sequence[npt.NDArray[Any]], context: ExecutionContext) -> list[Ids]:
-    """Return copies of equally long arrays in 64 bits, of long ones by all threads: touching new memory takes most."""
-    n = len(given[0]) if given else 0
-    if n <= _CHUNK_ROWS:
-        return [each.astype(np.int64) for each in given]
-    made, size = [np.empty(n, np.int64) for _ in given], part_size(n, context)
-    parts = -(-n // size)
-
-    def widen(place: int) -> None:
-        context.check()
-        array, part = divmod(place, parts)
-        which = slice(part * size, (part + 1) * size)
-        made[array][which] = given[array][which]
-
-    deal(widen, range(len(given) * parts), context)
-    return made
 
 
 def as_emitted(counts: npt.NDArray[np.uint64], search: Search, run: DeviceRun) -> Ids:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.common.dealing import deal
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import Device, cupy, device
+from qengine.exec.gpu.host_copies import copy
 from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
 from qengine.exec.gpu.paged import parts_at
 
@@ -26,8 +26,8 @@ _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
 _SLEEP_SHARE = 0.02
 """At most this part of the time that a run has waited is slept at once."""
-_COPY_BYTES, _SHARE_BYTES = 1 << 27, 1 << 22
-"""Of a copy between two looks at the limits: some 10 ms; of the host's memory that one thread copies at a time."""
+_COPY_BYTES = 1 << 27
+"""Of a copy between two looks at the limits: some 10 ms."""
 
 _LOCK_SECONDS = 0.005
 
@@ -174,17 +174,9 @@ class DeviceRun:
         for at, n_bytes, on_host in self._parts(block.ptr, host.nbytes):
             start = host.ctypes.data + at
             if on_host:
-                self._copied_here(block.ptr + at, start, n_bytes)
+                copy(block.ptr + at, start, n_bytes, self.context)
             else:
                 cupy().cuda.runtime.memcpyAsync(block.ptr + at, start, n_bytes, _TO_DEVICE, self.stream.ptr)
-
-    def _copied_here(self, to: int, address: int, n_bytes: int) -> None:
-        """Copy bytes between places of the host's memory, many of them by all threads of the execution."""
-
-        def copy(begin: int) -> None:
-            ctypes.memmove(to + begin, address + begin, min(_SHARE_BYTES, n_bytes - begin))
-
-        deal(copy, range(0, n_bytes, _SHARE_BYTES), self.context)
 
     def _parts(self, address: int, n_bytes: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the parts of a long copy and whether each is in the host's memory; look at the limits between them."""
@@ -202,7 +194,7 @@ class DeviceRun:
         """Fill an array with what is at a device's address. The kernels must be done."""
         for at, n_bytes, on_host in self._parts(address, host.nbytes):
             if on_host:
-                self._copied_here(host.ctypes.data + at, address + at, n_bytes)
+                copy(host.ctypes.data + at, address + at, n_bytes, self.context)
             else:
                 cupy().cuda.runtime.memcpy(host.ctypes.data + at, address + at, n_bytes, _TO_HOST)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from qengine.errors import OutOfMemory
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import launch, paged
+from qengine.exec.gpu import paged
 from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import DeviceMemory
 from qengine.exec.gpu.paged import Pages, parts_at
@@ -248,12 +248,3 @@ def test_memory_of_the_host_alone_is_touched_and_registered(n_bytes: int, monkey
     del block
     pages.trim()
     assert called[1:] == [("unregister", address)]
-
-
-def test_copies_within_the_host_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "_SHARE_BYTES", 1 << 12)
-    given = np.random.default_rng(1).integers(0, 256, 1_000_003).astype(np.uint8)
-    found = np.zeros_like(given)
-    run: Any = SimpleNamespace(context=ExecutionContext(threads=4))
-    launch.DeviceRun._copied_here(run, found.ctypes.data, given.ctypes.data, len(given))
-    assert np.array_equal(found, given)
