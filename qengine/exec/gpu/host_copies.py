@@ -1,4 +1,4 @@
-"""Copies within the host's memory by all threads of an execution (``kernels/host/ops/array_copies.cpp``)."""
+"""Copies within the host's memory by all threads of an execution: to touch new memory takes longer than to write it."""
 
 from __future__ import annotations
 
@@ -9,37 +9,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine import _native
+from qengine.exec.common.dealing import deal, part_size
 from qengine.exec.context import ExecutionContext
 
-_COPY = _native.record("u8 from_ to n widened")
-"""As ``ArrayCopy`` of the kernel."""
+_SHARE_BYTES = 1 << 22
+"""That one thread copies at a time."""
 
 
 def copy(to: int, address: int, n_bytes: int, context: ExecutionContext) -> None:
     """Copy bytes from one place of the host's memory to another."""
-    _run([(address, to, n_bytes, 0)], n_bytes, context)
+
+    def share(begin: int) -> None:
+        context.check()
+        ctypes.memmove(to + begin, address + begin, min(_SHARE_BYTES, n_bytes - begin))
+
+    deal(share, range(0, n_bytes, _SHARE_BYTES), context)
 
 
 def widened(given: Sequence[npt.NDArray[Any]], context: ExecutionContext) -> list[npt.NDArray[np.int64]]:
     """Return copies in 64 bits of equally long arrays of uint32 or int64."""
-    arrays = [np.ascontiguousarray(each) for each in given]
-    made = [np.empty(len(each), np.int64) for each in given]
-    copies = [
-        (each.ctypes.data, to.ctypes.data, len(each) if each.itemsize == 4 else each.nbytes, each.itemsize == 4)
-        for each, to in zip(arrays, made, strict=True)
-    ]
-    _run(copies, sum(each.nbytes for each in made), context)
+    n = len(given[0]) if given else 0
+    made, size = [np.empty(n, np.int64) for _ in given], part_size(n, context)
+    parts = -(-n // size)
+
+    def widen(place: int) -> None:
+        context.check()
+        array, part = divmod(place, parts)
+        which = slice(part * size, (part + 1) * size)
+        made[array][which] = given[array][which]
+
+    deal(widen, range(len(given) * parts), context)
     return made
-
-
-def _run(copies: Sequence[tuple[int, int, int, int]], n_bytes: int, context: ExecutionContext) -> None:
-    if not n_bytes:
-        return
-    records = np.array(copies, _COPY)
-    context.run(
-        _library().qe_copy_arrays, records.ctypes.data, len(records), ctypes.byref(context.control), reads=n_bytes // 8
-    )
-
-
-_library = _native.declared("qe_copy_arrays p u8 p")
