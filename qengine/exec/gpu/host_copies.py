@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qengine.exec.common.dealing import deal, part_size
+from qengine.exec.common.dealing import deal
 from qengine.exec.context import ExecutionContext
 
 _SHARE_BYTES = 1 << 22
-"""That one thread copies at a time."""
+"""That one thread copies at a time: threads that share a large page would both clear it."""
 
 
 def copy(to: int, address: int, n_bytes: int, context: ExecutionContext) -> None:
@@ -29,7 +29,7 @@ def copy(to: int, address: int, n_bytes: int, context: ExecutionContext) -> None
 def widened(given: Sequence[npt.NDArray[Any]], context: ExecutionContext) -> list[npt.NDArray[np.int64]]:
     """Return copies in 64 bits of equally long arrays of uint32 or int64."""
     n = len(given[0]) if given else 0
-    made, size = [np.empty(n, np.int64) for _ in given], part_size(n, context)
+    made, size = [np.empty(n, np.int64) for _ in given], _SHARE_BYTES // 8
     parts = -(-n // size)
 
     def widen(place: int) -> None:
