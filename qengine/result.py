@@ -73,6 +73,9 @@ class Limits(Protocol):
     def memory_limit(self) -> int | None:
         """Bytes that the query may take, None for no limit."""
 
+    gathers: bool
+    """Whether all rows are wanted at once, as arrays."""
+
     def check_result(self, held: int = 0) -> None:
         """Raise where the query must stop; called between conversions, with the bytes gathered so far."""
 
@@ -371,6 +374,8 @@ class Result(GraphForms):
         """
         from qengine.exec.arrow_out import table_of
 
+        if self._limits is not None:
+            self._limits.gathers = True
         return self._in_turn(
             lambda: table_of(self._columns, self._unread_batches(), self._types(), self._go_on, self._tell)
         )

@@ -95,7 +95,7 @@ class ExecutionContext:
     """
 
     __slots__ = (
-        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control",
+        "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control", "gathers",
         "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "parameters", "planning_ends", "procedures",
         "profile", "rivals", "running", "spill_directory", "text", "timeout",
     )  # fmt: skip
@@ -113,6 +113,8 @@ class ExecutionContext:
         self.timeout = timeout = None if timeout is None else number_of_seconds("timeout", timeout)
         #: By ``id`` of an operator, while a query is profiled; else None.
         self.profile: dict[int, OperatorStats] | None = None
+        #: Whether all rows are wanted at once, as arrays: batches may be long, where nothing else looks at them.
+        self.gathers = False
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         #: Those that the statement may call, where they are to be listed.

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from qengine.catalog.costs import costs
-from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan, Search
+from qengine.plan.logical import Filter
+from qengine.plan.physical import Eliminate, HashJoin, PhysicalPlan, RelationshipScan, Search
 from qengine.plan.traverse import operators
 
 _FOR_GPU = ContextVar("planned for a GPU", default=False)
@@ -32,9 +33,10 @@ def is_for_gpu() -> bool:
 
 
 def differs_on_gpu(plan: PhysicalPlan) -> bool:
-    """Tell whether a plan may be another one for a GPU: one that joins, or that searches there for long."""
+    """Tell whether a plan may be another one for a GPU: one that joins, scans, compares rows, or is searched long."""
     return any(
-        isinstance(each, HashJoin)
+        isinstance(each, HashJoin | RelationshipScan)
+        or (isinstance(each, Filter) and isinstance(each.input, Search | Eliminate))
         or (isinstance(each, Eliminate) and each.schedule("gpu") is None)
         or (isinstance(each, Search) and not each.shapes and (each.on_gpu or 0.0) > costs("gpu", "choice")["replan"])
         for each in operators(plan.root)

@@ -13,6 +13,7 @@ import pytest
 import qengine
 from qengine import Graph
 from qengine.exec.common import access as runtime_access
+from qengine.exec.common.masks import Masks
 from qengine.exec.common.value_index import SortedIndex
 from qengine.optimizer import access
 from qengine.optimizer.lower import bound_edges
@@ -272,6 +273,23 @@ def test_queries(graph: Graph, query: str) -> None:
     for items in lists:
         maps = [{"id": item} for item in items]
         agree(graph, query, v=10, list=items, maps=maps)
+
+
+@pytest.mark.parametrize("ends", ["id(a) = 3 AND id(b) = $v", "a.id = 3 AND b.id = $v", "id(a) = $v AND b.id = 3"])
+@pytest.mark.parametrize("query", [
+    "MATCH p = shortestPath((a)-[:T*]->(b)) WHERE {} RETURN length(p)",
+    "MATCH p = SHORTEST 1 (a)-[:T]-+(b) WHERE {} RETURN p",
+    "MATCH p = allShortestPaths((a)-[:T|S*..9]-(b)) WHERE {} RETURN count(p)",
+    "MATCH (a), (b) WHERE {} MATCH p = SHORTEST 2 (a)-[:T]->+(b) RETURN length(p)",
+    "MATCH (a)-[:T*1..3]->(b) WHERE {} RETURN DISTINCT b.id",
+])  # fmt: skip
+def test_both_ends_of_a_path_are_looked_up(
+    graph: Graph, query: str, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = query.format(ends)
+    agree(graph, text, v=10)  # the first look by a property is a scan
+    monkeypatch.setattr(Masks, "vertex_mask", None)
+    agree(graph, text, v=10)
 
 
 def test_saved_graphs_answer_the_same(graph: Graph, tmp_path: Path) -> None:

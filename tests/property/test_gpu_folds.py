@@ -89,6 +89,26 @@ def test_many_rows_are_folded_on_the_device(query: str, note: str, tables: str) 
     assert sorted(rows) == sorted(graph.query(query, device="cpu").fetchall())
 
 
+@pytest.mark.parametrize("query", [
+    "MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P) WHERE a.t <> c.t RETURN b.g, count(*), sum(c.id)",
+    "MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P), (a)-[:R]->(c) WHERE b.t = c.t RETURN a.g, max(c.t), count(DISTINCT b.g)",
+    "MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(c) WHERE b.t <> c.t AND a.t <> c.t RETURN a.t, min(b.id)",
+])  # fmt: skip
+def test_rows_of_which_strings_are_compared_stay_on_the_device(query: str) -> None:
+    nodes = [{"id": k, "labels": ["P"], "properties": {"id": k, "g": k % 7}} for k in range(100)]
+    for node, text in zip(nodes, 20 * ["x", "é", "yy", "", None], strict=True):
+        node["properties"] |= {"t": text} if text is not None else {}  # type: ignore[operator]
+    ends = np.random.default_rng(4).integers(0, 100, (900, 2)).tolist()
+    graph = Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
+    noted: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ExecutionContext, "note", lambda self, operator, text: noted.append(text))
+        rows = graph.query(query, device="gpu").fetchall()
+    assert noted == ["rows are folded on the GPU"]
+    agrees(graph, query, "gpu")
+    assert sorted(map(repr, rows)) == sorted(map(repr, graph.query(query, device="cpu").fetchall()))
+
+
 def test_vertices_that_a_key_tells_apart_are_not_folded_on_the_device() -> None:
     graph, _, _ = random_graph(150, 1_200, np.ones(1_200))
     query = "MATCH (a:P) WHERE a.id <> 7 RETURN a.id, min(a.t), count(DISTINCT a.id), count(*)"

@@ -19,7 +19,8 @@ from qengine.exec.common import property_texts
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.operators import aggregate_entries, first_on_device, folded_rows
 from qengine.exec.gpu import predicates
-from qengine.optimizer.lower import over_entries
+from qengine.optimizer import access
+from qengine.optimizer.lower import bound_edges, over_entries
 from tests.emulator.device import Pool, device_memory, emulated, searched
 from tests.examples import examples
 from tests.property.test_aggregate_entries import agrees
@@ -134,7 +135,9 @@ def test_conditions_admit_what_the_reference_does(graph: Graph, condition: str) 
 def test_the_host_asks_for_different_values_alone(
     graph: Graph, condition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    query = f"MATCH (y:A)-[x:R]->(z:B) WHERE {condition} RETURN z.t, count(*)"
+    for module in (access, bound_edges):
+        monkeypatch.setattr(module, "LEAST_ROWS", 1)
+    query = f"MATCH (y:A)-[x:R]->(z:B) WHERE {condition} RETURN z.t, count(*), sum(x.i)"
     expected = rows(graph, query, "cpu")
     monkeypatch.setattr(Masks, "edge_mask", None)
     assert rows(graph, query, "gpu") == expected

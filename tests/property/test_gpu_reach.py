@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qengine import Graph
+from qengine.exec import choice
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import reach
+from qengine.exec.gpu import reach, search
 from qengine.exec.host.reach_kernel import ReachKernels
 from qengine.plan.pattern import PathMode
 from tests.emulator.device import Pool, device_memory, emulated
@@ -47,6 +49,19 @@ def test_ends_of_sets(repeats: PathMode, data: Any, piece: int) -> None:
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_graph_in_which_levels_are_pulled(masked: bool) -> None:
     check_large_graph(ExecutionContext(), masked, KERNELS, 9)
+
+
+@pytest.mark.parametrize("pattern", ["shortestPath((a)-[:R*]->(b))", "SHORTEST 1 (a)-[:R]-+(b)"])
+@pytest.mark.parametrize("ends", ["id(a) = 3 AND id(b) = $v", "a.id = 3 AND id(b) = $v"])
+def test_the_host_finds_ends_that_are_named(pattern: str, ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{"id": k, "labels": ["A"], "properties": {"id": k}} for k in range(2_000)]
+    links = [{"type": "R", "start": k, "end": (k * j + j) % 2_000} for k in range(2_000) for j in (2, 5)]
+    graph = Graph.from_records(nodes, links)
+    query = f"MATCH p = {pattern} WHERE {ends} RETURN length(p), id(a), id(b)"
+    expected = [graph.query(query, {"v": v}, device="cpu").fetchall() for v in (77, 1_500, 3)]
+    monkeypatch.setattr(choice, "choose", lambda asked, *_: (asked, "as asked"))
+    monkeypatch.setattr(search, "resolve", None)
+    assert [graph.query(query, {"v": v}, device="gpu").fetchall() for v in (77, 1_500, 3)] == expected
 
 
 def test_the_host_follows_where_the_device_has_no_room() -> None:

@@ -8,11 +8,13 @@ import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import qengine
 from qengine.exec.arrow_out import RowBatch
+from qengine.exec.common.batch import BATCH_ROWS
 from qengine.result import Result, ResultStats
 
 COLUMNS = ("name", "age")
@@ -397,3 +399,12 @@ def test_batches_of_nulls_join_columns_of_mixed_types() -> None:
     assert graph.query(text).to_arrow()["x"].to_pylist() == [*values, None, None, None]
     text = "MATCH (a) RETURN a AS x UNION ALL MATCH (a) RETURN a.none AS x"
     assert [x and x["properties"] for x in graph.query(text).to_arrow()["x"].to_pylist()][3:] == [None, None, None]
+
+
+@pytest.mark.parametrize(("rest", "long"), [("", True), (" LIMIT 250000", False), (" LIMIT 99000000", True)])
+def test_all_rows_as_arrays_come_in_long_batches(rest: str, long: bool) -> None:
+    graph = qengine.Graph.from_records([{"id": k, "labels": [], "properties": {}} for k in range(600)])
+    table = graph.query(f"MATCH (a), (b) RETURN id(a) AS a, id(b) AS b{rest}", device="cpu").to_arrow()
+    pairs = np.unique(600 * table["a"].to_numpy() + table["b"].to_numpy())
+    assert len(pairs) == len(table) == (250_000 if "25" in rest else 360_000) and pairs[-1] < 360_000
+    assert (max(map(len, table["a"].chunks)) > BATCH_ROWS) == long

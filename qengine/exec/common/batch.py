@@ -10,6 +10,7 @@ from qengine._frozen import record
 from qengine.exec.common.columns import BoolArray, Column, IntArray, concatenate
 
 BATCH_ROWS = 65_536  # rows of a full batch: columns of it stay in the second-level cache
+LONG_ROWS = 1 << 19  # of one that nobody but its reader looks at: what Python does for each is little then
 
 
 @record

@@ -79,12 +79,12 @@ def _working(column: Column) -> int:
     return 2 * column.nbytes + PLACES * len(column)
 
 
-def pieces(rows: int, first: int) -> Iterator[tuple[int, int]]:
+def pieces(rows: int, first: int, most: int = BATCH_ROWS) -> Iterator[tuple[int, int]]:
     """Yield ``(offset, length)`` of pieces of ``rows`` rows: the first short, then four times longer each."""
     size = max(1, first)
     offset = 0
     while offset < rows:
-        length = min(size, BATCH_ROWS, rows - offset)
+        length = min(size, most, rows - offset)
         yield offset, length
         offset += length
         size *= 4

@@ -82,15 +82,19 @@ class Column(ABC):
 
 
 class _EntityColumn(Column):
-    """Ids of nodes or relationships. ``bounds`` is ``(begin, end)`` where the ids are exactly that range."""
+    """Ids of nodes or relationships.
 
-    __slots__ = ("_ids", "bounds")
+    ``bounds`` is ``(begin, end)`` where the ids are exactly that range. ``complete``: none is known to be null.
+    """
+
+    __slots__ = ("_ids", "bounds", "complete")
 
     handle: type[NodeHandle] | type[RelationshipHandle]
 
-    def __init__(self, ids: IntArray | None, bounds: tuple[int, int] | None = None) -> None:
+    def __init__(self, ids: IntArray | None, bounds: tuple[int, int] | None = None, *, complete: bool = False) -> None:
         self._ids = ids
         self.bounds = bounds
+        self.complete = complete or bounds is not None
 
     @property
     def ids(self) -> IntArray:
@@ -107,16 +111,21 @@ class _EntityColumn(Column):
         return self.bounds[1] - self.bounds[0]
 
     def take(self, indices: IntArray) -> Column:
-        return type(self)(self.ids[indices])
+        return type(self)(self.ids[indices], complete=self.complete)
 
     def slice(self, offset: int, length: int) -> Column:
         if self._ids is None and self.bounds is not None:
             begin, end = self.bounds
             return type(self)(None, (min(begin + offset, end), min(begin + offset + length, end)))
-        return type(self)(self.ids[offset : offset + length])
+        return type(self)(self.ids[offset : offset + length], complete=self.complete)
 
     def is_null(self) -> BoolArray:
-        return self.ids < 0 if self._ids is not None else np.zeros(len(self), np.bool_)
+        return np.zeros(len(self), np.bool_) if self.complete else self.ids < 0
+
+    def nulls(self) -> BoolArray | None:
+        """Return for each row whether it is null; None where none is."""
+        null = None if self.complete else self.ids < 0
+        return null if null is not None and null.any() else None
 
     def values(self) -> list[Any]:
         handle = self.handle

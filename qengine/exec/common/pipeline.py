@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 
 from qengine.errors import InternalError
-from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
+from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch, concatenate_batches
 from qengine.exec.common.few_rows import FewRows, few_rows
 from qengine.exec.common.masks import Masks, conditions_hold_out
 from qengine.exec.common.operators.aggregate import aggregate_stage
@@ -45,6 +45,7 @@ from qengine.exec.context import ExecutionContext, OperatorStats, Status
 from qengine.exec.host.count_fast_path import count_fast_path
 from qengine.exec.view import ExecView
 from qengine.plan import logical, physical
+from qengine.plan.expr import Literal
 
 _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     logical.Unit: unit_stage,
@@ -81,6 +82,9 @@ _STAGES: dict[type[logical.Operator], Callable[[Any, Build, int], Stage]] = {
     physical.Bounded: bounded_stage,
     physical.Completed: completed_stage,
 }
+
+_MANY_LONG = 16
+"""Long batches that a LIMIT leaves at least where they are made: what is found beyond it is little then."""
 
 
 def run(
@@ -133,10 +137,27 @@ def batches(
     runtime = runtime_of(store, context, matchers)
     build = _Builder(runtime)
     root = plan.root
+    context.gathers = context.gathers and context.memory_limit is None and _hands_on(root)
     if plan.careful is not None and not conditions_hold_out(root, store, build.masks):
         root = plan.careful
     for batch in _pulled(build(root), Batch(1, {}), context):
         yield batch.select(plan.columns)
+
+
+def _hands_on(root: logical.Operator) -> bool:
+    """Tell whether what a search finds comes out as it is, row by row: all of it, or surely many rows."""
+    while isinstance(root, logical.Project) or _leaves_many(root):
+        root = root.input
+    return isinstance(root, physical.Search) and isinstance(root.input, logical.Unit)
+
+
+def _leaves_many(operator: logical.Operator) -> TypeGuard[logical.Limit]:
+    return (
+        isinstance(operator, logical.Limit)
+        and isinstance(operator.count, Literal)
+        and type(operator.count.value) is int
+        and operator.count.value >= _MANY_LONG * LONG_ROWS
+    )
 
 
 def runtime_of(store: ExecView, context: ExecutionContext, matchers: Matchers | None = None) -> Runtime:

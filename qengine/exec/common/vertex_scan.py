@@ -14,24 +14,32 @@ from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import BoolArray, NodeColumn
 from qengine.exec.common.masks import Masks
 from qengine.exec.common.runtime import Runtime
-from qengine.plan.access import FEW
+from qengine.plan.access import FEW, IDENTITY
 from qengine.plan.folding import entry_levels
 from qengine.plan.physical import Search, VertexLevel
+
+_MANY = 1 << 23
+"""Vertices of which a device evaluates conditions sooner: of fewer it asks the host (``exec.gpu.predicates``)."""
 
 
 def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
     """Return the only level of a search that emits each of its vertices once, or their number; None for another search.
 
-    Where memory is limited the native search is asked, which charges what it holds.
+    Where memory is limited the native search is asked, which charges what it holds. A device is asked for conditions on
+    many vertices that don't name them.
     """
     if search.seeds or search.exists or search.strategy != "search":
         return None
-    if runtime.matchers is not None or runtime.memory.limit is not None:
+    if runtime.memory.limit is not None:
         return None
     levels = entry_levels(search)
     if levels is None or levels[1] is not None or search.emit != ((levels[0].name,) if search.count is None else ()):
         return None
-    return levels[0]
+    level = levels[0]
+    if runtime.matchers is not None and level.predicates and all(each.kind != IDENTITY for each in level.access):
+        vertices = sum(high - low for low, high in runtime.store.label_ranges(level.labels).tolist())
+        return level if vertices < _MANY else None
+    return level
 
 
 def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: int) -> Iterator[NodeColumn]:

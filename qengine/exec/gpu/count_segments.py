@@ -201,7 +201,9 @@ class SegmentCounter(Segmented):
         """Return where some vertices' slices of a view begin and end: uint32[len(ids)] each."""
         self.base.slice(spec, scratch.ptr)
         _, slices = self.base.read_slices(moved(self.streamed, scratch.ptr, 0))
-        return [slices[:, each][ids] for each in (_BEGIN, _END)]
+        roots = self.roots
+        which = ids if roots.candidates else slice(roots.begin, roots.end)
+        return [slices[which, each].copy() for each in (_BEGIN, _END)]
 
     def _cut(self) -> int:
         """Cut the vertices into segments, and lay out what is copied of each; return the bytes of the largest."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from qengine.exec.context import Status
 from qengine.exec.gpu.extend import LevelTable
 from qengine.exec.gpu.extend_counts import CountingExtension
+from qengine.exec.gpu.host_copies import widened
 from qengine.exec.gpu.host_rows import HostRows, to_host
 from qengine.exec.gpu.launch import DeviceRun
 from qengine.exec.gpu.upload import DevicePlan
@@ -38,15 +39,18 @@ def extended(
     buffer = min(_MOST_BUFFER, free // 64, _MOST_BUFFER if limit is None else limit // 64)
     extension = CountingExtension(run, plan, shape, free // 2, most_slots=_PIECE_SLOTS)
     for part in to_host(extension.rows(seeds, rows), run.stream, max(_LEAST_BUFFER, buffer)):
-        for begin in range(0, part.n, _CHUNK_ROWS):
-            end = min(part.n, begin + _CHUNK_ROWS)
+        each = part.n if run.context.gathers else _CHUNK_ROWS
+        for begin in range(0, part.n, each):
+            end = min(part.n, begin + each)
             yield _chunk(part, slice(begin, end), end - begin, plan.resolved.outputs, search, run)
 
 
 def _chunk(part: HostRows, which: slice, n: int, names: tuple[str, ...], search: Search, run: DeviceRun) -> SearchChunk:
     """Return n of the rows as operators take them: ids in 64 bits, in memory that can be paged."""
-    row = np.zeros(n, np.int64) if part.row is None else part.row[which].copy()
-    columns = {name: part.columns[k][which].astype(np.int64) for k, name in enumerate(names)}
+    given = [part.columns[k][which] for k in range(len(names))]
+    ids = widened(given if part.row is None else [*given, part.row[which]], run.context)
+    row = np.zeros(n, np.int64) if part.row is None else ids.pop()
+    columns = dict(zip(names, ids, strict=True))
     if part.count is None or search.exists:
         return SearchChunk(row, columns, None)
     return SearchChunk(row, columns, as_emitted(part.count[which], search, run))

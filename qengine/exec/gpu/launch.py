@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from qengine.exec.context import ExecutionContext, Status
 from qengine.exec.gpu.device import Device, cupy, device
+from qengine.exec.gpu.host_copies import copy
 from qengine.exec.gpu.memory import QueryMemory, device_memory, trimmer
 from qengine.exec.gpu.paged import parts_at
 
@@ -25,7 +26,7 @@ _SPIN_SECONDS = 0.002
 _SLEEP_SECONDS = 0.0005
 _SLEEP_SHARE = 0.02
 """At most this part of the time that a run has waited is slept at once."""
-_COPY_BYTES = 1 << 26
+_COPY_BYTES = 1 << 27
 """Of a copy between two looks at the limits: some 10 ms."""
 
 _LOCK_SECONDS = 0.005
@@ -173,7 +174,7 @@ class DeviceRun:
         for at, n_bytes, on_host in self._parts(block.ptr, host.nbytes):
             start = host.ctypes.data + at
             if on_host:
-                ctypes.memmove(block.ptr + at, start, n_bytes)
+                copy(block.ptr + at, start, n_bytes, self.context)
             else:
                 cupy().cuda.runtime.memcpyAsync(block.ptr + at, start, n_bytes, _TO_DEVICE, self.stream.ptr)
 
@@ -193,7 +194,7 @@ class DeviceRun:
         """Fill an array with what is at a device's address. The kernels must be done."""
         for at, n_bytes, on_host in self._parts(address, host.nbytes):
             if on_host:
-                ctypes.memmove(host.ctypes.data + at, address + at, n_bytes)
+                copy(host.ctypes.data + at, address + at, n_bytes, self.context)
             else:
                 cupy().cuda.runtime.memcpy(host.ctypes.data + at, address + at, n_bytes, _TO_HOST)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from qengine._control import Status
 from qengine._frozen import frozen
+from qengine.exec.common.batch import LONG_ROWS
 from qengine.exec.common.constant_conditions import Execution, few_visits
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.merged_lists import is_due, lists_at_once, note
@@ -24,7 +25,7 @@ from qengine.plan.physical import EdgeLevel, Search
 _CHUNK_ROWS = 65_536
 _MAX_COUNT = 2**63 - 1
 
-_ROW_0 = np.zeros(_CHUNK_ROWS, np.int64)
+_ROW_0 = np.zeros(LONG_ROWS, np.int64)
 _ROW_0.flags.writeable = False
 
 Ids = npt.NDArray[np.int64]
@@ -181,7 +182,7 @@ def _taken(running: SearchHandle, resolved: ResolvedSearch, search: Search, n: i
     count = scaled(data[-1], search) if counted else None
     if resolved.mode is SearchMode.EXISTS:
         count = None
-    row = data[0] if search.seeds else _ROW_0[:n] if n <= _CHUNK_ROWS else np.zeros(n, np.int64)
+    row = data[0] if search.seeds else _ROW_0[:n] if n <= LONG_ROWS else np.zeros(n, np.int64)
     return SearchChunk(row, dict(zip(resolved.outputs, data[1:], strict=False)), count)
 
 
@@ -266,7 +267,7 @@ def _chunk_rows(resolved: ResolvedSearch, search: Search, context: ExecutionCont
     Each thread fills a chunk while another waits; breadth first a piece of two chunks a level comes on top.
     """
     if context.memory_limit is None:
-        return _CHUNK_ROWS
+        return LONG_ROWS if context.gathers else _CHUNK_ROWS
     columns = (len(resolved.outputs) + 2) * (2 * context.threads + 2)
     if search.strategy == "extend":
         columns += 2 * len(search.levels) * (len(search.levels) + 2)

@@ -63,24 +63,32 @@ def run_shortest(
     kernels
         What follows sets of vertices, where only lengths are wanted, or which ends there are.
     """
-    lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and kernels is HOST
     ends = end_filter(store, op.end, masks)
+    rows = walk_rows(op, batch, ends)
+    here = kernels is HOST or (rows.targets is not None and not _shares_starts(rows))
+    lengths_alone = op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1 and here
     free = not op.end_bound and ends.hi - ends.lo > 1
     with merging(store, op, context, lengths_alone, both_ways=free) as merged:
         space = walk_space(store, op, masks, merged=merged)
-        for chunk in _selected(op, space, ends, batch, context, kernels):
+        for chunk in _selected(op, space, ends, rows, context, kernels):
             yield from joined_walks(op, batch, chunk, context)
+
+
+def _shares_starts(rows: WalkRows) -> bool:
+    """Tell whether rows of given ends begin at so few nodes that starts are followed together."""
+    assert rows.targets is not None
+    known = rows.starts[(rows.starts >= 0) & (rows.targets >= 0)]
+    return len(np.unique(known)) * _SHARED <= len(known)
 
 
 def _selected(
     op: Shortest,
     space: WalkSpace,
     ends: EndFilter,
-    batch: Batch,
+    rows: WalkRows,
     context: ExecutionContext,
     kernels: ReachKernels,
 ) -> Iterator[WalkChunk]:
-    rows = walk_rows(op, batch, ends)
     if rows.targets is not None and op.relationships is None and op.selector == ANY_SHORTEST and op.minimum <= 1:
         return _between(op, space, ends, rows, context, kernels)
     labels = _LABELS * op.selector.count * space.vertex_count
@@ -106,11 +114,11 @@ def _between(
     """Yield the rows whose targets are reached, with the hops: starts that many rows share are followed together."""
     targets = rows.targets
     assert targets is not None
-    known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
-    starts = np.unique(rows.starts[known])
-    if len(starts) * _SHARED > len(known):
+    if not _shares_starts(rows):
         yield from _paths(op, space, ends, rows, context)
         return
+    known = np.flatnonzero((rows.starts >= 0) & (targets >= 0))
+    starts = np.unique(rows.starts[known])
     wanted = np.zeros(space.vertex_count, np.bool_)
     wanted[targets[known]] = True
     if ends.bits is not None or ends.lo > 0 or ends.hi < space.vertex_count:

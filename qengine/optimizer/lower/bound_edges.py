@@ -17,6 +17,7 @@ from qengine.optimizer.access import LEAST_ROWS, accessed_relationships, looked_
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.pattern_edges import SAME, PatternEdge, pattern_edge
 from qengine.optimizer.selectivity import selectivity
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.access import Probe, constant, equality, identified
 from qengine.plan.expr import Call, Case, Comparison, Expr, HasLabels, ListOf, Variable
 from qengine.plan.fallible import condition_can_fail
@@ -77,7 +78,8 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
 def _scan(edge: PatternEdge, found: Located, catalog: CatalogView) -> RelationshipScan | None:
     """Return the scan of a relationship that an index finds by its properties, if the search may best begin there.
 
-    None where a condition may fail, unless there is no other: it would be asked of more or fewer elements.
+    None where a condition may fail, unless there is no other: it would be asked of more or fewer elements. On a GPU,
+    which reads a column at once, an index must be declared: none is made there after some scans.
     """
     relationship, graph = edge.relationship, found.graph
     accesses = accessed_relationships(edge, catalog) if relationship.predicates else ()
@@ -85,6 +87,9 @@ def _scan(edge: PatternEdge, found: Located, catalog: CatalogView) -> Relationsh
     if not accesses or not _may_begin(graph, accesses[0].rows, catalog):
         return None
     access = accesses[0]
+    declared = catalog.rules.index_relationship_key
+    if is_for_gpu() and not all(declared(name, key) for name in edge.type_names() for key in access.keys):
+        return None
     alone = len(conditions) == len(access.answers) and not any(node.labels for node in graph.nodes)
     if any(map(condition_can_fail, conditions)) and not (alone and len(graph.relationships) == 1):
         return None

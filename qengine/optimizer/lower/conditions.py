@@ -10,12 +10,15 @@ from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination import Compared
 from qengine.optimizer.search_levels import NamedCondition, as_filter
-from qengine.plan.expr import Call, Comparison, Expr, Logical, Property, Variable
+from qengine.optimizer.selectivity import selectivity
+from qengine.optimizer.target import is_for_gpu
+from qengine.plan.expr import Call, Comparison, Expr, Logical, Parameter, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.pattern import QueryGraph
 from qengine.plan.traverse import free_variables
 from qengine.types import BOOLEAN, Kind
 
+_FEW_VALUES = 1 << 16
 _MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
 
 
@@ -39,12 +42,13 @@ class PostFilters:
     named: Collection[str] | None = None
 
     def place(
-        self, op: str, left: Property, right: Property, kinds: set[Kind | None], graph: QueryGraph
+        self, op: str, left: Property, right: Property, kinds: set[Kind | None], graph: QueryGraph, catalog: CatalogView
     ) -> list[NamedCondition] | None:
         """Return where a comparison of two properties of these kinds belongs, None on rows.
 
         Strings belong into a search where a relationship's ends must have the same, or a search is asked for. Whether
-        two nodes of a tree have the same may be asked of an elimination if one of them is only counted.
+        two nodes of a tree have the same may be asked of an elimination if one of them is only counted. Strings of
+        which there are few belong into a GPU's search, too: rows would have to leave it.
         """
         if kinds <= {Kind.INTEGER, Kind.FLOAT}:
             return self.conditions
@@ -56,7 +60,9 @@ class PostFilters:
         if graph.hints.strategy == "search" or (op == "=" and joined(graph, names)):
             return self.conditions
         counted = self.named is not None and not names <= set(self.named)
-        return self.values if counted and len(graph.relationships) == len(graph.nodes) - 1 else None
+        if counted and len(graph.relationships) == len(graph.nodes) - 1:
+            return self.values
+        return self.conditions if is_for_gpu() and has_few_values(left.key, catalog) else None
 
     def inequalities_into(self, difference: Differences) -> None:
         """Treat ``a <> b`` like the differences that the match mode asks for."""
@@ -107,7 +113,9 @@ def split_predicates(
             case Comparison(ops=("<>",), args=(Variable(name=one), Variable(name=other))) if {one, other} <= nodes:
                 filters.inequalities.append((one, other))
             case Comparison(ops=(op,), args=(Property() as left, Property() as right)) if (
-                place := filters.place(op, left, right, {_kind(each, nodes, catalog) for each in (left, right)}, graph)
+                place := filters.place(
+                    op, left, right, {_kind(each, nodes, catalog) for each in (left, right)}, graph, catalog
+                )
             ) is not None:
                 place.append(_condition(op, left, right))
             case Call(name="NOT", args=(Comparison(ops=("=",), args=(Variable(name=one), Variable(name=other))),)) if {
@@ -131,6 +139,12 @@ def _kind(expr: Property, nodes: Collection[str], catalog: CatalogView) -> Kind 
         return None
     found = catalog.property_type("node", expr.key)
     return None if found is None else found.kind
+
+
+def has_few_values(key: str, catalog: CatalogView) -> bool:
+    """Tell whether few different values of a property of nodes are expected, so that all get codes soon."""
+    equation = Comparison(("=",), (Property(Variable("#node"), key), Parameter("")))
+    return selectivity((equation,), catalog, "node", None) * _FEW_VALUES >= 1.0
 
 
 def compared_values(conditions: Sequence[NamedCondition], catalog: CatalogView) -> tuple[Compared, ...] | None:

@@ -11,7 +11,7 @@ from qengine.catalog.costs import costs
 from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.joins import Join, JoinSide
-from qengine.optimizer.lower.conditions import PostFilters, joined
+from qengine.optimizer.lower.conditions import PostFilters, has_few_values, joined
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.links import absent_links
@@ -19,6 +19,7 @@ from qengine.optimizer.lower.match_strategy import MatchRequest, MatchStrategies
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.search_levels import as_filter
 from qengine.optimizer.symmetry import Symmetry
+from qengine.optimizer.target import is_for_gpu
 from qengine.plan.device_cost import device_search_cost
 from qengine.plan.expr import Expr, Literal, Variable
 from qengine.plan.logical import Argument, Operator, Project, Unit
@@ -86,7 +87,7 @@ class MatchSearches(MatchStrategies):
         """Match all with strings compared on the way where an elimination does so, at relationships, or where rows of
         which they are the same take less to find than to keep; tell whether.
 
-        Else what is left to be compared is compared on rows.
+        So are few different ones on a GPU, which rows would have to leave. Else what is left is compared on rows.
         """
         names, values = list(self.nodes), list(filters.values)
         if not values:
@@ -109,7 +110,10 @@ class MatchSearches(MatchStrategies):
         filters.values += values
         filters.compare_on_rows()
         same = strategy.join is None and all(each.op == "=" for each in values)
-        if not same or strategy.order.cost >= self._cost_on_rows(filters, difference):
+        there = is_for_gpu() and strategy.join is None
+        if not (there and all(has_few_values(each.left_key, self.catalog) for each in values)) and (
+            not same or strategy.order.cost >= self._cost_on_rows(filters, difference)
+        ):
             return False
         del filters.general[-len(values) :]
         filters.conditions += values  # which the request has

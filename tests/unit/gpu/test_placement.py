@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 
 from qengine.errors import OutOfMemory
 from qengine.exec.context import ExecutionContext
+from qengine.exec.gpu import paged
 from qengine.exec.gpu.list_pieces import segments
 from qengine.exec.gpu.memory import DeviceMemory
-from qengine.exec.gpu.paged import parts_at
+from qengine.exec.gpu.paged import Pages, parts_at
 from qengine.exec.gpu.placement import (
     STREAMED,
     VERTEX_BYTES,
@@ -222,3 +225,26 @@ def test_copies_are_cut_where_pages_change_place(memory: DeviceMemory) -> None:
     assert list(parts_at(block.ptr + here + 8, 16)) == [(0, 16, True)]
     assert list(parts_at(array.ctypes.data, 16)) == [(0, 16, False)]
     np.testing.assert_array_equal(run.fetched(block.ptr, len(array), np.uint32), array)
+
+
+@pytest.mark.parametrize("n_bytes", [2 << 20, 70 << 20])
+def test_memory_of_the_host_alone_is_touched_and_registered(n_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[str, int]] = []
+    runtime = SimpleNamespace(
+        free=lambda address: None,
+        hostRegister=lambda address, size, flags: called.append(("register", address)),
+        hostUnregister=lambda address: called.append(("unregister", address)),
+        CUDARuntimeError=RuntimeError,
+    )
+    monkeypatch.setattr(paged, "cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    pages = Pages(0, maps_host=True)
+    block = pages.make([(n_bytes, False)])
+    address = block.ptr
+    assert called == [("register", address)] and address % 4096 == 0 and block.host_bytes == n_bytes
+    ctypes.memset(address, 7, n_bytes)
+    del block
+    block = pages.make([(n_bytes, False)])
+    assert block.ptr == address and len(called) == 1, "what is free is used again"
+    del block
+    pages.trim()
+    assert called[1:] == [("unregister", address)]

@@ -132,10 +132,10 @@ def has_labels(runtime: Runtime, subject: Column, labels: LabelExpr) -> Column |
         ranges = store.label_ranges(labels)
         if subject.bounds is not None:
             return boolean_column(within(*subject.bounds, ranges))
-        return boolean_column(in_ranges(subject.ids, ranges), _nulls(subject.ids))
+        return boolean_column(in_ranges(subject.ids, ranges), subject.nulls())
     if isinstance(subject, RelationshipColumn):
         matching = np.isin(_types(store, subject.ids), store.matching_types(labels))
-        return boolean_column(matching, _nulls(subject.ids))
+        return boolean_column(matching, subject.nulls())
     return _null_for_null(subject)
 
 
@@ -168,9 +168,9 @@ def _nulls(ids: IntArray) -> BoolArray | None:
 def _id(runtime: Runtime, subject: Column) -> Column | None:
     store = runtime.store
     if isinstance(subject, NodeColumn):
-        return integer_column(store.node_numbers.of(subject.ids), _nulls(subject.ids))
+        return integer_column(store.node_numbers.of(subject.ids), subject.nulls())
     if isinstance(subject, RelationshipColumn):
-        return integer_column(store.relationship_numbers.of(subject.ids), _nulls(subject.ids))
+        return integer_column(store.relationship_numbers.of(subject.ids), subject.nulls())
     return _null_for_null(subject)
 
 

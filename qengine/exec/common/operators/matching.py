@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qengine.errors import OutOfMemory, ResourceError
-from qengine.exec.common.batch import BATCH_ROWS, Batch
+from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
 from qengine.exec.common.operators.stage import ROW, Build, Stage
@@ -65,22 +65,22 @@ def _searched(
     seeds = [level.name for level in operator.levels[: operator.seeds]]
 
     def run(outer: Batch) -> Iterator[Batch]:
-        wanted = first
+        wanted, most = first, LONG_ROWS if runtime.context.gathers else BATCH_ROWS
         for batch in upstream(outer):
             ids = [vertex_ids(batch.columns[name]) for name in seeds]
             for chunk in find(runtime.store, operator, ids, batch.length, runtime.context, build.masks):
-                for offset, length in pieces(len(chunk.row), wanted):
+                for offset, length in pieces(len(chunk.row), wanted, most):
                     for begin, number in repeated_pieces(batch, chunk.row[offset : offset + length], runtime.memory):
                         part = slice(offset + begin, offset + begin + number)
                         emitted: dict[str, Column] = {
-                            name: kinds[name](found[part]) for name, found in chunk.columns.items()
+                            name: kinds[name](found[part], complete=True) for name, found in chunk.columns.items()
                         }
                         if operator.count is not None and chunk.count is not None:
                             emitted[operator.count] = count_column(chunk.count[part])
                         kept = batch.take(chunk.row[part]) if batch.columns else batch
                         yield Batch(number, {**kept.columns, **emitted})
                         runtime.context.check()
-                    wanted = min(BATCH_ROWS, 4 * wanted)
+                    wanted = min(most, 4 * wanted)
 
     return run
 
