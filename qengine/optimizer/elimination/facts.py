@@ -25,6 +25,7 @@ from qengine.plan.elimination import (
     Matrix,
     Neighbourhoods,
     NodeIndicator,
+    Ordered,
     Pairs,
     Product,
     Relation,
@@ -440,7 +441,8 @@ class ProgramFacts:
 
     def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
         if relation.value is not None:
-            return [_of_property(relation.value, self.catalog)]
+            value = relation.value
+            return [_of_property(value, self.catalog) if isinstance(value, str) else _of_ranges(value, self.catalog)]
         found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
         return found * (2 if self._is_union(relation) else 1)
 
@@ -456,6 +458,23 @@ class ProgramFacts:
 def _of_values(relations: Sequence[Relation]) -> bool:
     """Tell whether a matrix links vertices with values of theirs."""
     return any(each.value is not None for each in relations)
+
+
+def _of_ranges(value: Ordered, catalog: CatalogView) -> EdgeStatistics:
+    """Return statistics of the links between vertices and ranges of values.
+
+    Of each size there are half as many ranges as values fit into: each bit of a number is set half the time.
+    """
+    known = _of_property(value.lower, catalog)
+    found = _of_property(value.upper, catalog).edges if value.above else known.edges
+    different = known.targets
+    sizes = different.bit_length()
+    each = (1 + sizes) / 2
+    pairs = found**2 * (2.0**sizes - 1) / (2 * different)
+    return EdgeStatistics(
+        int(found * each), found, different, max_out=sizes, max_in=found, out_pairs=found * each * (each - 0.5),
+        in_pairs=pairs,
+    )  # fmt: skip
 
 
 def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
