@@ -271,13 +271,14 @@ class Relations:
     def _valued(self, value: str | Ordered, direction: Direction) -> SparseMatrix:
         """Make the matrix that links each vertex with the code of its value, or with ranges of values, or back."""
         there, values = self._ranges(value) if isinstance(value, Ordered) else self._coded(value)
-        back = direction is Direction.IN
+        rows, columns = (values, there) if direction is Direction.IN else (there, values)
         offsets = self._offsets()
         offsets[0] = 0
-        np.cumsum(np.bincount(values if back else there, minlength=self.n), out=offsets[1:])
-        ids = self._array(len(there), np.uint32)
-        ids[:] = there[np.argsort(values, kind="stable")] if back else values
-        return SparseMatrix(offsets, ids, 0, self.n, owned=False)
+        np.cumsum(np.bincount(rows, minlength=self.n), out=offsets[1:])
+        self.charge(16 * len(rows))
+        pairs = rows.astype(np.uint64) << np.uint64(32) | columns.astype(np.uint64)
+        pairs.sort()
+        return SparseMatrix(offsets, pairs.astype(np.uint32), 0, self.n, owned=False)
 
     def _coded(self, key: str) -> tuple[Array, Array]:
         """Return the vertices, uint32, that have a value, ascending, and the code of each value, from 0 on."""
@@ -297,7 +298,7 @@ class Relations:
         return there.astype(np.uint32), array.drop_null()
 
     def _ranges(self, value: Ordered) -> tuple[Array, Array]:
-        """Return vertices, uint32, ascending, and the ranges of values that each is linked with, ascending.
+        """Return vertices, uint32, and a range of values that each is linked with, in any order.
 
         The range of the values of ranks from ``end - (end & -end)`` to before ``end`` is number ``end - 1``.
         """
@@ -308,7 +309,7 @@ class Relations:
             ends = np.searchsorted(known, upper, side="left" if value.strict else "right")
         else:
             vertices, ends = below, 1 + ranks
-        found: list[tuple[Array, Array]] = []
+        found = [(vertices[:0], ends[:0])]
         while len(vertices):
             self.context.check()
             kept = (ends > 0) & (ends <= len(known))
@@ -317,11 +318,8 @@ class Relations:
             found.append((vertices, ends - 1))
             least = ends & -ends
             ends = ends - least if value.above else ends + least
-        if not found:
-            return vertices, ends
         vertices, ranges = (np.concatenate(each) for each in zip(*found, strict=True))
-        order = np.lexsort((ranges, vertices))
-        return vertices[order], ranges[order]
+        return vertices, ranges
 
     def _numbers(self, key: str) -> tuple[Array, Array]:
         """Return the vertices, uint32, that have a value, ascending, and numbers, or moments, in the order of the values."""

@@ -38,7 +38,7 @@ def by_ends(
     match = aggregate.input
     if not isinstance(match, Match) or match.optional or not isinstance(match.input, Unit):
         return None
-    if not isinstance(lowered, Aggregate) or cost_of_rows(lowered.input) < _LEAST or not is_plain(match.graph):
+    if not isinstance(lowered, Aggregate) or cost_of_rows(lowered.input, catalog) < _LEAST or not is_plain(match.graph):
         return None
     if not all(call.distinct or call.name in WEIGHED for call in calls):
         return None
@@ -48,11 +48,11 @@ def by_ends(
     if edge is None or not all(map(is_repeatable, exprs)) or not _told_by_ends(edge, catalog):
         return None
     ends = (edge.start, edge.end)
-    budget = cost_of_rows(lowered.input)
+    budget = cost_of_rows(lowered.input, catalog)
     program = counted_by(match, ends, None, budget, catalog)
     if program is None or program.count is None or program.searches or program.schedule("cpu") is None:
         return None
-    if cost_of_rows(program) + _A_PAIR * (program.search.rows or 0.0) >= budget:
+    if cost_of_rows(program, catalog) + _A_PAIR * (program.search.rows or 0.0) >= budget:
         return None
     nodes = tuple(PatternNode(end, bound=True) for end in ends)
     graph = replace(match.graph, nodes=nodes, relationships=(replace(edge, predicates=()),), predicates=(), parts=())

@@ -19,17 +19,20 @@ from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
+from qengine.optimizer.lower.matching_cost import matching_cost
 from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
+from qengine.optimizer.rows import estimated_rows
 from qengine.plan.expr import AggregateCall, Expr
-from qengine.plan.logical import Aggregate, Match, Operator, Unit
-from qengine.plan.physical import AggregateByNode, Eliminate, NodePairs, NodeSums, Search
-from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.plan.logical import Aggregate, Filter, Match, Operator, Project, Unit
+from qengine.plan.physical import AggregateByNode, Eliminate, HashJoin, NodePairs, NodeSums, Search, ThetaJoin
+from qengine.plan.traverse import free_variables, is_repeatable, operators
 
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
 _LEAST = 1e6
 """Nanoseconds that rows must cost for more ways to be looked at."""
+_OF_PARTS = (Search, Eliminate, HashJoin, ThetaJoin, Filter, Project, Unit)
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
 
@@ -49,7 +52,7 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     graph = match.graph
     hinted = graph.hints.eliminates
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
-    budget = inf if hinted else cost_of_rows(lowered.input)
+    budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
@@ -129,14 +132,16 @@ def _reads(call: AggregateCall, node: str) -> bool:
     return any(node in free_variables(arg) for arg in call.args)
 
 
-def cost_of_rows(source: Operator) -> float:
-    """Return what rows cost, made and grouped; what neither a search nor an elimination makes is not replaced."""
+def cost_of_rows(source: Operator, catalog: CatalogView) -> float:
+    """Return what rows cost, made and grouped; what walks or other clauses make is not replaced."""
     match source:
         case Search(cost=cost, rows=rows):
             return (cost or 0.0) + _A_ROW * (rows or 0.0)
         case Eliminate(search=Search(rows=rows)):
             return _cost(source) + _A_ROW * (rows or 0.0)
-    return 0.0
+    if not all(isinstance(each, _OF_PARTS) for each in operators(source)):
+        return 0.0
+    return matching_cost(source, catalog) + _A_ROW * estimated_rows(source, catalog)[id(source)]
 
 
 def _cost(elimination: Eliminate) -> float:
