@@ -51,7 +51,7 @@ def graph() -> Graph:
 @pytest.mark.parametrize(("pattern", "result"), list(product(_PATTERNS, _RESULTS)))
 def test_what_an_end_has_one_of_is_folded_with_the_entries(graph: Graph, pattern: str, result: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
+        patch.setattr(by_node, "cost_of_rows", lambda source, catalog: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         for where in ("", " WHERE a.i < b.i AND k.w > 0", " WHERE c.i > 0"):
             query = f"MATCH {pattern}{where} RETURN {result}"
@@ -70,7 +70,7 @@ def test_an_end_with_several_carries_none() -> None:
     graph = Graph.from_records(nodes, [{"type": kind, "start": a, "end": b} for kind, a, b in ends])
     query = "MATCH (a)-[k:R]->(b)-[:H]->(c) RETURN id(k) AS k, sum(c.i) AS s"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_node, "cost_of_rows", lambda source: 1e12)
+        patch.setattr(by_node, "cost_of_rows", lambda source, catalog: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         plan = graph.prepare(query)._planned.physical
         assert plan is not None
