@@ -119,7 +119,7 @@ def test_equals_reference(graph: Graph, pattern: str, mode: str, result: str) ->
 
 @cache
 def valued_graph(seed: int) -> Graph:
-    """Make 8 nodes with all properties of ``VALUES``, and 20 relationships of all types, loops and parallel ones, too."""
+    """Make 8 nodes with all properties of ``VALUES``, and 20 relationships of all types, some loops or parallel."""
     drawn = Random(seed)
     nodes = [
         {"id": k, "labels": [("A",), ("B",), ("A", "B"), ()][k % 4],

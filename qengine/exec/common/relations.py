@@ -286,7 +286,7 @@ class Relations:
         return vertices, pc.dictionary_encode(values).indices.to_numpy()
 
     def _values(self, key: str) -> tuple[Array, Any]:
-        """Return the vertices, uint32, that have a value, ascending, and the values, Arrow's; of strings their ranks."""
+        """Return the vertices, uint32, that have a value, ascending, and the values as Arrow's; of strings ranks."""
         column = self.store.node_property(key)
         if column is None or pa.types.is_null(column.array.type):
             return np.empty(0, np.uint32), pa.array([], pa.int64())
@@ -322,10 +322,12 @@ class Relations:
         return vertices, ranges
 
     def _numbers(self, key: str) -> tuple[Array, Array]:
-        """Return the vertices, uint32, that have a value, ascending, and numbers, or moments, in the order of the values."""
+        """Return the vertices, uint32, that have a value, ascending, and numbers, or moments, ordered as the values."""
         vertices, values = self._values(key)
         numbers = values.to_numpy(zero_copy_only=False)
-        ordered = numbers == numbers  # NaN isn't
+        ordered = (
+            ~pc.is_nan(values).to_numpy(zero_copy_only=False) if pa.types.is_floating(values.type) else slice(None)
+        )
         return vertices[ordered], numbers[ordered]
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:

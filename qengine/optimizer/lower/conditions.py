@@ -33,8 +33,8 @@ def joined(graph: QueryGraph, names: Collection[str]) -> bool:
 class PostFilters:
     """``inequalities``: nodes that must differ. ``conditions``: columns compared inside the search, numbers, or strings
     that must be equal. ``values``: what an elimination may be asked of, strings and moments; of strings that must be
-    equal a search is where that costs less than to compare rows. ``general``: everything else, on the rows. ``named``: as in
-    ``split_predicates``.
+    equal a search is where that costs less than to compare rows. ``general``: everything else, on the rows. ``named``:
+    as in ``split_predicates``.
     """
 
     inequalities: list[tuple[str, str]] = field(default_factory=list)

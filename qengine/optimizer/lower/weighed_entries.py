@@ -10,7 +10,7 @@ of these the least or the greatest is that of all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from qengine._frozen import frozen, replace
@@ -30,6 +30,9 @@ from qengine.types import NODE
 
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
+
+_MOST_TRIED = 6
+"""Relationships whose parts are planned: where none is read, each of a pattern's may be it."""
 
 Counted = Callable[[Match, str, float], Eliminate | None]
 """Returns the elimination that counts a pattern by one of its nodes in less than some nanoseconds, None without one."""
@@ -70,16 +73,21 @@ def weighed_entries(
     variables = folded_variables(aggregate)
     if variables is None or not is_plain(match.graph):
         return None
+    compared = list(_compared(match.graph, catalog))
+    tried = 0
     for edge in match.graph.relationships:
+        if tried == _MOST_TRIED:
+            break
         carried = _carried(edge, variables, match.graph, catalog)
         bearers = {each.name: each.bearer for each in carried}
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}
         may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers)
-        parts = _parts(match.graph, edge, catalog) if may else None
+        parts = _parts(match.graph, edge, compared) if may else None
         asked = None if parts is None else _asked(aggregate, edge, parts, bearers)
         if parts is None or asked is None:
             continue
+        tried += 1
         found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog, carried)
         if found is None:
             continue
@@ -206,8 +214,11 @@ def is_plain(graph: QueryGraph) -> bool:
     )
 
 
-def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -> _Parts | None:
-    """Return what a pattern falls into without a relationship; None where more joins the parts at its ends."""
+def _parts(graph: QueryGraph, edge: PatternRelationship, compared: Iterable[frozenset[str]]) -> _Parts | None:
+    """Return what a pattern falls into without a relationship; None where more joins the parts at its ends.
+
+    ``compared``: what something is asked of together.
+    """
     ends = (edge.start, edge.end)
     sides = [_reached(graph, edge, end) for end in ends]
     if edge.start == edge.end or sides[0] & sides[1] or len(sides[0] | sides[1]) < len(graph.nodes):
@@ -215,7 +226,7 @@ def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -
     rest = [each for each in graph.relationships if each is not edge]
     inside = [frozenset((edge.name, *ends))]
     inside += [side | {each.name for each in rest if each.start in side} for side in sides]
-    if not all(any(names <= side for side in inside) for names in _compared(graph, catalog)):
+    if not all(any(names <= side for side in inside) for names in compared):
         return None
 
     def cut(names: frozenset[str], plain: Sequence[str]) -> QueryGraph:
