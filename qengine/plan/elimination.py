@@ -18,19 +18,35 @@ from qengine.plan.node import node
 from qengine.plan.pattern import Direction, LabelExpr
 
 
+@frozen
+class Ordered:
+    """Links of vertices with ranges of values, such that the ``lower`` of one is less than the ``upper`` of another.
+
+    Both are keys of properties. Two vertices, linked by the one that is ``above`` and the other, share one range where
+    that holds, and none elsewhere: what is less than a value is cut into ranges of 1, 2, 4, … values, of each size
+    one at most, as in a Fenwick tree. ``strict``: else they may be equal. Ranges are no more than vertices.
+    """
+
+    lower: str
+    upper: str
+    strict: bool
+    above: bool
+
+
 @node("conditions")
 class Relation:
     """How many relationships of ``types`` lead from one vertex to another in ``direction``; a self-loop counts once.
 
     ``conditions``: predicates with the variable that stands for the relationship in them. With a ``value``, a key, it
     is none of relationships: it leads once from each vertex to the one whose number is the code of the property's
-    value, so that two vertices are linked with one where they have the same. There are no more values than vertices.
+    value, so that two vertices are linked with one where they have the same; or, ``Ordered``, to ranges of values.
+    There are no more values than vertices.
     """
 
     types: tuple[str, ...]
     direction: Direction
     conditions: tuple[tuple[str, tuple[Expr, ...]], ...] = ()
-    value: str | None = None
+    value: str | Ordered | None = None
 
     def reversed(self) -> Relation:
         """Return the relation seen from the other end."""

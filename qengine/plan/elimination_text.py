@@ -125,12 +125,21 @@ def _forest_node(nodes: tuple[elimination.ForestNode, ...], place: int, names: l
 
 def _relation(relation: elimination.Relation, expr: ExprText) -> str:
     if relation.value is not None:
-        key = name_text(relation.value)
-        return f"value of {key}" if relation.direction is Direction.OUT else f"nodes by {key}"
+        one, several = _values(relation.value)
+        return one if relation.direction is Direction.OUT else f"nodes by {several}"
     types = f":{'|'.join(map(name_text, relation.types))}" if relation.types else ""
     where = "".join(f" WHERE {expr.joined(predicates, ' AND ')}" for _, predicates in relation.conditions)
     left, right = "<" * (relation.direction is Direction.IN), ">" * (relation.direction is Direction.OUT)
     return f"{left}-[{types}{where}]-{right}"
+
+
+def _values(value: str | elimination.Ordered) -> tuple[str, str]:
+    """Return what a vertex is linked with, and what it is called behind "by"."""
+    if isinstance(value, str):
+        return f"value of {name_text(value)}", name_text(value)
+    lower, upper = name_text(value.lower), name_text(value.upper)
+    found = f"ranges {'below' if value.strict else 'up to'} {upper}" if value.above else f"ranges with {lower}"
+    return found, found
 
 
 def _term(term: elimination.Term, names: list[str]) -> str:

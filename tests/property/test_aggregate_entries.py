@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from qengine import Graph, OutOfMemory
 from qengine.exec.common.operators import aggregate_entries
 from qengine.optimizer import elimination
-from qengine.optimizer.lower import by_node, over_entries
+from qengine.optimizer.lower import by_node, over_entries, weighed_entries
 from qengine.plan.physical import AggregateEntries, ThetaJoin
 from qengine.plan.traverse import operators
 from qengine.testing.compare import agree, difference
@@ -547,3 +547,15 @@ def test_what_a_search_only_counts_is_no_rows() -> None:
         patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
         assert any(isinstance(each, AggregateEntries) for each in operators(plan_of(graph, f"{query} ").root))
         assert graph.query(f"{query} ").value() == count
+
+
+def test_a_long_pattern_is_planned_around_few_of_its_relationships(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    monkeypatch.setattr(weighed_entries, "over_entries", lambda *given: tried.append(given))
+    monkeypatch.setattr(by_node, "cost_of_rows", lambda source, catalog: 1e12)
+    nodes = [{"id": k, "properties": {"v": k}} for k in range(4)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": k, "end": (k + 1) % 4} for k in range(4)])
+    path = "-->".join(f"(x{k})" for k in range(13))
+    where = " AND ".join(f"x{k}.v < x{k + 1}.v" for k in range(12))
+    graph.explain(f"MATCH REPEATABLE ELEMENTS {path} WHERE {where} RETURN count(*)")
+    assert 0 < len(tried) <= 6

@@ -274,7 +274,7 @@ class Orderer {
       });
       return 1;
     }
-    if (bound.empty() && model_.root) {
+    if (bound.empty() && part.contains(model_.root) && model_.root) {
       choices[0] = model_.root.first();
       return 1;
     }
@@ -339,11 +339,28 @@ constexpr bool is_large() {
 }
 
 template <class Set>
+const Path<Set>& cheaper(const Path<Set>& some, const Path<Set>& other) {
+  return other.cost < some.cost ? other : some;
+}
+
+// Whether an order of n vertices that costs so much is looked at with what is known where it begins.
+template <class Set>
+bool is_rooted(const OrderModel<Set>& model, int n, double cost) {
+  const bool matters = model.constants.tabled && model.problem.counted && !model.wanted && model.given.empty();
+  return matters && n > kSmall && n <= kExact && cost > kWorthRoots;
+}
+
+template <class Set>
 Path<Set> follow(OrderModel<Set>& model, const int* order, int n) {
   std::vector<int> place(model.adjacent.size());
   for (int k = 0; k < n; ++k) place[order[k]] = k;
   if (is_large<Set>()) model.number_by(order, n);
-  return Orderer<Set>(model, 0, kInfinite, place.data()).order();
+  Path<Set> found = Orderer<Set>(model, 0, kInfinite, place.data()).order();
+  if (!is_rooted(model, n, found.cost)) return found;
+  model.root = Set::of(order[0]);
+  found = cheaper(found, Orderer<Set>(model, 0, kInfinite, place.data()).order());
+  model.root = Set{};
+  return found;
 }
 
 // Follows the free vertices, linked ones first, by the least rank given what is bound by then; those of `first` before the
@@ -407,11 +424,6 @@ Path<Set> by_simple_rules(OrderModel<Set>& model, double cheap, bool wanted_firs
   return best;
 }
 
-template <class Set>
-const Path<Set>& cheaper(const Path<Set>& some, const Path<Set>& other) {
-  return other.cost < some.cost ? other : some;
-}
-
 // The cheapest of an order and the best ones that begin with each vertex: then more is known of what is kept.
 template <class Set>
 Path<Set> by_root(OrderModel<Set>& model, Path<Set> best) {
@@ -440,8 +452,7 @@ Path<Set> best_order(OrderModel<Set>& model, double cheap) {
   found = cheaper(Orderer<Set>(model, kSmall).order(), found);
   if (free <= kExact) {
     found = cheaper(found, Orderer<Set>(model, kExact, found.cost).order());
-    const bool rooted = model.constants.tabled && problem.counted && !model.wanted && model.given.empty();
-    return rooted && found.cost > kWorthRoots ? by_root(model, found) : found;
+    return is_rooted(model, free, found.cost) ? by_root(model, found) : found;
   }
   return emits ? cheaper(found, Orderer<Set>(model, kSmall, kInfinite, nullptr, true).order()) : found;
 }

@@ -25,7 +25,7 @@ from qengine.exec.common.merged_lists import MANY, MERGING, entries_of, merged_e
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Matrix, Relation, is_symmetric
+from qengine.plan.elimination import Matrix, Ordered, Relation, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 
@@ -268,32 +268,67 @@ class Relations:
         pairs = lists.symmetric and not repeats and not bool((rows == ids).any())
         return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=repeats, owned=False)
 
-    def _valued(self, key: str, direction: Direction) -> SparseMatrix:
-        """Make the matrix that links each vertex with the code of its value, or back."""
-        codes = self._codes(key)
-        there = np.flatnonzero(codes >= 0).astype(np.uint32)
-        values = codes[there]
-        back = direction is Direction.IN
+    def _valued(self, value: str | Ordered, direction: Direction) -> SparseMatrix:
+        """Make the matrix that links each vertex with the code of its value, or with ranges of values, or back."""
+        there, values = self._ranges(value) if isinstance(value, Ordered) else self._coded(value)
+        rows, columns = (values, there) if direction is Direction.IN else (there, values)
         offsets = self._offsets()
         offsets[0] = 0
-        np.cumsum(np.bincount(values if back else there, minlength=self.n), out=offsets[1:])
-        ids = self._array(len(there), np.uint32)
-        ids[:] = there[np.argsort(values, kind="stable")] if back else values
-        return SparseMatrix(offsets, ids, 0, self.n, owned=False)
+        np.cumsum(np.bincount(rows, minlength=self.n), out=offsets[1:])
+        self.charge(16 * len(rows))
+        pairs = rows.astype(np.uint64) << np.uint64(32) | columns.astype(np.uint64)
+        pairs.sort()
+        return SparseMatrix(offsets, pairs.astype(np.uint32), 0, self.n, owned=False)
 
-    def _codes(self, key: str) -> Array:
-        """Return the code of each vertex's value, from 0 on, -1 where it has none."""
-        self.charge(8 * self.n)
-        codes = np.full(self.n, -1, np.int64)
+    def _coded(self, key: str) -> tuple[Array, Array]:
+        """Return the vertices, uint32, that have a value, ascending, and the code of each value, from 0 on."""
+        vertices, values = self._values(key)
+        return vertices, pc.dictionary_encode(values).indices.to_numpy()
+
+    def _values(self, key: str) -> tuple[Array, Any]:
+        """Return the vertices, uint32, that have a value, ascending, and the values as Arrow's; of strings ranks."""
         column = self.store.node_property(key)
         if column is None or pa.types.is_null(column.array.type):
-            return codes
+            return np.empty(0, np.uint32), pa.array([], pa.int64())
         array = column.array
+        self.charge(24 * len(array))
         if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
             array = TextProperty(self.store, column, (key,)).ranks()
-        found = pc.dictionary_encode(array).indices.fill_null(-1)
-        codes[column.begin : column.begin + len(array)] = found.to_numpy()
-        return codes
+        there = column.begin + np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
+        return there.astype(np.uint32), array.drop_null()
+
+    def _ranges(self, value: Ordered) -> tuple[Array, Array]:
+        """Return vertices, uint32, and a range of values that each is linked with, in any order.
+
+        The range of the values of ranks from ``end - (end & -end)`` to before ``end`` is number ``end - 1``.
+        """
+        below, lower = self._numbers(value.lower)
+        known, ranks = np.unique(lower, return_inverse=True)
+        if value.above:
+            vertices, upper = self._numbers(value.upper)
+            ends = np.searchsorted(known, upper, side="left" if value.strict else "right")
+        else:
+            vertices, ends = below, 1 + ranks
+        found = [(vertices[:0], ends[:0])]
+        while len(vertices):
+            self.context.check()
+            kept = (ends > 0) & (ends <= len(known))
+            vertices, ends = vertices[kept], ends[kept]
+            self.charge(16 * len(vertices))
+            found.append((vertices, ends - 1))
+            least = ends & -ends
+            ends = ends - least if value.above else ends + least
+        vertices, ranges = (np.concatenate(each) for each in zip(*found, strict=True))
+        return vertices, ranges
+
+    def _numbers(self, key: str) -> tuple[Array, Array]:
+        """Return the vertices, uint32, that have a value, ascending, and numbers, or moments, ordered as the values."""
+        vertices, values = self._values(key)
+        numbers = values.to_numpy(zero_copy_only=False)
+        ordered = (
+            ~pc.is_nan(values).to_numpy(zero_copy_only=False) if pa.types.is_floating(values.type) else slice(None)
+        )
+        return vertices[ordered], numbers[ordered]
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""

@@ -18,8 +18,8 @@ from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.elimination import Matrix, NodeIndicator, NodeValues, Relation, Step, Term
-from qengine.plan.expr import Call, Expr, Property, Variable
+from qengine.plan.elimination import Matrix, NodeIndicator, NodeValues, Ordered, Relation, Step, Term
+from qengine.plan.expr import Call, Comparison, Expr, Property, Variable
 from qengine.plan.pattern import Direction, LabelExpr, PatternNode
 from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
@@ -59,12 +59,16 @@ class Eliminated:
 
 @frozen
 class Compared:
-    """The values of a property that two nodes have must be ``equal``, or else must differ."""
+    """What must be true of the value of a property that one node has, and of one that another has.
+
+    ``op``: "=", "<>", "<" or "<="; the first two are asked of the same property.
+    """
 
     one: str
     other: str
     key: str
-    equal: bool
+    other_key: str
+    op: str
 
 
 @frozen
@@ -72,8 +76,8 @@ class Wanted:
     """What is counted: embeddings in all, or ``by`` one or two nodes.
 
     ``valued``: a node whose vertex's number (``NodeValues``) each embedding counts for, instead of 1.
-    ``compared``: what is asked of values of two nodes' property; of each that both are there. ``absent``: relationships
-    that must not be there, of which two nodes have one at most.
+    ``compared``: what is asked of values of two nodes' properties. ``absent``: relationships that must not be there, of
+    which two nodes have one at most.
     """
 
     by: tuple[str, ...] = ()
@@ -133,18 +137,23 @@ def eliminated(
     return found.cheapest(kernels) if _added(found, quotients, ways) else None
 
 
-_Value = tuple[int, int, str, bool]
-"""Two vertices of a pattern that have values of a property: the same one, or any."""
+_Value = tuple[int, int, str, str, str]
+"""Two vertices of a pattern, the properties, and how their values compare: "=", "<", "<=", or "any"."""
 
 
 def _ways(names: Sequence[str], compared: Sequence[Compared]) -> list[tuple[int, tuple[_Value, ...]]]:
     """Return what is asked of values as signed patterns: those that differ are all but those that are equal."""
     found: list[tuple[int, tuple[_Value, ...]]] = [(1, ())]
     for each in compared:
-        one, other = sorted((names.index(each.one), names.index(each.other)))
-        same = [(sign if each.equal else -sign, (*values, (one, other, each.key, True))) for sign, values in found]
-        any_two = [(sign, (*values, (one, other, each.key, False))) for sign, values in found]
-        found = same if each.equal else any_two + same
+        one, other = names.index(each.one), names.index(each.other)
+        if each.op in ("=", "<>"):
+            one, other = sorted((one, other))
+        ways = [(-1, "="), (1, "any")] if each.op == "<>" else [(1, each.op)]
+        found = [
+            (factor * sign, (*values, (one, other, each.key, each.other_key, op)))
+            for factor, op in reversed(ways)
+            for sign, values in found
+        ]
     return found
 
 
@@ -190,9 +199,11 @@ class _TermSums:
         """Add a term; tell whether there is still a way of counting that any device may afford."""
         costs = self.spending.costs
         retained = tuple(quotient.classes[place] for place in self.retained)
-        own, same = _valued(quotient, self.own, values)
+        own, shared = _valued(quotient, self.own, values)
+        if any(quotient.classes[one] == quotient.classes[other] for one, other, *way in values if _never(*way)):
+            return self.summed is not None or self.searches is not None
         elimination = Elimination(self.program, costs, retained)
-        _fill(elimination, quotient, own, self.relations, same)
+        _fill(elimination, quotient, own, self.relations, shared)
         if self.valued is not None:
             elimination.multiply(quotient.classes[self.valued], NodeValues())
         result = elimination.run()
@@ -337,21 +348,37 @@ class _Relations:
         return found
 
 
+_Shared = tuple[tuple[int, str | Ordered], tuple[int, str | Ordered]]
+"""Two vertices, each with the values by which a relation links it with those of the other (``Relation.value``)."""
+
+
+def _never(key: str, other_key: str, op: str) -> bool:
+    """Tell whether values of one vertex never compare so."""
+    return op == "<" and key == other_key
+
+
 def _valued(
     quotient: Quotient, own: Sequence[_Own | None], values: Sequence[_Value]
-) -> tuple[list[tuple[int, _Own]], list[tuple[int, int, str]]]:
-    """Return what nodes say of vertices, that they have values, too; and which two vertices have the same value."""
+) -> tuple[list[tuple[int, _Own]], list[_Shared]]:
+    """Return what nodes say of vertices, that they have values, too; and which two vertices share a value, or range."""
     classes = quotient.classes
     said = [(vertex, part) for vertex, part in zip(classes, own, strict=True) if part is not None]
-    same = []
-    for one, other, key, equal in values:
-        if equal and classes[one] != classes[other]:
-            same.append((classes[one], classes[other], key))
-            continue
-        for place in (one, other):
-            there = Call("IS NOT NULL", (Property(Variable(_VALUED, type=NODE), key),), type=BOOLEAN)
-            said.append((classes[place], (_VALUED, None, (there,))))
-    return said, same
+    shared: list[_Shared] = []
+    node = Variable(_VALUED, type=NODE)
+    for one, other, key, other_key, op in values:
+        compared = op != "any" and classes[one] != classes[other]
+        if compared and op == "=":
+            shared.append(((classes[one], key), (classes[other], key)))
+        elif compared:
+            lower, upper = (Ordered(key, other_key, op == "<", above) for above in (False, True))
+            shared.append(((classes[one], lower), (classes[other], upper)))
+        elif op in ("<", "<="):
+            holds = Comparison((op,), (Property(node, key), Property(node, other_key)), type=BOOLEAN)
+            said.append((classes[one], (_VALUED, None, (holds,))))
+        else:
+            there = Call("IS NOT NULL", (Property(node, key),), type=BOOLEAN)
+            said += [(classes[place], (_VALUED, None, (there,))) for place in (one, other)]
+    return said, shared
 
 
 def _fill(
@@ -359,7 +386,7 @@ def _fill(
     quotient: Quotient,
     own: Sequence[tuple[int, _Own]],
     relation_of: _Relations,
-    same: Sequence[tuple[int, int, str]],
+    shared: Sequence[_Shared],
 ) -> None:
     """Tell what is to be eliminated: a quotient, and a vertex more for each value that two of its vertices share."""
     relations: dict[tuple[int, int], list[Relation]] = {}
@@ -377,10 +404,10 @@ def _fill(
     members: dict[int, set[_Own]] = {vertex: set() for vertex in sorted(set(quotient.classes))}
     for vertex, part in own:
         members[vertex].add(part)
-    for value, (one, other, key) in enumerate(same, len(quotient.classes)):
-        members[value] = set()
-        for vertex in (one, other):
-            relations[vertex, value] = [Relation((), Direction.OUT, value=key)]
+    for place, ends in enumerate(shared, len(quotient.classes)):
+        members[place] = set()
+        for vertex, value in ends:
+            relations[vertex, place] = [Relation((), Direction.OUT, value=value)]
     for vertex, parts in members.items():
         loops = relations.pop((vertex, vertex), [])
         elimination.vertex(vertex, NodeIndicator(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))

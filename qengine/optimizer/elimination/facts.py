@@ -6,7 +6,7 @@ their rows' lengths say what a step takes. Only forests leave out vertices that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from math import exp, inf, log, sqrt
@@ -25,6 +25,7 @@ from qengine.plan.elimination import (
     Matrix,
     Neighbourhoods,
     NodeIndicator,
+    Ordered,
     Pairs,
     Product,
     Relation,
@@ -51,7 +52,7 @@ def _once(method: Method) -> Method:
     name = method.__name__
 
     @wraps(method)
-    def known(self: ProgramFacts, *asked: int) -> Any:
+    def known(self: ProgramFacts, *asked: Hashable) -> Any:
         key = name, *asked
         answers = self.answers
         if key not in answers:
@@ -432,17 +433,21 @@ class ProgramFacts:
     def _squares_of(self, relation: Relation) -> float:
         """Return the sum of the squares of a relation's degrees."""
         root = 0.0
-        for found in self._statistics(relation):
-            inward = relation.direction is Direction.IN
+        found_all = self._statistics(relation)
+        for place, found in enumerate(found_all):
+            turned = self._is_union(relation) and 2 * place >= len(found_all)
+            inward = turned or relation.direction is Direction.IN
             squares = (found.in_pairs if inward else found.out_pairs) + found.edges
             root += sqrt(max(squares, found.edges * found.edges / self.vertices))
         return max(1.0, root * root)
 
+    @_once
     def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
         if relation.value is not None:
-            return [_of_property(relation.value, self.catalog)]
+            value = relation.value
+            return [_of_property(value, self.catalog) if isinstance(value, str) else _of_ranges(value, self.catalog)]
         found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
-        return found * (2 if self._is_union(relation) else 1)
+        return found * (2 if self._is_union(relation) else 1)  # as they lead, and turned
 
     def _is_union(self, relation: Relation) -> bool:
         return relation.direction is Direction.BOTH and not self._is_undirected(relation)
@@ -456,6 +461,23 @@ class ProgramFacts:
 def _of_values(relations: Sequence[Relation]) -> bool:
     """Tell whether a matrix links vertices with values of theirs."""
     return any(each.value is not None for each in relations)
+
+
+def _of_ranges(value: Ordered, catalog: CatalogView) -> EdgeStatistics:
+    """Return statistics of the links between vertices and ranges of values.
+
+    Of each size there are half as many ranges as values fit into: each bit of a number is set half the time.
+    """
+    known = _of_property(value.lower, catalog)
+    found = _of_property(value.upper, catalog).edges if value.above else known.edges
+    different = known.targets
+    sizes = different.bit_length()
+    each = (1 + sizes) / 2
+    pairs = found**2 * (2.0**sizes - 1) / (2 * different)
+    return EdgeStatistics(
+        int(found * each), found, different, max_out=sizes, max_in=found, out_pairs=found * each * (each - 0.5),
+        in_pairs=pairs,
+    )  # fmt: skip
 
 
 def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:

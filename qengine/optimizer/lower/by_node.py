@@ -19,19 +19,31 @@ from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.match import MatchLowering
 from qengine.optimizer.lower.match_state import Purpose
+from qengine.optimizer.lower.matching_cost import matching_cost
 from qengine.optimizer.lower.over_entries import SETUP, over_entries
 from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
+from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import AggregateCall, Expr
-from qengine.plan.logical import Aggregate, Match, Operator, Unit
+from qengine.plan.logical import Aggregate, Filter, Match, Operator, Project, Unit
 from qengine.plan.pattern import Direction, LabelIs, LabelOr
-from qengine.plan.physical import AggregateByNode, EdgeLevel, Eliminate, NodePairs, NodeSums, Search
-from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.plan.physical import (
+    AggregateByNode,
+    EdgeLevel,
+    Eliminate,
+    HashJoin,
+    NodePairs,
+    NodeSums,
+    Search,
+    ThetaJoin,
+)
+from qengine.plan.traverse import free_variables, is_repeatable, operators
 
 _SUMMED = frozenset({"count", "sum", "avg"})
 _EXTREMES = frozenset({"min", "max"})
 _LEAST = 1.5e6
 """Nanoseconds that rows must cost for more ways to be looked at."""
+_OF_PARTS = (Search, Eliminate, HashJoin, ThetaJoin, Filter, Project, Unit)
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
 _RELATIONSHIP = 15.0
@@ -143,7 +155,9 @@ def cost_of_rows(source: Operator, catalog: CatalogView) -> float:
         case Search(cost=cost):
             looked_at = _RELATIONSHIP * _relationships(source, catalog)
             return (cost or 0.0) + looked_at + _grouping(source)
-    return 0.0
+    if not all(isinstance(each, _OF_PARTS) for each in operators(source)):
+        return 0.0
+    return matching_cost(source, catalog) + _A_ROW * estimated_rows(source, catalog)[id(source)]
 
 
 def _grouping(search: Search) -> float:

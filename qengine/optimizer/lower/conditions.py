@@ -20,6 +20,10 @@ from qengine.types import BOOLEAN, Kind
 
 _FEW_VALUES = 1 << 16
 _MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
+_NUMBERS: frozenset[Kind | None] = frozenset((Kind.INTEGER, Kind.FLOAT))
+_CODED: frozenset[Kind | None] = frozenset((Kind.INTEGER, Kind.STRING))
+_ORDERED = frozenset((*_CODED, Kind.FLOAT, Kind.DATE, Kind.LOCAL_DATETIME))
+_TURNED = {">": "<", ">=": "<="}
 
 
 def joined(graph: QueryGraph, names: Collection[str]) -> bool:
@@ -30,9 +34,9 @@ def joined(graph: QueryGraph, names: Collection[str]) -> bool:
 @record
 class PostFilters:
     """``inequalities``: nodes that must differ. ``conditions``: columns compared inside the search, numbers, or strings
-    that must be equal. ``values``: strings of which an elimination may be asked whether they are the same; a search is
-    where that costs less than to compare rows. ``general``: everything else, on the rows. ``named``: as in
-    ``split_predicates``.
+    that must be equal. ``values``: what an elimination may be asked of, strings and moments; of strings that must be
+    equal a search is where that costs less than to compare rows. ``general``: everything else, on the rows. ``named``:
+    as in ``split_predicates``.
     """
 
     inequalities: list[tuple[str, str]] = field(default_factory=list)
@@ -47,18 +51,22 @@ class PostFilters:
         """Return where a comparison of two properties of these kinds belongs, None on rows.
 
         Strings belong into a search where a relationship's ends must have the same, or a search is asked for. Whether
-        two nodes of a tree have the same may be asked of an elimination if one of them is only counted. Strings of
-        which there are few belong into a GPU's search, too: rows would have to leave it.
+        two nodes of a tree have the same, or in which order strings and moments are, may be asked of an elimination if
+        one of them is only counted. Strings of which there are few belong into a GPU's search, too: rows would have to
+        leave it.
         """
-        if kinds <= {Kind.INTEGER, Kind.FLOAT}:
+        if kinds <= _NUMBERS:
             return self.conditions
-        if op not in ("=", "<>") or kinds != {Kind.STRING} or left.key != right.key:
+        equal = op in ("=", "<>")
+        if len(kinds) > 1 or left.key != right.key or not kinds <= ({Kind.STRING} if equal else _ORDERED):
             return None
         if not (isinstance(left.subject, Variable) and isinstance(right.subject, Variable)):
             return None
         names = {left.subject.name, right.subject.name}
-        if graph.hints.strategy == "search" or (op == "=" and joined(graph, names)):
+        if equal and (graph.hints.strategy == "search" or (op == "=" and joined(graph, names))):
             return self.conditions
+        if is_for_gpu() and not equal:
+            return None
         counted = self.named is not None and not names <= set(self.named)
         if counted and len(graph.relationships) == len(graph.nodes) - 1:
             return self.values
@@ -151,11 +159,15 @@ def compared_values(conditions: Sequence[NamedCondition], catalog: CatalogView) 
     """Return conditions as what an elimination is asked of values; None where there are others, or too many."""
     found = []
     for each in conditions:
-        type = catalog.property_type("node", each.left_key)
-        coded = type is not None and type.kind in (Kind.INTEGER, Kind.STRING)
-        if each.op not in ("=", "<>") or each.left_key != each.right_key or each.left == each.right or not coded:
+        types = [catalog.property_type("node", key) for key in (each.left_key, each.right_key)]
+        kinds = {None if type is None else type.kind for type in types}
+        comparable = _CODED if each.op in ("=", "<>") else _ORDERED
+        comparable = comparable if each.left_key == each.right_key else comparable & _NUMBERS
+        if each.left == each.right or len(kinds) > 1 or not kinds <= comparable:
             return None
-        found.append(Compared(each.left, each.right, each.left_key, each.op == "="))
+        sides = [(each.left, each.left_key), (each.right, each.right_key)]
+        (one, key), (other, other_key) = sides[::-1] if each.op in _TURNED else sides
+        found.append(Compared(one, other, key, other_key, _TURNED.get(each.op, each.op)))
     return tuple(found) if len(found) <= _MOST_COMPARED else None
 
 

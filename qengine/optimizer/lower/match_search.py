@@ -99,7 +99,7 @@ class MatchSearches(MatchStrategies):
         self._check_size(names, self.fixed)
         request = self._request(names, self.fixed, difference, filters, wanted, True)
         strategy = self._strategy(request)
-        close = [joined(self.graph, (each.left, each.right)) for each in values]
+        close = [each.op in ("=", "<>") and joined(self.graph, (each.left, each.right)) for each in values]
         simple = len(self.fixed) == 1 or not request.emitted  # else pairs are emitted, and compared, as fast or faster
         takes = simple if any(close) else strategy.elimination is not None
         if strategy.join is None and takes and (all(close) or strategy.elimination is not None):

@@ -13,7 +13,7 @@ of these the least or the greatest is that of all rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from qengine._frozen import frozen, replace
@@ -35,6 +35,9 @@ _SETUP = 5e5
 """Nanoseconds of preparing what a fold is weighed by, however little that reads."""
 _A_WEIGHT = 2.0
 """Nanoseconds of reading what an end of an entry is counted by, and of noting it."""
+
+_MOST_TRIED = 6
+"""Relationships whose parts are planned: where none is read, each of a pattern's may be it."""
 
 Counted = Callable[[Match, str, float], Eliminate | None]
 """Returns the elimination that counts a pattern by one of its nodes in less than some nanoseconds, None without one."""
@@ -76,16 +79,21 @@ def weighed_entries(
     variables = folded_variables(aggregate)
     if variables is None or not is_plain(match.graph):
         return None
+    different = list(_different(match.graph, catalog))
+    tried = 0
     for edge in match.graph.relationships:
+        if tried == _MOST_TRIED:
+            break
         carried = _carried(edge, variables, match.graph, catalog)
         bearers = {each.name: each.bearer for each in carried}
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}
         may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers)
-        parts = _parts(match.graph, edge, catalog) if may else None
+        parts = _parts(match.graph, edge, different, catalog) if may else None
         asked = None if parts is None else _asked(aggregate, edge, parts, bearers)
         if parts is None or asked is None:
             continue
+        tried += 1
         found = over_entries(lower(asked.core, [call for _, call in asked.core.aggregates]), catalog, carried)
         if found is None:
             continue
@@ -213,8 +221,13 @@ def is_plain(graph: QueryGraph) -> bool:
     )
 
 
-def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -> _Parts | None:
-    """Return what a pattern falls into without a relationship; None where more joins the parts at its ends."""
+def _parts(
+    graph: QueryGraph, edge: PatternRelationship, different: Iterable[frozenset[str]], catalog: CatalogView
+) -> _Parts | None:
+    """Return what a pattern falls into without a relationship; None where more joins the parts at its ends.
+
+    ``different``: the names of elements that must differ.
+    """
     ends = (edge.start, edge.end)
     sides = [_reached(graph, edge, end) for end in ends]
     if edge.start == edge.end or sides[0] & sides[1] or len(sides[0] | sides[1]) < len(graph.nodes):
@@ -224,7 +237,7 @@ def _parts(graph: QueryGraph, edge: PatternRelationship, catalog: CatalogView) -
     inside += [side | {each.name for each in rest if each.start in side} for side in sides]
     if not all(any(names <= side for side in inside) for names in map(_names, graph.predicates)):
         return None
-    apart = [names for names in _different(graph, catalog) if not any(names <= side for side in inside)]
+    apart = [names for names in different if not any(names <= side for side in inside)]
 
     def cut(names: frozenset[str], plain: Sequence[str]) -> QueryGraph:
         """Return the part of some names; the core asks of its ends what they must be, and no other part does."""
