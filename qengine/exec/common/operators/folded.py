@@ -57,7 +57,7 @@ _SUMMED_BITS = 62
 _MANTISSA, _EXACT = 52, 42  # bits of a digit of floats at most; of the least amount that must be added up
 _MOST_DIGITS, _MOST_EXPONENT = 8, 900
 _SURE = 2**62
-_SMALL_BYTES, _A_ROW = 1 << 20, 16  # of bits of different values that are cleared however few rows there are, or for each
+_SMALL_BYTES, _A_ROW = 1 << 20, 16  # of bits of different values: so many in any case, or a row
 
 Columns = list[list[IntArray]]
 _StateOf = Callable[[Columns, Sequence[IntArray]], State]
