@@ -188,7 +188,8 @@ class Statements:
         physical = None if reference else optimizer.plan(logical, self.store)
         if physical is not None and statement.hints:
             notices = (*notices, *optimizer.unused_hints(bound.hints, physical))
-        names = parameters(logical.root) if lifted or "$" in text else {}
+        may_have = lifted or "$" in text or "CALL" in text.upper()  # CALL p: arguments are parameters of their names
+        names = parameters(logical.root) if may_have else {}
         largest = None if physical is None else largest_search(physical)
         planned = Planned(
             text, logical, physical, notices, names, largest, compared=bound.compared, reads=reads_of(bound.plan)
