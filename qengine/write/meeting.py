@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from qengine.exec.common.access import HASH, hash_index, note_scan
+from qengine.exec.common.access import hash_index, note_scan
 from qengine.exec.context import ExecutionContext
+from qengine.plan.access import HASH
 from qengine.plan.expr import Expr, ListOf, Literal, Parameter
 from qengine.plan.pattern import Direction, LabelExpr
 from qengine.plan.read_set import Root, Route, Step
@@ -135,9 +136,15 @@ class Meeting:
     def _located(self, nodes: Array, step: Step, *, back: bool) -> _Located:
         lists = self._lists(step.types, step.direction.reversed() if back else step.direction)
         if len(nodes) == 1:
-            return [(each, *(np.array([place]) for place in each.locate(int(nodes[0])))) for each in lists]
-        own = nodes.astype(np.uint32)
-        return [(each, *(place.astype(np.int64) for place in each.locate_all(own))) for each in lists]
+            places = [each.locate(int(nodes[0])) for each in lists]
+            return [
+                (each, np.array([begin]), np.array([end])) for each, (begin, end) in zip(lists, places, strict=True)
+            ]
+        found = [each.locate_all(nodes.astype(np.uint32)) for each in lists]
+        return [
+            (each, begins.astype(np.int64), ends.astype(np.int64))
+            for each, (begins, ends) in zip(lists, found, strict=True)
+        ]
 
     def _lists(self, types: LabelExpr | None, direction: Direction) -> list[Adjacency]:
         ways = (Direction.OUT, Direction.IN) if direction is Direction.BOTH else (direction,)

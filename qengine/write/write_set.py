@@ -115,9 +115,9 @@ class WriteSet:
                     for forward in edge.ways(type, start, end, directed=directed)
                 ]
             )
-        for kind, start, end in self._new[asked.relationships :]:
+        for kind, begin, stop in self._new[asked.relationships :]:
             for place, forward in asked.ways[kind]:
-                ends = self._base.node_place(start), self._base.node_place(end)
+                ends = self._base.node_place(begin), self._base.node_place(stop)
                 asked.add(place, *(ends if forward else ends[::-1]))
         for labels, properties in self._made[asked.nodes :]:
             asked.add_node(labels, properties)

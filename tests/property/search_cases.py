@@ -15,10 +15,11 @@ import pytest
 from hypothesis import strategies as st
 
 from qengine import storage
-from qengine.exec.common.dealing import packed, places_of
+from qengine.exec.common.dealing import packed
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import dfs
 from qengine.exec.gpu import search as search_module
+from qengine.exec.host.predicates import places
 from qengine.plan.expr import Literal
 from qengine.plan.logical import Unit
 from qengine.plan.pattern import Direction, LabelAnd, LabelAny, LabelIs, LabelNot, LabelOr
@@ -148,7 +149,7 @@ class Masks:
 
     @staticmethod
     def places(mask: Any, first: int) -> Any:
-        return places_of(mask, first, ExecutionContext(threads=2))
+        return places(mask, first, np.uint32, ExecutionContext(threads=2))
 
     @staticmethod
     def true(name: str, id: int) -> bool:

@@ -9,8 +9,9 @@ import pytest
 from qengine.errors import QueryInterrupted
 from qengine.exec.common import dealing
 from qengine.exec.common.columns import ArrowColumn
-from qengine.exec.common.dealing import assign, computed, packed, places_of, taken
+from qengine.exec.common.dealing import assign, computed, packed, taken
 from qengine.exec.context import ExecutionContext
+from qengine.exec.host.predicates import places
 
 
 @pytest.fixture(autouse=True)
@@ -19,15 +20,16 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(dealing, name, 128)
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 128, 1000])
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 128, 1000, 100_003])
 def test_bits_and_places_of_a_mask(n: int) -> None:
     mask, context = np.random.default_rng(n).random(n) < 0.4, ExecutionContext(threads=3)
     bits = packed(mask, context)
     assert len(bits) % 8 == 0 and len(bits) >= 8
     assert (np.unpackbits(bits, bitorder="little")[:n] == mask).all()
     assert not np.unpackbits(bits, bitorder="little")[n:].any()
-    found = places_of(mask, 7, context)
-    assert found.dtype == np.uint32 and (found == np.flatnonzero(mask) + 7).all()
+    for kind in (np.uint32, np.int64):
+        found = places(mask, 7, kind, context)
+        assert found.dtype == kind and (found == np.flatnonzero(mask) + 7).all()
 
 
 @pytest.mark.parametrize("n", [0, 5, 300])
@@ -53,7 +55,7 @@ def test_an_interrupt_ends_them() -> None:
     context.interrupt()
     for begun in (
         lambda: packed(np.ones(500, np.bool_), context),
-        lambda: places_of(np.ones(500, np.bool_), 0, context),
+        lambda: places(np.ones(500, np.bool_), 0, np.uint32, context),
     ):
         with pytest.raises(QueryInterrupted):
             begun()

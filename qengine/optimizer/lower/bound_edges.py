@@ -9,6 +9,7 @@ finds others in its place, which must then be the same.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import chain
 from typing import NamedTuple
 
 from qengine._frozen import replace
@@ -47,7 +48,7 @@ def located(graph: QueryGraph, root: Operator, columns: Collection[str], catalog
         return found
     named = {name for each in graph.predicates for name in _may_identify(each)}
     for relationship in graph.relationships:
-        keyed = [known for each in graph.predicates if (known := equality(each, relationship.name)) is not None]
+        keyed = any(equality(each, relationship.name) is not None for each in graph.predicates)
         if not (relationship.bound or relationship.name in named or relationship.predicates or keyed):
             continue
         edge = _locatable(relationship, found, catalog)
@@ -119,8 +120,8 @@ def _look_up(edge: PatternEdge, found: Located, catalog: CatalogView) -> tuple[L
 
 
 def _conditions(graph: QueryGraph) -> list[Expr]:
-    elements = [*graph.nodes, *graph.relationships]
-    return [*graph.predicates, *(each for element in elements for each in element.predicates)]
+    of_elements = [*(each.predicates for each in graph.nodes), *(each.predicates for each in graph.relationships)]
+    return [*graph.predicates, *chain.from_iterable(of_elements)]
 
 
 def _may_begin(graph: QueryGraph, rows: float, catalog: CatalogView) -> bool:
