@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "base/workers.h"
 #include "search/search_run.h"
@@ -12,6 +14,7 @@ namespace qe {
 namespace {
 
 constexpr size_t kLentShare = 4;  // of a chunk's room that must be filled
+constexpr auto kSoon = std::chrono::milliseconds(1);  // that few threads work alone
 constexpr size_t kFewWaiting = 2;  // chunks that are not worth a sink
 constexpr int64_t kPutTogether = 256;  // rows that are given back: what is done with each may take long
 
@@ -182,6 +185,12 @@ Status SearchRun::wait(int64_t wait_ms, int64_t* n, bool* done) {
   *done = false;
   std::unique_lock<std::mutex> lock(mutex_);
   const auto ready = [&] { return (!full_.empty() && !sink_) || working_ == 0 || status_ != kOk; };
+  if (waiting_threads_ > 0 && !filled_.wait_for(lock, kSoon, ready)) {
+    try {
+      begin_threads(std::exchange(waiting_threads_, 0));
+    } catch (const std::exception&) {  // those that work do all of it
+    }
+  }
   if (!filled_.wait_for(lock, std::chrono::milliseconds(wait_ms), ready) && !sink_) end_rest();
   if (status_ != kOk) return status_;
   if (sink_) {

@@ -17,6 +17,8 @@ std::atomic<int64_t> trial_ns{1'000'000}, trial_work{INT64_MAX};
 constexpr int64_t kUnitRoots = 64;   // at most
 constexpr int64_t kUnitsPerThread = 64;
 constexpr int64_t kPartsPerThread = 16;
+constexpr int64_t kUneven = 4;  // times as many parts as would do if units took alike; each part reads its roots anew
+constexpr double kThreadNs = 250'000;  // of work that is worth a thread from the start
 constexpr size_t kPieceChunks = 2;   // a piece of a frontier has as many rows as so many chunks
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -233,14 +235,21 @@ Status SearchRun::start() {
       return kOk;
     }
     bool all = false;
+    const int64_t begun = now_ns();
     run_levels(match_.n_levels, [&] { all = trial(); });
     if (all) return kOk;
     const int64_t left = n_units_ - first_unit_;
-    if (split_level() >= 0 && control_->threads > 1 && left < kPartsPerThread * control_->threads)
-      parts_ = kPartsPerThread * control_->threads;
-    const auto threads = std::min<int64_t>(control_->threads, left * parts_);
-    working_ = static_cast<int>(threads);
-    for (int64_t k = 0; k < threads; ++k) threads_.emplace_back([this] { work(); });
+    const int64_t most = kPartsPerThread * control_->threads;
+    if (split_level() >= 0 && control_->threads > 1 && left < most) parts_ = std::min(most, kUneven * ceil_div(most, left));
+    const int64_t threads = std::min<int64_t>(control_->threads, left * parts_);
+    int64_t at_first = threads;  // as if what is left took as long by unit as what is done; where it takes longer wait() begins others
+    if (first_unit_ > 0 && trial_ns.load(std::memory_order_relaxed) > 0) {
+      const double expected = static_cast<double>(now_ns() - begun) / static_cast<double>(first_unit_) * static_cast<double>(left);
+      if (expected < kThreadNs * static_cast<double>(threads)) at_first = std::min(threads, 1 + static_cast<int64_t>(expected / kThreadNs));
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    begin_threads(at_first);
+    waiting_threads_ = threads - at_first;
     return kOk;
   } catch (const Halt& halt) {
     return halt.status;
@@ -248,6 +257,14 @@ Status SearchRun::start() {
     return kOutOfMemory;
   } catch (const std::system_error&) {  // no thread to be had
     return kOutOfMemory;
+  }
+}
+
+// The lock is held.
+void SearchRun::begin_threads(int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    threads_.emplace_back([this] { work(); });
+    ++working_;
   }
 }
 

@@ -79,6 +79,7 @@ class SearchRun {
   int split_level() const;
   bool trial();
   void work();
+  void begin_threads(int64_t n);
   void run_unit(Worker& worker, int64_t unit, bool whole);
   void run_rows(Worker& worker, int64_t unit, bool whole);
   void run_roots(Worker& worker, const Job& job, int64_t unit, Count* sum);
@@ -125,6 +126,7 @@ class SearchRun {
   size_t lent_ = 0;  // chunks in whose place there is none yet
   std::atomic<RowSink*> sink_{nullptr};
   int working_ = 0;
+  int64_t waiting_threads_ = 0;  // that begin where the first ones don't end soon
   Status status_ = kOk;
   std::vector<Thread> threads_;
 };
