@@ -81,7 +81,6 @@ def agree(
     asked: str | None = None,
     device: str = "cpu",
     ordered: bool = False,
-    lists_ordered: bool = True,
     errors: bool = False,
     **options: Any,
 ) -> Any:
@@ -114,6 +113,6 @@ def agree(
     if isinstance(expected, str) or isinstance(found, str):
         assert expected == found, f"{asked or text}: {found}, not {expected}"
     else:
-        told = difference(expected, found, ordered=ordered, lists_ordered=lists_ordered)
+        told = difference(expected, found, ordered=ordered)
         assert told is None, f"{asked or text} {params or ''}\n{told}"
     return expected

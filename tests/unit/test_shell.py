@@ -28,7 +28,7 @@ class Terminal:
 
     def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
         variables = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")},
             "HOME": str(folder),
             "XDG_STATE_HOME": str(folder / "state"),
             "TERM": "xterm-256color",

@@ -162,7 +162,8 @@ def compared_values(conditions: Sequence[NamedCondition], catalog: CatalogView) 
         types = [catalog.property_type("node", key) for key in (each.left_key, each.right_key)]
         kinds = {None if type is None else type.kind for type in types}
         comparable = _CODED if each.op in ("=", "<>") else _ORDERED
-        comparable = comparable if each.left_key == each.right_key else comparable & _NUMBERS
+        if each.left_key != each.right_key:  # equal values of one property have one vertex
+            comparable = comparable & _NUMBERS if comparable is _ORDERED else frozenset()
         if each.left == each.right or len(kinds) > 1 or not kinds <= comparable:
             return None
         sides = [(each.left, each.left_key), (each.right, each.right_key)]

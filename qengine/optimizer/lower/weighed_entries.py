@@ -79,7 +79,7 @@ def weighed_entries(
     variables = folded_variables(aggregate)
     if variables is None or not is_plain(match.graph):
         return None
-    different = list(_different(match.graph, catalog))
+    different: list[frozenset[str]] | None = None
     tried = 0
     for edge in match.graph.relationships:
         if tried == _MOST_TRIED:
@@ -89,7 +89,10 @@ def weighed_entries(
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}
         may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers)
-        parts = _parts(match.graph, edge, different, catalog) if may else None
+        if not may:
+            continue
+        different = list(_different(match.graph, catalog)) if different is None else different
+        parts = _parts(match.graph, edge, different, catalog)
         asked = None if parts is None else _asked(aggregate, edge, parts, bearers)
         if parts is None or asked is None:
             continue
