@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import mmap
 import os
 import weakref
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,8 @@ class _Registered:
 
     def __init__(self, n_bytes: int) -> None:
         self.ptr = 0
+        if n_bytes > _available():  # what is touched beyond that ends the process
+            raise NoPages("mmap", OUT_OF_MEMORY)
         try:
             self._memory = mmap.mmap(-1, n_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
@@ -131,6 +135,15 @@ class _Registered:
     def __del__(self) -> None:
         if self.ptr:
             cupy().cuda.runtime.hostUnregister(self.ptr)
+
+
+def _available() -> float:
+    """Return how many bytes of the host's memory are available, as far as the system tells."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return math.inf
 
 
 def _on_all_threads(work: Callable[[int], object], places: Sequence[int]) -> None:

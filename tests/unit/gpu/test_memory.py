@@ -13,6 +13,7 @@ import pytest
 from qengine import Graph
 from qengine.errors import OutOfMemory
 from qengine.exec.gpu import memory as module
+from qengine.exec.gpu import paged
 from qengine.exec.gpu.device import Device
 from qengine.exec.gpu.memory import DeviceMemory, QueryMemory, Resident, bound_of
 from tests.devices import RTX_2070
@@ -248,3 +249,9 @@ def test_releasing_a_graph_does_nothing_where_no_query_used_the_device(monkeypat
     graph = Graph.from_edge_list(([0, 1], [1, 2]))
     graph.release_device()
     assert not module._memories
+
+
+def test_no_more_of_the_hosts_memory_is_touched_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paged, "_available", lambda: 1e6)
+    with pytest.raises(paged.NoPages, match="mmap"):
+        paged._Registered(1 << 20)
