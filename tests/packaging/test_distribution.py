@@ -43,6 +43,14 @@ def tracked() -> list[str]:
     return [name for name in listed.split("\0") if name and (CHECKOUT / name).is_file()]
 
 
+def test_nothing_lies_at_the_top_by_mistake(tracked: list[str]) -> None:
+    known = (
+        ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md",
+        "catalog", "docs", "examples", "grammar", "kernels", "pyproject.toml", "qengine", "tests",
+    )  # fmt: skip
+    assert {name.partition("/")[0] for name in tracked} == set(known)
+
+
 @pytest.fixture(scope="module")
 def source(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project's files."""
