@@ -12,7 +12,7 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import QengineError
-from qengine.exec.common import masks, property_texts
+from qengine.exec.common import masks, predicate_programs, property_texts
 from qengine.exec.common.predicate_programs import NoProgram, Predicates
 from tests.property.test_aggregate_entries import agrees
 from tests.property.test_gpu_predicates import BY_HOST, COMPARED, LEAVES, N, table
@@ -51,6 +51,7 @@ def graph() -> Graph:
 @pytest.fixture(autouse=True)
 def natively(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(masks, "_NATIVE", 1)
+    monkeypatch.setattr(predicate_programs, "_TABLED", 1)
     monkeypatch.setattr(property_texts, "_LEAST", 1)
     yield
 

@@ -48,6 +48,8 @@ _MOST_STEPS = 31
 """Of a program: what the GPU's kernel has room for truth values of."""
 _FEW, _REPEATED = 1 << 16, 8
 """Different values that are worth a table: so many, or where each comes so often in the mean."""
+_TABLED = 1 << 15
+"""Elements from which on the host makes tables, which takes some 0.2 ms each."""
 _VALUE = "#value"
 _NO_CODE = -1
 """Unequal to the codes of all strings that there are."""
@@ -184,6 +186,8 @@ class Predicates:
 
     def _tabled(self, expr: Expr, elements: Elements) -> Step:
         """Return the step that looks an expression of one property up, where that has few values."""
+        if self.on_host and elements.end - elements.begin < _TABLED:
+            raise NoProgram
         read = {part for part in preorder(expr) if isinstance(part, Property) and isinstance(part.subject, Variable)}
         if len(read) != 1:
             raise NoProgram
