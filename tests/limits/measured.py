@@ -15,7 +15,11 @@ _GUARD = 3 << 30  # bytes of address space beyond those of the parent
 
 
 class Measured:
-    """``outcome``: what the function returned. ``peak``: bytes of resident memory beyond what the child began with."""
+    """``outcome``: what the function returned. ``peak``: bytes of resident memory beyond what the child began with.
+
+    The pages of files that it has at its end don't count: a child inherits none of the libraries', and touches 12 to
+    15 MB.
+    """
 
     def __init__(self, outcome: Any, peak: int) -> None:
         self.outcome = outcome
@@ -38,12 +42,12 @@ def measured(function: Callable[[], Any], seconds: int) -> Measured:
             guard = _bytes("VmSize") + _GUARD
             resource.setrlimit(resource.RLIMIT_AS, (guard, guard))
             Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-            before = _bytes("VmRSS")
+            before = _bytes("VmRSS") - _bytes("RssFile")
             try:
                 outcome = function()
             except BaseException as error:
                 outcome = f"{type(error).__name__}: {error}"
-            data = pickle.dumps((outcome, _bytes("VmHWM") - before))
+            data = pickle.dumps((outcome, _bytes("VmHWM") - _bytes("RssFile") - before))
             while data:
                 data = data[os.write(writer, data) :]
         finally:

@@ -24,6 +24,7 @@ from qengine.exec.common.expressions.functions import FUNCTIONS
 from qengine.exec.common.expressions.operand import farthest, numpy_values, operand
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
+from qengine.exec.interruptible import in_parts
 from qengine.exec.scalar.values import LONGEST_LIST
 
 _SINGLE = (ArrowColumn, NodeColumn, RelationshipColumn, PathColumn, MapColumn)
@@ -88,14 +89,20 @@ def _range(runtime: Runtime, *bounds: Column) -> Column | None:
     lengths = np.maximum(0, (end - begin) // by + 1)
     if farthest(lengths) > LONGEST_LIST:
         return None
-    runtime.memory.room(len(begin), _WRITTEN * int(lengths.sum(dtype=np.float64)))
+    runtime.memory.room(len(begin), int(lengths.sum(dtype=np.float64)) * np.dtype(np.int64).itemsize)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
-    places = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths)
-    numbers = np.repeat(begin, lengths) + places * np.repeat(by, lengths)
+    first = begin - offsets[:-1] * by  # what the item at place 0 of all would be; it may wrap, and wraps back
+    numbers = np.arange(int(offsets[-1]))
+    for places in in_parts(numbers, runtime.context.check, _AT_ONCE):
+        rows = slice(np.searchsorted(offsets, places[0], "right") - 1, np.searchsorted(offsets, places[-1], "right"))
+        ends = np.clip(offsets[rows.start : rows.stop + 1], places[0], places[-1] + 1)
+        if step:
+            places *= np.repeat(by[rows], np.diff(ends))
+        places += np.repeat(first[rows], np.diff(ends))
     return ListColumn(offsets, ArrowColumn(pa.array(numbers, pa.int64())))
 
 
-_WRITTEN = 4 * 8  # bytes of an item of a range while it is made
+_AT_ONCE = 1 << 16  # items of ranges: what is beside them stays in a cache
 
 
 def _each(name: str) -> Callable[[Runtime, Column], Column | None]:
