@@ -76,6 +76,9 @@ class Limits(Protocol):
     gathers: bool
     """Whether all rows are wanted at once, as arrays."""
 
+    on_device: dict[str, Any] | None
+    """Gets the columns of a result that stays on a device; None: rows are wanted."""
+
     def check_result(self, held: int = 0) -> None:
         """Raise where the query must stop; called between conversions, with the bytes gathered so far."""
 
@@ -393,6 +396,34 @@ class Result(GraphForms):
         from qengine.exec.arrow_out import dlpack_of
 
         return dlpack_of(self.to_arrow())
+
+    def to_cupy(self) -> dict[str, Any]:
+        """Return the columns of the rows that are left as arrays of CuPy, by name; types as of ``to_dlpack``.
+
+        Where a GPU matches a whole query (``device="gpu"``), and each column is made of one node or relationship, they
+        stay in its memory from the start: nothing is copied to the host. All else is computed as ever, and copied
+        there. Libraries that take ``__dlpack__`` share the arrays: ``torch.from_dlpack(result.to_cupy()["a"])``.
+
+        Raises
+        ------
+        DeviceError
+            Without CuPy, or a GPU.
+        Unsupported
+            For a column of anything but numbers, booleans, nodes and relationships, or with nulls.
+        OutOfMemory
+            Where the device, or ``gpu_memory_limit``, has no room for them.
+        """
+        from qengine.exec.arrow_out import dlpack_of
+        from qengine.exec.gpu.arrays import on_device
+
+        kept: dict[str, Any] = {}
+        if self._limits is not None:
+            self._limits.on_device = kept
+        table = self.to_arrow()
+        if not kept:
+            return on_device(dlpack_of(table))
+        self.stats.rows += len(kept[self._columns[0]])
+        return kept
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Return the rows that are left as a stream of record batches, computed while it is read.

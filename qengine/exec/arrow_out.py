@@ -182,15 +182,21 @@ def dlpack_of(table: pa.Table) -> dict[str, Any]:
         fields = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
         if fields in _ENTITIES and not array.null_count:
             array = array.field(0)
+        if pa.types.is_null(array.type) and not len(array):  # of no rows
+            array = array.cast(pa.int64())
         if pa.types.is_boolean(array.type):  # bits, which DLPack has none of
             array = array.cast(pa.uint8())
         number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
         if not number or array.null_count:
-            what = "nulls" if number else f"values of the type {array.type}"
-            hint = "Return numbers, nodes or relationships, with coalesce() where some may be null."
-            raise Unsupported(f"Column {name!r} has {what}, which DLPack can't share.", hint=hint)
+            raise not_shared(name, "nulls" if number else f"values of the type {array.type}")
         found[name] = array
     return found
+
+
+def not_shared(name: str, what: str) -> Unsupported:
+    """Return the error of a column that has ``what``, and so is no array of numbers."""
+    hint = "Return numbers, nodes or relationships, with coalesce() where some may be null."
+    return Unsupported(f"Column {name!r} has {what}, which DLPack can't share.", hint=hint)
 
 
 def sparse_batches(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:

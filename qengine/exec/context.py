@@ -96,8 +96,8 @@ class ExecutionContext:
 
     __slots__ = (
         "__weakref__", "_beside", "_folder", "_gathered", "_memory", "began", "control", "gathers",
-        "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "parameters", "planning_ends", "procedures",
-        "profile", "rivals", "running", "spill_directory", "text", "timeout",
+        "gpu_memory_limit", "gpus", "imports", "memory_limit", "number", "on_device", "parameters", "planning_ends",
+        "procedures", "profile", "rivals", "running", "spill_directory", "text", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -115,6 +115,8 @@ class ExecutionContext:
         self.profile: dict[int, OperatorStats] | None = None
         #: Whether all rows are wanted at once, as arrays: batches may be long, where nothing else looks at them.
         self.gathers = False
+        #: Gets the result's columns, by name, where they can stay on the device that finds them; None: rows are wanted.
+        self.on_device: dict[str, Any] | None = None
         #: Looks for better matching orders of searches that take long; None: no search is overtaken.
         self.rivals: Rivals | None = None
         #: Those that the statement may call, where they are to be listed.

@@ -126,6 +126,8 @@ cupy = SimpleNamespace(
     ascontiguousarray=lambda array: np.ascontiguousarray(array).view(DeviceArray),
     concatenate=lambda arrays, axis=0: np.concatenate(arrays, axis).view(DeviceArray),
     lexsort=lambda keys: np.lexsort(keys).view(DeviceArray),
+    arange=lambda n, dtype: np.arange(n, dtype=dtype).view(DeviceArray),
+    searchsorted=lambda array, values, side: np.searchsorted(array, values, side).view(DeviceArray),
     flatnonzero=lambda array: np.flatnonzero(array).view(DeviceArray),
     cuda=SimpleNamespace(
         using_allocator=_using_allocator,

@@ -155,6 +155,7 @@ KERNELS = {
                    "pcsr_groups", "pcsr_move"),
     "predicates": ("predicate_holds", "predicate_bits", "predicate_counts", "predicate_places"),
     "reach": ("reach_start", "reach", "reach_forget", "reach_found", "reach_count"),
+    "row_numbers": ("row_numbers",),
     "sample": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "sample_packed": ("sample_wanderjoin", "sample_alley", "sample_guided"),
     "signature": ("signature_build",),
@@ -179,7 +180,7 @@ PASSES = frozenset({
     "pcsr_dense", "pcsr_empty", "pcsr_groups", "pcsr_homes", "pcsr_locate", "pcsr_move", "pcsr_pairs", "pcsr_ranks",
     "pcsr_starts", "pcsr_unpack", "signature_build", "triangle_ends", "triangle_link_places",
     "predicate_bits", "predicate_counts", "predicate_holds", "predicate_places",
-    "reach_count", "reach_forget", "reach_found", "reach_start",
+    "reach_count", "reach_forget", "reach_found", "reach_start", "row_numbers",
     "links_sizes", "local_rows", "pair_ends", "pair_rows", "triangle_roots", "triangle_rows", "triangle_sides",
     "vector_weights",
 })  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from qengine import Graph
+from qengine import Graph, Unsupported
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu import search as search_module
 from qengine.exec.gpu.launch import device_run
@@ -81,6 +81,22 @@ def test_rows_of_a_skewed_graph(skewed: Graph) -> None:
     keys = [(name, "ascending") for name in ("a", "b", "c")]
     on_gpu, on_cpu = (skewed.query(query, device=device).to_arrow().sort_by(keys) for device in ("gpu", "cpu"))
     assert on_gpu.equals(on_cpu)
+
+
+def test_rows_stay_on_the_device(skewed: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "extended", lambda *_: pytest.fail("rows go to the host"))
+    query = "MATCH (a)-[r:E]-(b)-[:E]-(c)-[:E]-(a) WITH a, r, c.id AS y RETURN a, r, y * 2 AS z"
+    result = skewed.query(query, device="gpu")
+    found = result.to_cupy()
+    expected = {name: np.from_dlpack(each) for name, each in skewed.query(query).to_dlpack().items()}
+    assert result.stats.rows == len(expected["a"]) > 0
+    order = np.lexsort(tuple(expected.values()))
+    on_host = {name: each.get() for name, each in found.items()}
+    ordered = np.lexsort(tuple(on_host.values()))
+    assert all((on_host[name][ordered] == expected[name][order]).all() for name in expected)
+    with pytest.raises(Unsupported, match="has nulls"):
+        skewed.query("MATCH (a)--(b) RETURN a, CASE WHEN a.id > 1 THEN 1 END AS x", device="gpu").to_cupy()
+    assert int(skewed.query("MATCH (a) RETURN count(*) AS n", device="gpu").to_cupy()["n"][0]) == 4097
 
 
 @pytest.mark.parametrize("form", list(Form))

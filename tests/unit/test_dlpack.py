@@ -34,7 +34,11 @@ def test_nodes_and_relationships_are_their_ids() -> None:
 def test_columns_of_several_batches_and_of_no_rows() -> None:
     many = GRAPH.query("UNWIND range(1, 100000) AS i RETURN i").to_dlpack()
     assert np.from_dlpack(many["i"]).sum() == 5000050000
-    assert len(np.from_dlpack(GRAPH.query("MATCH (n) WHERE n.i > 9 RETURN n.i AS i").to_dlpack()["i"])) == 0
+    none = GRAPH.query("MATCH (n)-[r]->() WHERE n.i > 9 RETURN n, r, n.x AS x, null AS nothing").to_dlpack()
+    assert {name: str(np.from_dlpack(each).dtype) for name, each in none.items()} == {
+        "n": "int64", "r": "int64", "x": "float64", "nothing": "int64"
+    }  # fmt: skip
+    assert not any(map(len, none.values()))
 
 
 @pytest.mark.parametrize("value", ["n.s", "[n.i]", "CASE WHEN n.i > 1 THEN n.i END"])

@@ -20,7 +20,7 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     first rows of an order by such keys.
 
     It uses the GPUs of ``context.gpus``, all where none are named: what is expected to take long is spread over them
-    (``gpu.spread``), all else runs on the first.
+    (``gpu.spread``), all else runs on the first. Rows that ``context.on_device`` has got are not yielded.
 
     Raises
     ------
@@ -40,7 +40,17 @@ def run(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) -> Itera
     reach = ReachKernels(reach_chunks, reach_counts)
     matchers = Matchers(run_search, run_eliminate, reach, lent_folds, fold_search, fold_eliminated, first_of_search)
     context.gpus = usable(context.gpus)
-    return _on(context.gpus[0], pipeline.run(plan, store, context, matchers))
+
+    def rows() -> Iterator[ResultRows | FewRows]:
+        if context.on_device is not None:
+            from qengine.exec.gpu.kept_rows import kept_rows
+
+            if (kept := kept_rows(plan, store, context)) is not None:
+                context.on_device.update(kept)
+                return
+        yield from pipeline.run(plan, store, context, matchers)
+
+    return _on(context.gpus[0], rows())
 
 
 def _on(number: int, rows: Iterator[Rows]) -> Iterator[Rows]:

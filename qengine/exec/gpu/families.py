@@ -70,6 +70,7 @@ FAMILIES: Mapping[str, tuple[Mapping[str, int | str], ...]] = {
     "predicates": ({},),
     "pcsr_build": ({},),
     "reach": ({},),
+    "row_numbers": ({},),
     "sample": ({"QE_LEVELS": 16},),
     "sample_packed": (_SAMPLED_TRIANGLES,),
     "signature": ({},),

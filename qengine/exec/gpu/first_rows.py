@@ -16,13 +16,10 @@ from qengine.exec.common.resolve import ResolvedSearch, resolve
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.dealing import each_device, shares_in_words
-from qengine.exec.gpu.extend import block_warps, has_room, level_table
-from qengine.exec.gpu.extend_counts import CountingExtension
-from qengine.exec.gpu.fold_search import columns_of, lent_folds
+from qengine.exec.gpu.fold_search import columns_of, extending, lent_folds
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
 from qengine.exec.gpu.launch import launch_pass
 from qengine.exec.gpu.spread import is_spread, search_parts
-from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
 
@@ -114,12 +111,10 @@ class _Wanted:
             return {} if first is None else first.rows()
 
     def _add(self, lent: DeviceFolds, search: Search, resolved: ResolvedSearch, first: _First) -> bool:
-        run, shape = lent.run, level_table(resolved)
-        fits = has_room(shape, run.free_bytes()) and block_warps(shape.warp_bytes, run.device)
-        if not fits or shape.rows < shape.levels:
-            return False
-        with device_plan(self.store, resolved, run) as plan:
-            for rows in CountingExtension(run, plan, shape, run.free_bytes() // 2).rows([], 1):
+        with extending(lent, resolved) as extension:
+            if extension is None or extension.shape.rows < extension.shape.levels:
+                return False
+            for rows in extension.rows([], 1):
                 for columns in columns_of(rows, resolved, search, resolved.outputs):
                     first.add(columns, rows.n)
         return True

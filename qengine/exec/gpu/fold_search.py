@@ -105,18 +105,28 @@ def _fold(
     folds: Sequence[DeviceFold],
 ) -> bool:
     """Fold the rows of a search on the device of some folds; False as of ``fold_search``."""
-    run = lent.run
-    with device_plan(lent.store, resolved, run) as plan:
-        shape = level_table(resolved)
-        if not has_room(shape, run.free_bytes()) or not block_warps(shape.warp_bytes, run.device):
+    with extending(lent, resolved, first_slots=MOST_SLOTS) as extension:
+        if extension is None:
             return False
-        extension = CountingExtension(run, plan, shape, run.free_bytes() // 2, first_slots=MOST_SLOTS)
         for rows in extension.rows([], 1):
+            weights, times = weights_of_rows(rows, resolved, search, weight)
             for columns in columns_of(rows, resolved, search, names):
-                weights, times = _weights(rows, resolved, search, weight)
                 if not all(fold.add_rows(columns, rows.n, weights, times) for fold in folds):
                     return False
     return True
+
+
+@contextmanager
+def extending(lent: DeviceFolds, resolved: ResolvedSearch, **options: int) -> Iterator[CountingExtension | None]:
+    """Give what extends a search's rows on the device of some folds, None where there is no room.
+
+    ``options``: as of ``Extension``.
+    """
+    run = lent.run
+    with device_plan(lent.store, resolved, run) as plan:
+        shape, free = level_table(resolved), run.free_bytes()
+        fits = has_room(shape, free) and block_warps(shape.warp_bytes, run.device)
+        yield CountingExtension(run, plan, shape, free // 2, **options) if fits else None
 
 
 def columns_of(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names: Sequence[str]) -> Iterator[list[Any]]:
@@ -129,8 +139,10 @@ def columns_of(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names
         yield [under[name] for name in names]
 
 
-def _weights(rows: DeviceRows, resolved: ResolvedSearch, search: Search, weight: str | None) -> tuple[Any | None, int]:
-    """Return how often each row counts, and how often that."""
+def weights_of_rows(
+    rows: DeviceRows, resolved: ResolvedSearch, search: Search, weight: str | None
+) -> tuple[Any | None, int]:
+    """Return how often each row counts, and how often that; ``weight`` as of ``fold_search``."""
     repeated = resolved.mode is SearchMode.ROWS or (weight is not None and weight == search.count)
     if rows.count is None or search.exists or not repeated:
         return None, 1
