@@ -90,6 +90,8 @@ def current_device() -> int:
 
 def empty(n: Any, dtype: Any) -> Any:
     shape = (n,) if np.isscalar(n) else n
+    if not _of_thread.allocators:
+        return np.empty(shape, dtype).view(DeviceArray)
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     block = _of_thread.allocators[-1](size)
     array = block.bytes[:size].view(dtype).reshape(shape).view(DeviceArray)
@@ -133,6 +135,7 @@ cupy = SimpleNamespace(
         using_allocator=_using_allocator,
         alloc_pinned_memory=lambda size: np.zeros(size, np.uint8).view(Pinned),
         Stream=lambda **_: Stream(),
+        get_current_stream=Stream,
         Event=lambda **_: SimpleNamespace(record=lambda stream: None, synchronize=lambda: None),
         Device=_current,
         driver=SimpleNamespace(CUDADriverError=CudaError),

@@ -21,7 +21,7 @@ import pytest
 from qengine.errors import QueryTimeout
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
-from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, reach, search, spread
+from qengine.exec.gpu import arrays, device, extend, fold_search, host_rows, kept_rows, reach, search, spread
 from qengine.exec.gpu.compiled import source_path
 from qengine.exec.gpu.device import PLAIN_SHARED_BYTES
 from qengine.exec.gpu.launch import DeviceRun
@@ -432,6 +432,6 @@ def emulated(
         pretended(patch, len(memories), properties)
         for module in (fold_search, reach, search, spread):
             patch.setattr(module, "device_run", run)
-        for module in (arrays, extend, host_rows):
+        for module in (arrays, extend, host_rows, kept_rows):
             patch.setattr(module, "cupy", lambda: cupy)
         yield patch

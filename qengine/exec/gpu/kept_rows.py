@@ -19,6 +19,7 @@ from qengine.exec.common.resolve import resolve
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
+from qengine.exec.gpu.device import cupy
 from qengine.exec.gpu.extend import MOST_SLOTS
 from qengine.exec.gpu.fold_search import columns_of, extending, lent_folds, weights_of_rows
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
@@ -195,21 +196,25 @@ class _Kept:
         )
 
     def arrays(self) -> dict[str, Any]:
-        """Return each column's array.
+        """Return each column's array, in memory of CuPy's current allocator and on the current stream: the caller's.
 
         Raises
         ------
         Unsupported
             Where a row has null.
+        OutOfMemory
+            Where the device has no room for it beside what it is made of.
         """
+        cp = cupy()
         found: dict[str, Any] = {}
         absent = self._run.fetched(self._absent.data.ptr, len(self._wanted), np.int32)
-        with working(self._run, _WHAT) as cp:
-            for null, (name, each) in zip(absent, self._wanted.items(), strict=True):
-                if null:
-                    raise not_shared(name, "nulls")
-                pieces = self._pieces.pop(name)
-                whole = pieces[0] if len(pieces) == 1 else cp.concatenate(pieces) if pieces else cp.empty(0, each.dtype)
-                found[name] = whole.view(each.dtype)
-        self._run.wait()
+        for null, (name, each) in zip(absent, self._wanted.items(), strict=True):
+            if null:
+                raise not_shared(name, "nulls")
+            pieces = [piece.view(each.dtype) for piece in self._pieces.pop(name)]
+            try:
+                found[name] = cp.concatenate(pieces) if pieces else cp.empty(0, each.dtype)
+            except self._run.memory.memory.failure:
+                raise self._run.memory.full(sum(piece.nbytes for piece in pieces), _WHAT) from None
+            cp.cuda.get_current_stream().synchronize()  # before the pieces are free for others
         return found

@@ -360,8 +360,12 @@ class QueryMemory:
             )
         block = self.memory.malloc(n_bytes)
         if block is None:
-            raise _out_of_memory("the device has", n_bytes, what, f"{self.memory.used_bytes():,} in use")
+            raise self.full(n_bytes, what)
         return self.memory.hold(block, charge)
+
+    def full(self, n_bytes: int, what: str) -> OutOfMemory:
+        """Return the error of a device that has no room for so many bytes more."""
+        return _out_of_memory("the device has", n_bytes, what, f"{self.memory.used_bytes():,} in use")
 
     def end(self) -> None:
         """Let go of what kernels may have used, which have ended."""
