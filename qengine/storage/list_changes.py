@@ -16,10 +16,8 @@ from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.edits import Edit, among, ascending
+from qengine.storage.group_pairs import NO_PAIRS, NOTHING, GroupPairs, PairCounts
 from qengine.storage.kernels import pair_statistics
-
-PairCounts = tuple[int, int, int, float, float, float, float]
-"""Entries, owners, the most of one owner, and the four moments of ``kernels.pair_statistics``."""
 
 _MOST = 1 << 16  # entries of touched lists that are looked at
 
@@ -36,17 +34,13 @@ class _Few:
     ends: Array
     entries: Array
 
-    def pairs(self, group_ends: Array, sides: bool) -> dict[tuple[int, int], PairCounts]:
+    def pairs(self, group_ends: Array, sides: bool) -> GroupPairs:
         """Count entries between groups of vertices."""
         if not len(self.entries):
-            return {}
+            return NO_PAIRS
         reach = 0, int(self.entries.max()) + 1
         rows = self.owners, 0, self.begins, self.ends
-        numbers, moments = pair_statistics(rows, self.entries, reach, group_ends, sides)
-        return {
-            (row[0], row[1]): (row[2], row[3], row[4], *more)
-            for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
-        }
+        return GroupPairs.counted(*pair_statistics(rows, self.entries, reach, group_ends, sides))
 
     def degrees(self, own: Inside, other: Inside) -> Array:
         """Return how many entries with one label each owner with another has (int64)."""
@@ -145,28 +139,22 @@ def _few(owners: Array, entries: Array) -> _Few:
     )
 
 
-def changed_pairs(
-    counts: dict[tuple[int, int], PairCounts], change: ListChange, ends: tuple[Array, Array], sides: bool
-) -> dict[tuple[int, int], PairCounts] | None:
+def changed_pairs(counts: GroupPairs, change: ListChange, ends: tuple[Array, Array], sides: bool) -> GroupPairs | None:
     """Return what is counted between groups after a change; None where all lists must be read for it.
 
     ``ends``: the groups' ends (uint32) before and after; groups before have the same places after. ``sides`` as
     ``kernels.pair_statistics`` takes it.
     """
     before, after = change.before.pairs(ends[0], sides), change.after.pairs(ends[1], sides)
-    found = dict(counts)
-    nothing: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    now: dict[tuple[int, int], PairCounts] = {}
     for pair in {*before, *after}:
-        old, less, more = (each.get(pair, nothing) for each in (counts, before, after))
+        old, less, more = (each.get(pair, NOTHING) for each in (counts, before, after))
         if less[2] == old[2] and more[2] < old[2] and old[0] > less[0]:
             return None  # others may have as many, or not
         rest = [each - gone + new for each, gone, new in zip(old, less, more, strict=True)]
-        if not rest[0]:
-            found.pop(pair, None)
-            continue
         most = more[2] if old[0] == less[0] else max(old[2], more[2])
-        found[pair] = (int(rest[0]), int(rest[1]), most, rest[3], rest[4], rest[5], rest[6])
-    return dict(sorted(found.items()))
+        now[pair] = (int(rest[0]), int(rest[1]), most, rest[3], rest[4], rest[5], rest[6])
+    return counts.changed(now)
 
 
 def changed_edges(

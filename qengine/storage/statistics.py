@@ -19,9 +19,10 @@ from qengine.catalog.view import EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, expression
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
+from qengine.storage.group_pairs import NOTHING, GroupPairs, PairCounts
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import acyclic, antiparallel, mutual_pairs, pair_statistics
-from qengine.storage.list_changes import ListChange, PairCounts, changed_edges, changed_pairs
+from qengine.storage.list_changes import ListChange, changed_edges, changed_pairs
 from qengine.storage.mixed_triangles import Corners, MixedTriangles, Odds, Sides
 from qengine.storage.nature import Facts
 from qengine.storage.samples import Samples
@@ -39,12 +40,10 @@ _MOST_PAIRS = 64  # of label groups that are looked up for two labels
 _FIRST = 16  # vertices of a group, and neighbours of each, among which pairs of groups are looked for
 _COUNTED_AGAIN = 1 << 20  # relationships of a type that are gone through for labels that several groups have
 _MOST_EXPRESSIONS = 1 << 12  # pairs of label expressions whose relationships are remembered
-_POWERS = 2, 3, 2, 2  # of degrees, that the moments of pairs of groups are
 _HUBS = 10
 _QUANTILES = (0.5, 0.9, 0.99)
 
 _T = TypeVar("_T")
-_NONE: PairCounts = (0, 0, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 @frozen
@@ -74,7 +73,7 @@ class Statistics:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._pairs: dict[tuple[int, Direction], dict[tuple[int, int], PairCounts]] = {}
+        self._pairs: dict[tuple[int, Direction], GroupPairs] = {}
         self._groups: dict[str | None, list[int]] = {None: list(range(len(store.groups)))}
         for index, group in enumerate(store.groups):
             for label in group.labels:
@@ -372,7 +371,7 @@ class Statistics:
         """Take the statistics of all relationships of a type from a saved graph."""
         self._edges[None, type, None] = found
 
-    def know_pairs(self, type_index: int, direction: Direction, found: dict[tuple[int, int], PairCounts]) -> None:
+    def know_pairs(self, type_index: int, direction: Direction, found: GroupPairs) -> None:
         """Take what is counted of a type by (owner's group, neighbour's group) from a saved graph."""
         self._pairs[type_index, direction] = found
 
@@ -413,7 +412,7 @@ class Statistics:
         """Bytes of the arrays that are kept; what is told of labels, types and properties aside."""
         return self._together.nbytes + self.samples.nbytes
 
-    def known_pairs(self) -> list[tuple[tuple[int, Direction], dict[tuple[int, int], PairCounts]]]:
+    def known_pairs(self) -> list[tuple[tuple[int, Direction], GroupPairs]]:
         """Return what is counted by now between label groups: by type and direction."""
         return list(self._pairs.items())
 
@@ -518,7 +517,7 @@ class Statistics:
     def _group_ends(self) -> Array:
         return np.array([group.end for group in self._store.groups], np.uint32)
 
-    def _counts(self, index: int, direction: Direction) -> dict[tuple[int, int], PairCounts]:
+    def _counts(self, index: int, direction: Direction) -> GroupPairs:
         """Return what is counted by (owner's group, neighbour's group)."""
         if (index, direction) not in self._pairs:
             self._pairs[index, direction] = self._count(
@@ -526,18 +525,12 @@ class Statistics:
             )
         return self._pairs[index, direction]
 
-    def _count(
-        self, index: int, direction: Direction, group_ends: Array, sides: bool
-    ) -> dict[tuple[int, int], PairCounts]:
+    def _count(self, index: int, direction: Direction, group_ends: Array, sides: bool) -> GroupPairs:
         lists = self._store.adjacency(index, direction)
         forward, backward = self._directions(index)
         back = self._store.adjacency(index, backward if direction is forward else forward)
         reach = back.lo, back.hi
-        numbers, moments = pair_statistics(lists.row_index(), lists.neighbours, reach, group_ends, sides)
-        return {
-            (row[0], row[1]): (row[2], row[3], row[4], *more)
-            for row, more in zip(numbers.tolist(), moments.tolist(), strict=True)
-        }
+        return GroupPairs.counted(*pair_statistics(lists.row_index(), lists.neighbours, reach, group_ends, sides))
 
     def _chance(self, type: str) -> float:
         """Return how likely two vertices are joined if a third one joins them, by degrees, as in the cost model."""
@@ -569,7 +562,7 @@ class Statistics:
         if len(found) > 1:
             return None
         one, other = found[0]
-        return _statistics(counts.get((one, other), _NONE), back.get((other, one), _NONE))
+        return _statistics(counts.get((one, other), NOTHING), back.get((other, one), NOTHING))
 
     def _may_be_between_groups(self, source: str | None, index: int, target: str | None) -> bool:
         """Tell whether ``_between_groups`` may answer; what isn't counted yet is not counted for it."""
@@ -601,7 +594,7 @@ class Statistics:
             return None
         all_vertices = np.array([self._store.vertex_count], np.uint32)
         ways = self._directions(index)
-        found = {way: self._count(index, way, all_vertices, False).get((0, 0), _NONE) for way in dict.fromkeys(ways)}
+        found = {way: self._count(index, way, all_vertices, False).get((0, 0), NOTHING) for way in dict.fromkeys(ways)}
         return _statistics(*(found[way] for way in ways))
 
     def _of_pairs(self, source: Labels, type: str | None, target: Labels) -> EdgeStatistics | None:
@@ -614,7 +607,7 @@ class Statistics:
             return None
         first, second = (set(self._groups_of(labels)) for labels in (source, target))
         forward, backward = (self._counts(index, way) for way in self._directions(index))
-        return _statistics(_added(forward, first, second), _added(backward, second, first))
+        return _statistics(forward.added(first, second), backward.added(second, first))
 
     def _groups_of(self, labels: Labels) -> Sequence[int]:
         """Return the indices of the groups that satisfy a label expression."""
@@ -688,13 +681,12 @@ class Statistics:
 class _Moments:
     """Entries between pairs of groups, and E[d(d-1)]/E[d]² of the owners' degrees d, at least 1."""
 
-    def __init__(self, counts: Mapping[tuple[int, int], PairCounts], sizes: Array) -> None:
+    def __init__(self, counts: GroupPairs, sizes: Array) -> None:
         self._groups = len(sizes)
-        pairs = np.array([owner * self._groups + other for owner, other in counts], np.int64)
-        order = np.argsort(pairs)
-        numbers = np.array([(each[0], each[3]) for each in counts.values()], np.float64)[order]
-        self._pairs, entries = pairs[order], numbers[:, 0]
-        skew = np.maximum(numbers[:, 1] * sizes[self._pairs // self._groups] / entries**2, 1.0)
+        owners = counts.groups[:, 0]
+        self._pairs = owners * self._groups + counts.groups[:, 1]
+        entries = counts.numbers[:, 0].astype(np.float64)
+        skew = np.maximum(counts.moments[:, 0] * sizes[owners] / entries**2, 1.0)
         self._entries, self._skew = np.append(entries, 0.0), np.append(skew, 1.0)  # the last: of pairs without an entry
 
     def entries(self, owners: Array, neighbours: Array) -> Array:
@@ -761,24 +753,6 @@ def _statistics(forward: PairCounts, backward: PairCounts) -> EdgeStatistics:
     return EdgeStatistics(
         entries, sources, targets, most_out, most_in, out_pairs, out_triples, in_pairs, in_triples, lesser, greater
     )
-
-
-def _added(counts: Mapping[tuple[int, int], PairCounts], owners: set[int], others: set[int]) -> PairCounts:
-    """Return what some groups have together: as if an owner's neighbours were in each group as often as others' are."""
-    entries = sources = most = 0
-    sums = [0.0] * len(_POWERS)
-    found: dict[int, list[PairCounts]] = {}
-    for (owner, other), each in counts.items():
-        if owner in owners and other in others:
-            found.setdefault(owner, []).append(each)
-    for own in found.values():
-        entries += sum(each[0] for each in own)
-        sources += max(each[1] for each in own)
-        most = max(most, sum(each[2] for each in own))
-        for place, power in enumerate(_POWERS):
-            sums[place] += sum(each[3 + place] ** (1 / power) for each in own) ** power
-    pairs, triples, lesser, greater = sums
-    return entries, sources, most, pairs, triples, lesser, greater
 
 
 def _is_of_labels(key: Any) -> bool:

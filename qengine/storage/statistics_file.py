@@ -21,8 +21,8 @@ from qengine.catalog.view import Incidence
 from qengine.plan.pattern import Direction
 from qengine.storage.arrowfiles import open_batches
 from qengine.storage.blocks import BlockFile
+from qengine.storage.group_pairs import NO_PAIRS, GroupPairs
 from qengine.storage.json_schema import parse, schema, violations
-from qengine.storage.list_changes import PairCounts
 from qengine.storage.normal import is_normal, language_type
 from qengine.storage.statistics import Statistics
 from qengine.storage.store import GraphStore
@@ -55,9 +55,8 @@ def write_statistics(statistics: Statistics, file: BinaryIO) -> None:
         facts["shares"] = [share for _, share in found.common]
         add("values", facts, from_python(named, key))
     for (index, direction), counts in statistics.known_pairs():
-        rows = [[*pair, *each] for pair, each in counts.items()]
         facts = {"type": index, "direction": direction.value}
-        add("pairs", facts, pa.array(np.array(rows, np.float64).reshape(-1)))
+        add("pairs", facts, pa.array(counts.rows().reshape(-1)))
     for type, wedges in statistics.known_wedges():
         facts = {"type": type, "wedges": wedges.wedges, "closed": wedges.closed}
         facts |= {"error": wedges.error, "odds": wedges.odds, "labelled_odds": wedges.labelled_odds}
@@ -110,15 +109,13 @@ def read_statistics(file: BlockFile, store: GraphStore) -> None:
         except (_Wrong, ValueError, TypeError, pa.ArrowException) as error:
             raise file.damaged(f"column {number}: {error}") from None
     for (index, way), pairs in counted.items():
-        other = counted.get((index, {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(way, way)), {})
-        if {(source, target): each[0] for (source, target), each in pairs.items()} != {
-            (source, target): each[0] for (target, source), each in other.items()
-        }:
+        other = counted.get((index, {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(way, way)), NO_PAIRS)
+        if not pairs.is_turned(other):
             raise file.damaged(f"relationships {store.types[index].name} are counted otherwise from their other ends")
         store.statistics.know_pairs(index, way, pairs)
 
 
-_Counted = dict[tuple[int, Direction], dict[tuple[int, int], PairCounts]]
+_Counted = dict[tuple[int, Direction], GroupPairs]
 
 
 class _Wrong(Exception):
@@ -153,9 +150,10 @@ def _read_pairs(store: GraphStore, facts: Any, values: Any, counted: _Counted) -
         raise _Wrong(f"relationships {edge_type.name} have no direction {way.value}")
     rows = _numbers(values, 9, len(store.groups), 2)
     pairs = _pairs(rows)
-    if len(pairs) != len(rows) or sum(each[0] for each in pairs.values()) != len(store.adjacency(edge_type.index, way)):
+    entries, owners, most = pairs.numbers.T
+    if len(pairs) != len(rows) or entries.sum() != len(store.adjacency(edge_type.index, way)):
         raise _Wrong(f"relationships {edge_type.name} aren't as many")
-    if any(not 1 <= each[1] <= each[0] or not 1 <= each[2] <= each[0] for each in pairs.values()):
+    if not ((owners >= 1) & (owners <= entries) & (most >= 1) & (most <= entries)).all():
         raise _Wrong(f"relationships {edge_type.name} have more ends than there are")
     counted[edge_type.index, way] = pairs
 
@@ -256,8 +254,9 @@ def _kinds(numbers: Any) -> dict[Kind, float]:
     return {(int(a), int(b), int(c)): odds for a, b, c, odds in numbers.tolist()}
 
 
-def _pairs(numbers: Any) -> dict[tuple[int, int], PairCounts]:
-    found: dict[tuple[int, int], PairCounts] = {}
-    for source, target, entries, owners, most, *moments in numbers.tolist():
-        found[int(source), int(target)] = (int(entries), int(owners), int(most), *moments)
-    return found
+def _pairs(numbers: Any) -> GroupPairs:
+    """Return rows as what is counted; of several with one pair only one."""
+    _, places = np.unique(numbers[:, :2], axis=0, return_index=True)
+    rows = numbers[places]
+    whole = rows[:, :5].astype(np.int64)
+    return GroupPairs(whole[:, :2], whole[:, 2:], rows[:, 5:])

@@ -8,6 +8,7 @@ import pyarrow as pa
 from qengine import Graph
 from qengine.plan.pattern import Direction
 from qengine.storage.edits import Edit
+from qengine.storage.group_pairs import NO_PAIRS
 from qengine.storage.list_changes import changed_pairs, list_change
 
 NONE = np.array([], np.int64)
@@ -25,7 +26,8 @@ def test_a_new_vertex_has_no_list_before():
     assert change is not None
     assert change.before.owners.tolist() == [1]
     assert change.after.owners.tolist() == [1, 4]
-    counts = {(0, 1): (2, 2, 1, 0.0, 0.0, 0.0, 0.0)}
-    assert changed_pairs(counts, change, (ENDS, LATER), sides=True) == {
+    found = changed_pairs(NO_PAIRS.changed({(0, 1): (2, 2, 1, 0.0, 0.0, 0.0, 0.0)}), change, (ENDS, LATER), sides=True)
+    assert found is not None
+    assert dict(found) == {
         (0, 1): (2, 2, 1, 0.0, 0.0, 0.0, 0.0), (1, 0): (1, 1, 1, 0.0, 0.0, 0.0, 0.0),
     }  # fmt: skip
