@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from qengine._control import Control, call
 from qengine.errors import StorageError
 from qengine.storage.arrays import Array
-from qengine.storage.kernels import NO_VERTEX, look_up
+from qengine.storage.kernels import NO_VERTEX, check_status, look_up
 from qengine.storage.normal import normal_array
+from qengine.storage.value_table import ValueTable, key_kind, value_column
 
 _UNKNOWN = np.uint32(NO_VERTEX)
 _SLICE = 1 << 18  # keys that are put into a table at a time
@@ -63,7 +66,7 @@ def check_types(kind: Any, own: Any, place: str) -> None:
 class KeyIndex:
     """Maps the keys of some vertices to their ordinals.
 
-    Integer keys that lie close together are looked up in a table, others through Arrow's hash table.
+    Integer keys that lie close together are looked up in a table, others through a hash table.
 
     Parameters
     ----------
@@ -89,10 +92,11 @@ class KeyIndex:
         self._place = place
         self._table: Array | None = None
         self._low = 0
+        self._hashed: ValueTable | None = None
         if pa.types.is_int64(keys.type):
             self._make_table(place)
-        elif pc.count_distinct(keys).as_py() < len(keys):
-            self._refuse_duplicate(place)
+        else:
+            self._hash(place)
 
     @property
     def has_strings(self) -> bool | None:
@@ -136,8 +140,7 @@ class KeyIndex:
             return
         self._low, high = int(values.min()), int(values.max())
         if not lie_close(self._low, high, len(values)):
-            if pc.count_distinct(self._keys).as_py() < len(values):
-                self._refuse_duplicate(place)
+            self._hash(place)
             return
         self._table = np.full(high - self._low + 1, _UNKNOWN)
         slices = [slice(first, first + _SLICE) for first in range(0, len(values), _SLICE)]
@@ -149,9 +152,23 @@ class KeyIndex:
     def _look_up(self, keys: Any) -> Array:
         if self._table is not None:
             return look_up(keys.to_numpy(), self._low, self._table)[0]
-        index = pc.index_in(keys, value_set=self._keys.cast(keys.type))
-        rows = index.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return look_up(rows, 0, self._ordinals)[0]
+        found = np.full(len(keys), _UNKNOWN)
+        if self._hashed is not None:
+            given = keys.cast(self._keys.type)
+            key_of, rows = self._hashed.pairs(value_column(given, key_kind(given)), Control(), _check)
+            found[key_of] = self._ordinals[rows]
+        return found
+
+    def _hash(self, place: str) -> None:
+        """Make a hash table of the keys."""
+        control = Control()
+
+        def run(function: Callable[..., int], *arguments: Any, reads: int) -> None:
+            _check(call(control, function, *arguments))
+
+        self._hashed = ValueTable(self._keys, key_kind(self._keys), control, run)
+        if not self._hashed.unique and pc.count_distinct(self._keys).as_py() < len(self._keys):
+            self._refuse_duplicate(place)
 
     def _refuse_duplicate(self, place: str) -> None:
         first_rows = pc.index_in(self._keys, value_set=self._keys).to_numpy(zero_copy_only=False)
@@ -162,6 +179,10 @@ class KeyIndex:
             hint="Each node of one label needs a key of its own: a table's are in the column id, or its first; key= "
             "names another. Rows are counted from 0.",
         )
+
+
+def _check(status: int) -> None:
+    check_status("a table of keys", status)
 
 
 def no_nodes(place: str) -> StorageError:

@@ -118,6 +118,44 @@ Status for_rows(const ValueIndex& index, const Control* control, Each&& each) {
   return kOk;
 }
 
+// A key, its bucket, and the rows of that: at least one.
+struct Sought {
+  uint64_t key;
+  uint32_t at, begin, end;
+};
+
+// Finds the buckets of `size` keys, at most kBlock, and returns how many have rows. What is read of the first of these is
+// in the cache then: each step of the way there is made for all keys before the next, so that none waits for another.
+uint64_t seek(const ValueIndex& index, const ValueColumn& keys, uint64_t first, uint64_t size, Sought* sought) {
+  const ValueColumn& column = index.column;
+  uint64_t n = 0, some = 0;
+  for (uint64_t key = first; key < first + size; ++key) {
+    if (!present(keys, key)) continue;
+    sought[n] = {key, bucket(keys, key, index.bits), 0, 0};
+    __builtin_prefetch(index.starts + sought[n].at);
+    __builtin_prefetch(index.alike + (sought[n].at >> 3));
+    ++n;
+  }
+  for (uint64_t k = 0; k < n; ++k) {
+    const uint32_t at = sought[k].at, begin = index.starts[at], end = index.starts[at + 1];
+    if (begin == end) continue;
+    sought[some++] = {sought[k].key, at, begin, end};
+    __builtin_prefetch(index.rows + begin);
+  }
+  const auto* values = static_cast<const uint8_t*>(column.values);
+  const uint32_t width = column.kind == kBitValues ? 0 : column.kind == kInt32Values ? 4 : 8;
+  for (uint64_t k = 0; k < some; ++k) {
+    const uint64_t row = index.rows[sought[k].begin];
+    if (column.kind < kTextValues)
+      __builtin_prefetch(width ? values + row * width : values + ((column.first + row) >> 3));
+    else
+      __builtin_prefetch(static_cast<const uint8_t*>(column.offsets) + row * (column.kind == kTextValues ? 4 : 8));
+  }
+  if (column.kind >= kTextValues)
+    for (uint64_t k = 0; k < some; ++k) __builtin_prefetch(text_at(column, index.rows[sought[k].begin]).bytes);
+  return some;
+}
+
 // Whether two rows before the end of a bucket have the same value; so many in one bucket are taken for such.
 bool repeats(const ValueIndex& index, uint32_t begin, uint32_t end) {
   if (end - begin > kMostPairs) return true;
@@ -180,21 +218,24 @@ QE_API int32_t qe_value_index_find(const qe::ValueIndex* index, const qe::ValueC
                                    uint32_t* key_of, uint32_t* row_of, uint64_t* found, const qe::Control* control) {
   using namespace qe;
   uint64_t n = 0;
-  for (uint64_t key = 0; key < keys->n; ++key) {
-    if (!present(*keys, key)) continue;
-    const uint32_t at = bucket(*keys, key, index->bits), begin = index->starts[at], end = index->starts[at + 1];
-    const bool alike = bit_at(index->alike, at);
-    if (alike && begin < end && !equal(index->column, index->rows[begin], *keys, key)) continue;
-    for (uint32_t i = begin; i < end; ++i) {
-      const uint32_t row = index->rows[i];
-      if (i % kPolled == 0)
-        if (const Status status = stopped(control); status != kOk) return status;
-      if (!alike && !equal(index->column, row, *keys, key)) continue;
-      if (n < capacity) key_of[n] = static_cast<uint32_t>(key), row_of[n] = row;
-      ++n;
-    }
-    if (key % kPolled == 0)
+  Sought sought[kBlock];
+  for (uint64_t first = 0; first < keys->n; first += kBlock) {
+    if (first % kPolled == 0)
       if (const Status status = stopped(control); status != kOk) return status;
+    const uint64_t some = seek(*index, *keys, first, keys->n - first < kBlock ? keys->n - first : kBlock, sought);
+    for (uint64_t k = 0; k < some; ++k) {
+      const auto [key, at, begin, end] = sought[k];
+      const bool alike = bit_at(index->alike, at);
+      if (alike && !equal(index->column, index->rows[begin], *keys, key)) continue;
+      for (uint32_t i = begin; i < end; ++i) {
+        const uint32_t row = index->rows[i];
+        if (i % kPolled == 0)
+          if (const Status status = stopped(control); status != kOk) return status;
+        if (!alike && !equal(index->column, row, *keys, key)) continue;
+        if (n < capacity) key_of[n] = static_cast<uint32_t>(key), row_of[n] = row;
+        ++n;
+      }
+    }
   }
   *found = n;
   return kOk;

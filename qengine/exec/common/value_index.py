@@ -26,11 +26,22 @@ from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import among
 from qengine.storage.patched_columns import Change
+from qengine.storage.value_table import (
+    BITS,
+    DAYS,
+    FLOATS,
+    INTEGERS,
+    LARGE_TEXTS,
+    TEXTS,
+    ValueColumn,
+    ValueTable,
+    table_bytes,
+    value_column,
+)
 from qengine.storage.variant import concatenate, is_variant
 from qengine.temporal import Date, LocalDateTime, LocalTime
 from qengine.temporal.arrow import UNITS, to_values
 
-_MOST_BITS = 31
 _FEW_CHANGED = 64  # bytes that an index must have for each value that differs from its column's
 _FEW = 7  # rows that are found quickly
 _Few: Any = ctypes.c_uint32 * (1 + _FEW)
@@ -39,12 +50,7 @@ _OFFSETS = {4: ctypes.c_uint32, 5: ctypes.c_uint64}
 _PLAIN = frozenset((int, float, str, bool))  # classes of values that are always answered for
 _OWN_KEYS = frozenset((float, str, bool))  # and of those that arrays hold as they are
 _INT64 = range(-(2**63), 2**63)
-_INTEGERS, _FLOATS, _DAYS, _BITS, _TEXTS, _LARGE_TEXTS = range(6)
 _TIMES = {LocalTime: pa.types.is_time64, LocalDateTime: lambda kind: pa.types.is_timestamp(kind) and kind.tz is None}
-
-
-_Column = _native.struct("qe::ValueColumn", "p values offsets valid; u8 first n; i4 kind")
-_Table = _native.struct("qe::ValueIndex", "_Column column; p starts rows alike; u4 bits", _Column=_Column)
 
 
 class Unanswered(Exception):
@@ -87,7 +93,7 @@ class _Part:
 
     def item(self) -> Callable[[int], Any]:
         """Return what gives the value at a place, times as nanoseconds."""
-        if self.kind >= _TEXTS:
+        if self.kind >= TEXTS:
             array = self.array
             return lambda at: array[at].as_py()
         unit, numbers = self.unit, _numbers(self.array, self.kind)
@@ -134,47 +140,30 @@ def _parts(array: Any) -> tuple[list[_Part], bool]:
 def _part(array: Any, rows: Array | None) -> _Part | None:
     kind = array.type
     if pa.types.is_int64(kind):
-        return _Part(array, rows, _INTEGERS, int)
+        return _Part(array, rows, INTEGERS, int)
     if pa.types.is_float64(kind):
-        return _Part(array, rows, _FLOATS, float)
+        return _Part(array, rows, FLOATS, float)
     if pa.types.is_boolean(kind):
-        return _Part(array, rows, _BITS, bool)
+        return _Part(array, rows, BITS, bool)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _Part(array, rows, _TEXTS if pa.types.is_string(kind) else _LARGE_TEXTS, str)
+        return _Part(array, rows, TEXTS if pa.types.is_string(kind) else LARGE_TEXTS, str)
     if pa.types.is_date32(kind):
-        return _Part(array, rows, _DAYS, Date)
+        return _Part(array, rows, DAYS, Date)
     for each, test in _TIMES.items():
         if test(kind):
-            return _Part(array, rows, _INTEGERS, each, UNITS[kind.unit])
+            return _Part(array, rows, INTEGERS, each, UNITS[kind.unit])
     return None
 
 
 def _numbers(array: Any, kind: int) -> Array:
     """Return the numbers of an array, what is missing as anything."""
-    dtype = {_FLOATS: np.float64, _DAYS: np.int32}.get(kind, np.int64)
+    dtype = {FLOATS: np.float64, DAYS: np.int32}.get(kind, np.int64)
     return np.frombuffer(array.buffers()[1], dtype)[array.offset :][: len(array)]
-
-
-def _column(array: Any, kind: int) -> ctypes.Structure:
-    """Return an array as a native function reads it; it must be kept."""
-    buffers = [0 if each is None else each.address for each in array.buffers()]
-    if kind >= _TEXTS:
-        width = 8 if kind == _LARGE_TEXTS else 4
-        offsets = buffers[1] + width * array.offset
-        return _Column(buffers[2], offsets, buffers[0], array.offset, len(array), kind)
-    width = {_BITS: 0, _DAYS: 4}.get(kind, 8)
-    return _Column(buffers[1] + width * array.offset, 0, buffers[0], array.offset, len(array), kind)
-
-
-def _bits(count: int) -> int:
-    """Return which power of two the number of buckets is, for so many values: one or two a bucket."""
-    return max(1, min(_MOST_BITS, count.bit_length() - 1))
 
 
 def hash_bytes(column: PropertyColumn) -> int:
     """Return the most bytes that a column's hash index takes."""
-    buckets = 1 << _bits(len(column.array))
-    return 4 * len(column.array) + 8 * buckets + (buckets + 7 >> 3) + _row_bytes(column)
+    return table_bytes(len(column.array)) + _row_bytes(column)
 
 
 def sorted_bytes(column: PropertyColumn) -> int:
@@ -214,33 +203,17 @@ class HashIndex(_Index):
 
     def __init__(self, column: PropertyColumn, context: ExecutionContext) -> None:
         super().__init__(column)
-        library = _library()
-        self._build, self._find = library.qe_value_index_build, library.qe_value_index_find
-        self._find_one = library.qe_value_index_one
-        self._tables = [self._table(part, context) for part in self._parts]
+        self._find_one = _library().qe_value_index_one
+        self._tables = [ValueTable(part.array, part.kind, context.control, context.run) for part in self._parts]
         numbers = sum(part.of in (int, float) for part in self._parts)
-        self.unique = all(unique for _, _, unique in self._tables) and numbers < 2
-        kept = [array for _, arrays, _ in self._tables for array in arrays]
-        kept += [part.rows for part in self._parts if part.rows is not None]
-        self.nbytes = sum(array.nbytes for array in kept)
+        self.unique = all(table.unique for table in self._tables) and numbers < 2
+        self.nbytes = sum(table.nbytes for table in self._tables)
+        self.nbytes += sum(part.rows.nbytes for part in self._parts if part.rows is not None)
         #: The class of the values that ``few`` finds quickly, None where it finds none so.
         self._quick: type | None = None
         if len(self._parts) == 1 and self._parts[0].rows is None and self._parts[0].of in (int, str):
             self._quick = self._parts[0].of
-            self._address = ctypes.addressof(self._tables[0][0])
-
-    def _table(self, part: _Part, context: ExecutionContext) -> tuple[ctypes.Structure, tuple[Array, ...], bool]:
-        bits = _bits(len(part.array))
-        starts, rows = np.empty((1 << bits) + 1, np.uint32), np.empty(len(part.array), np.uint32)
-        alike = np.empty((1 << bits) + 7 >> 3, np.uint8)
-        addresses = starts.ctypes.data, rows.ctypes.data, alike.ctypes.data
-        index = _Table(_column(part.array, part.kind), *addresses, bits)
-        unique = ctypes.c_int32()
-        control = ctypes.byref(context.control)
-        context.run(
-            _library().qe_value_index_build, ctypes.byref(index), ctypes.byref(unique), control, reads=len(rows)
-        )
-        return index, (starts, rows, alike), bool(unique.value)
+            self._address = self._tables[0].address
 
     def with_change(self, change: Change) -> ChangedIndex:
         """Return an index of the column in which some values differ, which it makes when it is asked."""
@@ -256,7 +229,7 @@ class HashIndex(_Index):
         """
         self._check(value)
         found = [
-            part.ids(self._places(place, *_one_key(part, key), context)[1], self.begin)
+            part.ids(self._places(place, _one_key(part, key), context)[1], self.begin)
             for place, part in enumerate(self._parts)
             if (key := part.key(value)) is not None
         ]
@@ -305,7 +278,7 @@ class HashIndex(_Index):
             if not (classes == {part.of} and (part.of in _OWN_KEYS or (part.of is int and _are_int64(values)))):
                 keys = [None if value is None else part.key(value) for value in values]
             if any(key is not None for key in keys):
-                key_of, places = self._places(place, *_keys(part, keys), context)
+                key_of, places = self._places(place, _keys(part, keys), context)
                 rows.append(key_of.astype(np.int64))
                 ids.append(part.ids(places, self.begin))
         row, found = np.concatenate(rows), np.concatenate(ids)
@@ -314,21 +287,9 @@ class HashIndex(_Index):
             row, found = row[order], found[order]
         return row, found
 
-    def _places(self, part: int, column: ctypes.Structure, keys: Any, context: ExecutionContext) -> tuple[Array, Array]:
-        """Return which keys are found, and at which places of a part's array; ``column`` points into ``keys``."""
-        index = ctypes.byref(self._tables[part][0])
-        room, found = int(column.n), ctypes.c_uint64()
-        while True:
-            pairs: Any = (ctypes.c_uint32 * max(1, 2 * room))()  # ``keys`` is kept until here
-            at = ctypes.addressof(pairs)
-            where = room, at, at + 4 * room, ctypes.byref(found)
-            context.raise_for(
-                _library().qe_value_index_find(index, ctypes.byref(column), *where, ctypes.byref(context.control))
-            )
-            if found.value <= room:
-                both = np.frombuffer(pairs, np.uint32)
-                return both[: found.value], both[room : room + found.value]
-            room = found.value
+    def _places(self, part: int, keys: tuple[ctypes.Structure, Any], context: ExecutionContext) -> tuple[Array, Array]:
+        """Return which keys are found, and at which places of a part's array; ``keys``: a column, and what it reads."""
+        return self._tables[part].pairs(keys[0], context.control, context.raise_for)
 
 
 def _are_int64(values: Sequence[Any]) -> bool:
@@ -342,21 +303,21 @@ def _are_int64(values: Sequence[Any]) -> bool:
 
 def _one_key(part: _Part, key: Any) -> tuple[ctypes.Structure, Any]:
     """Return a key as a column of the part's kind, and what that points into."""
-    if part.kind < _TEXTS:
+    if part.kind < TEXTS:
         number = _NUMBERS[part.kind](key)
-        return _Column(ctypes.addressof(number), 0, 0, 0, 1, part.kind), number
+        return ValueColumn(ctypes.addressof(number), 0, 0, 0, 1, part.kind), number
     text = key.encode()
     kept = ctypes.create_string_buffer(text, len(text) + 1), (_OFFSETS[part.kind] * 2)(0, len(text))
-    return _Column(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
+    return ValueColumn(ctypes.addressof(kept[0]), ctypes.addressof(kept[1]), 0, 0, 1, part.kind), kept
 
 
 def _keys(part: _Part, keys: Sequence[Any]) -> tuple[ctypes.Structure, Any]:
     """Return keys as a column of the part's kind, and as an array."""
     kind = part.array.type
-    if part.kind in (_INTEGERS, _DAYS):
-        kind = pa.int64() if part.kind == _INTEGERS else pa.int32()
+    if part.kind in (INTEGERS, DAYS):
+        kind = pa.int64() if part.kind == INTEGERS else pa.int32()
     array = pa.array(keys, kind)
-    return _column(array, part.kind), array
+    return value_column(array, part.kind), array
 
 
 _Kind = TypeVar("_Kind", HashIndex, "SortedIndex")
@@ -519,11 +480,11 @@ AnySortedIndex: TypeAlias = SortedIndex | ChangedOrder
 def _ordered(part: _Part, context: ExecutionContext) -> Array:
     """Return the places of a part's array by value, those without one, and of NaN, left out."""
     array = part.array
-    if part.kind == _BITS:
+    if part.kind == BITS:
         array = array.cast(pa.uint8())
     order = context.aside(lambda: pc.array_sort_indices(array).to_numpy().astype(np.uint32), len(array))
     absent = array.null_count
-    if part.kind == _FLOATS:
+    if part.kind == FLOATS:
         absent += int(pc.sum(pc.is_nan(array)).as_py() or 0)
     ordered: Array = order[: len(order) - absent]
     return ordered
@@ -532,7 +493,7 @@ def _ordered(part: _Part, context: ExecutionContext) -> Array:
 def _range(part: _Part, order: Array, bounds: Sequence[tuple[str, Any]]) -> tuple[int, int]:
     """Return which run of a part's order has the values within bounds."""
     low, high = 0, len(order)
-    value_at = part.item() if part.kind != _BITS else _bit_at(part.array)
+    value_at = part.item() if part.kind != BITS else _bit_at(part.array)
     item: Callable[[int], Any] = lambda at: value_at(int(order[at]))  # noqa: E731
     places = range(len(order))
     for op, value in bounds:
@@ -556,6 +517,4 @@ def _bit_at(array: Any) -> Callable[[int], Any]:
     return lambda at: array[at].as_py()
 
 
-_library = _native.declared(
-    "qe_value_index_build p p p; qe_value_index_find p p u8 p p p p; qe_value_index_one p i8 p u8 u4 p p"
-)
+_library = _native.declared("qe_value_index_one p i8 p u8 u4 p p")
