@@ -6,7 +6,7 @@ is such a column: a row is then but an id for each variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,7 +154,7 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
     parts: list[Column] = []
     place = elements.begin
     try:
-        for begin, end in elements.ranges:
+        for begin, end in elements.ranges if _reads_properties(expr) else joined(elements.ranges):
             if begin > place:
                 parts.append(null_column(begin - place))
             for start in range(begin, end, end - begin if whole else _RANGE):
@@ -167,6 +167,21 @@ def evaluated(expr: Expr, elements: Elements, runtime: Runtime) -> Column | None
         return None
     column = concatenate(parts)
     return column.expanded() if isinstance(column, ConstantColumn) else column
+
+
+def _reads_properties(expr: Expr) -> bool:
+    """Tell whether an expression reads properties, which lie by type."""
+    return any(isinstance(part, Property) for part in preorder(expr))
+
+
+def joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ascending ranges ``(begin, end)`` with those that follow upon each other as one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in ranges:
+        if found and found[-1][1] == begin:
+            begin, _ = found.pop()
+        found.append((begin, end))
+    return found
 
 
 def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:

@@ -153,8 +153,8 @@ class WalkSpace:
                 (self.backward, lists.backward, step.reversed()),
             ):
                 layers[place] = _Layer(
-                    lists=own.as_struct(),
-                    out=lists.out.as_struct(),
+                    lists=own.struct,
+                    out=lists.out.struct,
                     base=edge_type.base,
                     allowed=None if lists.allowed is None else lists.allowed.ctypes.data,
                     is_out=towards is Direction.OUT,
@@ -175,7 +175,7 @@ class WalkSpace:
         self.layers = 1
         self.lists = (WalkLists(forward, backward, forward, None),)
         self.forward, self.backward = (
-            (_Layer * 1)(_Layer(lists=own.as_struct(), out=forward.as_struct(), is_out=own is forward))
+            (_Layer * 1)(_Layer(lists=own.struct, out=forward.struct, is_out=own is forward))
             for own in (forward, backward)
         )
 

@@ -187,8 +187,11 @@ def _type(runtime: Runtime, subject: Column) -> Column | None:
 
 def type_names(store: ExecView, ids: IntArray) -> Any:
     """Return the type of each relationship as an Arrow array of strings, null for null."""
-    names = pa.array([kind.name for kind in store.types], pa.string())
-    return names.take(pa.array(_types(store, ids), mask=_nulls(ids)))
+    kinds = _types(store, ids)
+    present = kinds[kinds >= 0]
+    first, last = (int(present.min()), int(present.max())) if len(present) else (0, -1)
+    names = pa.array([kind.name for kind in store.types[first : last + 1]], pa.string())
+    return names.take(pa.array(kinds - first, mask=_nulls(ids)))
 
 
 def label_lists(store: ExecView, ids: IntArray) -> ListColumn:
