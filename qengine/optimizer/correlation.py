@@ -7,7 +7,9 @@ of its rows satisfy all, against how many would if they were independent (``samp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nlargest
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 from qengine._frozen import frozen, replace
@@ -21,6 +23,7 @@ from qengine.plan.traverse import free_variables
 
 _FEW = 16  # rows of a sample
 _ENOUGH = 64  # rows of a sample that satisfy other conditions, to say what those more do
+_MOST_TYPES = 32  # of a relationship, those with most, of which samples are looked at
 _LEAST = 1e-12
 
 
@@ -51,7 +54,10 @@ class Joint:
         if alone == 0.0:
             return 0.0
         total = found = 0.0
-        for type, edges in self.types:
+        types = self.types
+        if len(types) > _MOST_TYPES:  # the others are taken for such as these
+            types = tuple(nlargest(_MOST_TYPES, types, key=itemgetter(1)))
+        for type, edges in types:
             sample = self._sample(type, *ends, catalog)
             if sample is None or not sample.size or not edges:
                 return alone

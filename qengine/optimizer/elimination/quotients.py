@@ -233,7 +233,7 @@ class _Quotients:
             directed.start,
             directed.end,
             first.symmetric and second.symmetric,
-            tuple(name for name in first.types if name in second.types),
+            tuple(filter(frozenset(second.types).__contains__, first.types)),
         )
         for sign, equalities in ways:
             merged = self._merged(Quotient(quotient.classes, (*rest, joined)), equalities)
