@@ -21,3 +21,17 @@ def dot(numbers: Array, weights: Array) -> float:
     NumPy's own product of two vectors is BLAS's, which adds up as many parts as there are cores.
     """
     return float((numbers * weights).sum())
+
+
+_FEW_RANGES = 4  # that are looked at one by one
+
+
+def in_ranges(ids: Array, ranges: Array) -> Array:
+    """Return which ids lie in one of some ranges ``[begin, end)`` (k, 2), which ascend: bool."""
+    if len(ranges) > _FEW_RANGES:
+        places: Array = np.searchsorted(ranges.reshape(-1).astype(ids.dtype), ids, side="right")
+        return (places & 1).astype(np.bool_)
+    inside: Array = np.zeros(len(ids), np.bool_)
+    for begin, end in ranges.tolist():
+        inside |= (ids >= begin) & (ids < end)
+    return inside

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Labels
 from qengine.plan.pattern import Direction, expression
-from qengine.storage.arrays import Array, dot
+from qengine.storage.arrays import Array, dot, in_ranges
 from qengine.storage.kernels import add_degrees, locate
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SAMPLED = 1 << 14  # vertices with some labels; where there are no more, all are looked at
 _CACHE_BYTES = 1 << 22  # bytes of samples, and of degrees
 _MOST_FACTORS = 1 << 14
+_MANY_RANGES = 16  # of vertices, from which on entries are gone through once rather than lists for each
 _FEWER = 8  # times as many vertices as entries of lists, from which on these are gone through instead
 
 
@@ -95,14 +96,19 @@ class JointDegrees:
     def of_nodes(self, vertices: Array, kind: Incidence) -> Array:
         """Return the degrees of some vertices (uint32) in a kind of relationships: float64. Not kept."""
         degrees = np.zeros(len(vertices))
-        within = self._store.label_ranges(expression(kind.labels)).tolist()
+        within = self._store.label_ranges(expression(kind.labels))
         ascending = bool((vertices[1:] > vertices[:-1]).all())
         for index, way in self.stored(kind):
             lists = self._store.adjacency(index, way)
             if ascending and len(lists) * _FEWER < len(vertices):
                 _add_those_listed(lists, vertices, within, degrees)
                 continue
-            for low, high in within:
+            if len(within) > _MANY_RANGES:
+                begins, ends = locate(lists.struct, vertices)
+                counted = _counted(lists, within)
+                degrees += counted[ends] - counted[begins]
+                continue
+            for low, high in within.tolist():
                 add_degrees(lists.struct, vertices, low, high, degrees)
         return degrees
 
@@ -148,14 +154,17 @@ def _first_place(neighbours: Array, low: Array, high: Array, ids: Array, before:
     return low
 
 
-def _add_those_listed(lists: Adjacency, vertices: Array, within: Sequence[Sequence[int]], degrees: Array) -> None:
+def _counted(lists: Adjacency, within: Array) -> Array:
+    """Return how many of the entries before each place have a neighbour in one of some ranges: int64."""
+    counted = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(in_ranges(lists.neighbours, within), out=counted[1:])
+    return counted
+
+
+def _add_those_listed(lists: Adjacency, vertices: Array, within: Array, degrees: Array) -> None:
     """Add to ``degrees`` what ``add_degrees`` does, entry by entry: for lists of fewer entries than vertices."""
     owners, begins, ends = lists.rows()
-    counted = np.zeros(len(lists) + 1, np.int64)
-    inside = np.zeros(len(lists), bool)
-    for low, high in within:
-        inside |= (lists.neighbours >= low) & (lists.neighbours < high)
-    np.cumsum(inside, out=counted[1:])
+    counted = _counted(lists, within)
     places = np.minimum(np.searchsorted(vertices, owners), len(vertices) - 1)
     there = vertices[places] == owners
     degrees[places[there]] += (counted[ends] - counted[begins])[there]

@@ -10,7 +10,7 @@ import numpy as np
 from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Labels, TriangleSide
 from qengine.plan.pattern import expression
-from qengine.storage.arrays import Array, dot
+from qengine.storage.arrays import Array, dot, in_ranges
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.kernels import locate
 
@@ -130,9 +130,7 @@ class MixedTriangles:
     def _has(self, vertices: Array, labels: Labels) -> Array:
         if labels is None:
             return np.ones(len(vertices), np.bool_)
-        bounds = self._store.label_ranges(expression(labels)).reshape(-1)
-        found: Array = np.searchsorted(bounds, vertices, side="right") % 2 == 1
-        return found
+        return in_ranges(vertices, self._store.label_ranges(expression(labels)))
 
 
 def _turned(labels: Corners, sides: Sides, order: tuple[int, ...]) -> tuple[Corners, Sides]:

@@ -15,7 +15,7 @@ import numpy as np
 from qengine._lru import LruCache
 from qengine.catalog.view import Incidence, Labels
 from qengine.plan.pattern import LabelExpr, expression
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, in_ranges
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.joint_degrees import JointDegrees
 from qengine.storage.node_lists import NodeLists
@@ -268,10 +268,7 @@ class Samples:
     def _labelled(self, ids: Array, labels: Labels) -> Array:
         if labels is None:
             return np.ones(len(ids), np.bool_)
-        inside = np.zeros(len(ids), np.bool_)
-        for low, high in self._store.label_ranges(expression(labels)).tolist():
-            inside |= (ids >= low) & (ids < high)
-        return inside
+        return in_ranges(ids, self._store.label_ranges(expression(labels)))
 
 
 def _places(size: int, most: int) -> Array:

@@ -17,7 +17,7 @@ from qengine._printable import printable_line
 from qengine.catalog.values import ValueSummary
 from qengine.catalog.view import EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.plan.pattern import Direction, LabelExpr, LabelIs, expression
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, in_ranges
 from qengine.storage.columns import PropertyColumn
 from qengine.storage.group_pairs import NOTHING, GroupPairs, PairCounts
 from qengine.storage.joint_degrees import JointDegrees
@@ -672,10 +672,7 @@ class Statistics:
         return vertices[kept], degrees[kept]
 
     def _inside(self, vertices: Array, label: Labels) -> Array:
-        inside = np.zeros(len(vertices), bool)
-        for begin, end in self._store.label_ranges(expression(label)).tolist():
-            inside |= (vertices >= begin) & (vertices < end)
-        return inside
+        return in_ranges(vertices, self._store.label_ranges(expression(label)))
 
 
 class _Moments:

@@ -22,7 +22,7 @@ from qengine.exec.scalar.values import NodeHandle
 from qengine.plan import logical as op
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, LabelExpr, MatchMode, QueryGraph
-from qengine.storage.arrays import Array
+from qengine.storage.arrays import Array, in_ranges
 from qengine.write.block_table import places_of
 from qengine.write.column_values import Unbatched
 from qengine.write.live import LiveGraph, equalities, identities
@@ -128,7 +128,7 @@ def nodes_by_identity(overlay: Overlay, labels: LabelExpr | None, name: str, val
     places = np.where(apart, -1, store.node_numbers.places(numbers))
     kept = places >= 0
     if labels is not None:
-        kept[kept] = _within(places[kept], store.label_ranges(labels))
+        kept[kept] = in_ranges(places[kept], store.label_ranges(labels))
     for row in np.flatnonzero(apart).tolist():
         number = int(numbers[row])
         state = touched.get(number) if number in touched else overlay.node(number)
@@ -183,7 +183,7 @@ def _of_base(overlay: Overlay, labels: LabelExpr | None, keys: Keys, context: Ex
     except Unanswered:
         raise Unbatched from None
     if labels is not None:
-        kept = _within(ids, store.label_ranges(labels))
+        kept = in_ranges(ids, store.label_ranges(labels))
         rows, ids = rows[kept], ids[kept]
     for key, column in columns.items():
         if key != first and len(ids):
@@ -198,15 +198,6 @@ def _of_base(overlay: Overlay, labels: LabelExpr | None, keys: Keys, context: Ex
         kept = ~np.isin(numbers, np.fromiter(touched, np.int64, len(touched)))
         rows, numbers = rows[kept], numbers[kept]
     return rows, numbers
-
-
-def _within(ids: Array, ranges: Array) -> Array:
-    """Tell which ids lie in ascending ranges ``[begin, end)``."""
-    at = np.searchsorted(ranges[:, 0], ids, side="right") - 1
-    if not len(ranges):
-        return np.zeros(len(ids), np.bool_)
-    found: Array = (at >= 0) & (ids < ranges[np.maximum(at, 0), 1])
-    return found
 
 
 def _of_touched(overlay: Overlay, labels: LabelExpr | None, keys: Keys) -> tuple[Array, Array]:

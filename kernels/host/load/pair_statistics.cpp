@@ -94,6 +94,12 @@ QE_API int32_t qe_pair_statistics(const qe::GroupedLists* lists, const qe::PairT
     };
     std::vector<uint32_t> cuts, kinds;  // where the runs of a list begin, and their groups
     std::vector<uint32_t> lengths;      // by group and length: how many runs
+    std::vector<PairCounts> own(least == most ? 0 : most + 1);  // of one owner's group, empty before it
+    std::vector<uint32_t> touched;                              // which of them aren't, where no lengths are in a table
+    const auto give = [&](uint32_t owner, uint32_t group) {
+      if (own[group].owners > 0) found.push_back({owner, group, own[group]});
+      own[group] = {};
+    };
     for (uint64_t row = 0, stop; row < rows.n; row = stop) {  // owners ascend: the rows of one group after the other
       const uint32_t owner = group_of(rows.key(row));
       stop = keys == nullptr ? std::min<uint64_t>(rows.n, group_ends[owner] - rows.first)
@@ -105,7 +111,6 @@ QE_API int32_t qe_pair_statistics(const qe::GroupedLists* lists, const qe::PairT
         found.push_back({owner, least, counts});
         continue;
       }
-      std::vector<PairCounts> own(most + 1);
       uint64_t entries = 0;
       for (uint64_t i = row; i < stop; ++i) entries += ends[i] - begins[i];
       const uint64_t tabled = std::min<uint64_t>(kTabled, entries / (most + 1));
@@ -133,16 +138,23 @@ QE_API int32_t qe_pair_statistics(const qe::GroupedLists* lists, const qe::PairT
           if (run_length < tabled) {
             ++lengths[group * tabled + run_length];
           } else {
+            if (tabled == 0 && own[group].owners == 0) touched.push_back(group);
             own[group].add(run_length, 1);
           }
           if (group == owner && sides) add_sides(own[group], i, at + cuts[run], at + cuts[run + 1]);
         }
       }
+      if (tabled == 0) {  // fewer entries than groups, which are not gone through
+        std::sort(touched.begin(), touched.end());
+        for (const uint32_t group : touched) give(owner, group);
+        touched.clear();
+        continue;
+      }
       for (uint32_t group = least; group <= most; ++group) {
         for (uint64_t length = 1; length < tabled; ++length) {
           if (const uint64_t times = lengths[group * tabled + length]; times > 0) own[group].add(length, times);
         }
-        if (own[group].owners > 0) found.push_back({owner, group, own[group]});
+        give(owner, group);
       }
     }
     *n_pairs = found.size();

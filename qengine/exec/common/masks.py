@@ -27,6 +27,7 @@ from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import operators, substitute
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
+MANY_RANGES = 64  # of nodes with some labels, from which on they are told by a bit each
 _NATIVE = 1 << 13  # ids from which on a program is worth being made
 _RARE = 8  # where native code admits one of so many, what it doesn't evaluate is asked for these alone
 
@@ -136,6 +137,10 @@ class Masks:
         if len(ranges) == 1 and predicates and (begin, end) == (ranges[0][0], ranges[0][1]):
             return self.vertex_mask(name, predicates, begin, end)
         mask = np.zeros(end - begin, np.bool_)
+        if len(ranges) > MANY_RANGES and predicates:
+            ids = np.concatenate([np.arange(low, high) for low, high in ranges])
+            mask[ids - begin] = self.holds_for(name, predicates, NodeColumn(ids))
+            return mask
         for low, high in ranges:
             mask[low - begin : high - begin] = self.vertex_mask(name, predicates, low, high) if predicates else True
         return mask
@@ -298,8 +303,12 @@ def _try(level: Level, store: ExecView, masks: Masks) -> None:
     if isinstance(level, VertexLevel):
         if level.access and masks.vertex_list(level, store.label_ranges(level.labels).tolist()) is not None:
             return
-        for begin, end in store.label_ranges(level.labels).tolist():
-            masks.vertex_mask(level.name, level.predicates, begin, end)
+        ranges = store.label_ranges(level.labels).tolist()
+        if len(ranges) > MANY_RANGES:
+            masks.mask_within(level.name, level.predicates, ranges, ranges[0][0], ranges[-1][1])
+        else:
+            for begin, end in ranges:
+                masks.vertex_mask(level.name, level.predicates, begin, end)
         return
     for name in level.types or store.relationship_types:
         index = store.type_index(name)

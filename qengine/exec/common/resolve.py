@@ -14,6 +14,7 @@ from qengine._frozen import frozen
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
 from qengine.exec.common.lists_read import parts_read, type_indices
+from qengine.exec.common.masks import MANY_RANGES
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
@@ -173,6 +174,11 @@ class _Resolver:
             if not len(roots):
                 return None
             candidates, n_candidates = self.hold(roots), len(roots)
+        if len(ranges) > MANY_RANGES:
+            begin, end = ranges[0][0], ranges[-1][1]
+            if not bitset and not candidates:
+                bitset = self.hold(self.masks.bits(self.masks.mask_within(level.name, (), ranges, begin, end)))
+            ranges = [[begin, end]]  # the bits, or the list, tell the vertices
         sources = []
         for source in level.sources:
             known = self.source_lists(source.types, source.direction)

@@ -12,7 +12,7 @@ import numpy as np
 from qengine.exec.common.batch import BATCH_ROWS
 from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import BoolArray, NodeColumn
-from qengine.exec.common.masks import Masks
+from qengine.exec.common.masks import MANY_RANGES, Masks
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.access import FEW, IDENTITY
 from qengine.plan.folding import entry_levels
@@ -59,10 +59,7 @@ def scanned_vertices(level: VertexLevel, runtime: Runtime, masks: Masks, first: 
         return
     listed = masks.vertex_list(level, ranges) if level.access and ranges else None
     if listed is None:
-        parts = [
-            masks.places(mask, low, np.int64)
-            for (low, _), mask in zip(ranges, _masks(level, ranges, masks), strict=True)
-        ]
+        parts = [masks.places(mask, low, np.int64) for low, mask in _masks(level, ranges, masks)]
         listed = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, np.int64)])
         _note(level, ranges, masks, len(listed))
     for offset, length in pieces(len(listed), first):
@@ -77,14 +74,19 @@ def counted_vertices(level: VertexLevel, runtime: Runtime, masks: Masks) -> int:
     listed = masks.vertex_list(level, ranges) if level.access and ranges else None
     if listed is not None:
         return len(listed)
-    found = sum(int(np.count_nonzero(mask)) for mask in _masks(level, ranges, masks))
+    found = sum(int(np.count_nonzero(mask)) for _, mask in _masks(level, ranges, masks))
     _note(level, ranges, masks, found)
     return found
 
 
-def _masks(level: VertexLevel, ranges: Sequence[Sequence[int]], masks: Masks) -> Iterator[BoolArray]:
+def _masks(level: VertexLevel, ranges: Sequence[Sequence[int]], masks: Masks) -> Iterator[tuple[int, BoolArray]]:
+    """Yield truth values of vertices, each array with the first one's id: of each range, or of all if they are many."""
+    if len(ranges) > MANY_RANGES:
+        low, high = ranges[0][0], ranges[-1][1]
+        yield low, masks.mask_within(level.name, level.predicates, ranges, low, high)
+        return
     for low, high in ranges:
-        yield masks.vertex_mask(level.name, level.predicates, low, high)
+        yield low, masks.vertex_mask(level.name, level.predicates, low, high)
 
 
 def _note(level: VertexLevel, ranges: Sequence[Sequence[int]], masks: Masks, found: int) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements
-from qengine.exec.common.masks import Masks
+from qengine.exec.common.masks import MANY_RANGES, Masks
 from qengine.exec.common.on_device import OnDevice
 from qengine.exec.common.predicate_programs import STEP, NoProgram, Predicates, Step
 from qengine.exec.gpu.arrays import working
@@ -75,6 +75,8 @@ class _DeviceMasks:
         def on_host() -> Any:
             return self._masks.mask_within(name, predicates, ranges, begin, end)
 
+        if not predicates or len(ranges) > MANY_RANGES:
+            return on_host()
         elements = [Elements(name, True, ((low, high),)) for low, high in ranges]
         return self._found(predicates, elements, (begin, end), Predicates(self._masks.runtime, name, None), on_host)
 

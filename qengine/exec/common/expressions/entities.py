@@ -32,6 +32,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.common.text_rows import TextRows
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
+from qengine.storage.arrays import in_ranges
 from qengine.storage.columns import PropertyColumn
 
 
@@ -144,19 +145,6 @@ def within(begin: int, end: int, ranges: IntArray, dtype: Any = np.bool_) -> Any
     inside = np.zeros(end - begin, dtype)
     for low, high in ranges.tolist():
         inside[max(0, low - begin) : max(0, high - begin)] = 1
-    return inside
-
-
-def in_ranges(ids: IntArray, ranges: IntArray) -> BoolArray:
-    """Return which ids lie in one of the ranges ``[begin, end)`` (k, 2), which ascend."""
-    if len(ranges) == 0:
-        return np.zeros(len(ids), dtype=np.bool_)
-    bounds = ranges.astype(np.int64)
-    if len(bounds) == 1:
-        inside: BoolArray = (ids >= bounds[0, 0]) & (ids < bounds[0, 1])
-        return inside
-    place = np.searchsorted(bounds[:, 0], ids, side="right") - 1
-    inside = (place >= 0) & (ids < bounds[place, 1])
     return inside
 
 

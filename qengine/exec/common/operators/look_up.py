@@ -24,9 +24,11 @@ from qengine.exec.scalar.values import wrong_argument
 from qengine.plan import physical
 from qengine.plan.access import FEW, HASH
 from qengine.plan.expr import Comparison, Literal, Property, Variable
+from qengine.storage.arrays import in_ranges
 from qengine.types import NODE, RELATIONSHIP
 
 _NONE: IntArray = np.empty(0, np.int64)
+
 _FEW_VALUES = 2  # different ones, that a column without an index is scanned for
 _FEW_OF_RELATIONSHIPS = 16  # the same; their indexes don't follow from version to version
 
@@ -109,8 +111,7 @@ class _Finder:
         rows, ids = self._looked_up(values)
         if self._operator.relationship:
             return rows, ids
-        places = np.searchsorted(self._ranges.ravel(), ids, side="right")  # odd: within a range
-        inside = np.flatnonzero(places & 1)
+        inside = np.flatnonzero(in_ranges(ids, self._ranges))
         return rows[inside], ids[inside]
 
     def _looked_up(self, values: Sequence[Any]) -> tuple[IntArray, IntArray]:
