@@ -17,6 +17,8 @@ from qengine.storage.variant import concatenate, is_present, is_variant
 from qengine.temporal.arrow import to_values
 from qengine.types import Type
 
+_FEW = 16  # values that are sooner read one by one than taken
+
 
 @dataclass(frozen=True)
 class PropertyColumn:
@@ -96,6 +98,8 @@ class PropertyColumn:
 
     def values(self, ids: Array) -> list[Any]:
         """Return the values of ``ids`` as Python values, None for null."""
+        if len(ids) <= _FEW and self._is_scalar and not self.picks(len(ids)):
+            return list(map(self.value, ids.tolist()))
         return to_values(self.take(ids))
 
     def value(self, id: int) -> Any:

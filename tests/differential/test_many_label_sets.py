@@ -81,9 +81,8 @@ def test_what_is_known_follows_changes() -> None:
 def test_statistics_of_many_label_sets(many: Graph) -> None:
     store = many._store
     labels = [frozenset(store.labels_of(vertex)) for vertex in range(store.vertex_count)]
-    ends = [
-        (edge.start, edge.end) for edge in store.relationships(range(store.relationship_count)) if edge.type == "T1"
-    ]
+    edges = store.relationships(range(store.relationship_count))
+    ends = [(edge.start, edge.end) for edge in edges if edge is not None and edge.type == "T1"]
     for source, target in (("L1", "L2"), ("L3", None), (None, "L4")):
         found = store.edge_statistics(source, "T1", target)
         pairs = [
