@@ -131,7 +131,8 @@ def _sorted_out(
     spools = [scratch.spool(schema) for _ in range(len(layout.cuts) - 1)] if plain else []
     rows: Buckets | None = Buckets(layout, scratch, ids=True) if mixed else None
     first = 0
-    for batch in properties.batches() if plain else without_columns(len(start), budget.batch):
+    batches: Iterator[Any] = properties.batches() if plain else without_columns(len(start), budget.batch)
+    for batch in batches:
         here = slice(first, first + len(batch))
         order, bounds = dealt.deal(start[here], end[here], None)
         if rows is not None:
