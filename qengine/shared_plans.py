@@ -98,11 +98,6 @@ class Scanned:
         return CutText(text, literals, (between, tuple([token.type for token in literals])))
 
 
-def cut_at_literals(text: str) -> CutText | None:
-    """Return a text cut at its literals; None for one without, and for one of many tokens."""
-    return Scanned(text).cut
-
-
 @frozen
 class _Slot:
     """A parameter and what gives its value: places among the literals, each with its sign; one, or those of a list."""

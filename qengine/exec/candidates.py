@@ -1,7 +1,7 @@
-"""Candidate sets C(u): which vertices of a graph can match a vertex of a pattern at all, by signature and degree.
+"""Candidate sets C(u): which vertices of a graph can match a vertex of a pattern at all, by signature.
 
-A vertex passes if its signature has all bits of the pattern's vertex, and if each of its lists is as long as the
-pattern needs neighbours in it that are known to differ. No vertex that has an embedding is refused. Source: GSI §III-A.
+A vertex passes if its signature has all bits of the pattern's vertex. No vertex that has an embedding is refused.
+Source: GSI §III-A.
 """
 
 from __future__ import annotations
@@ -51,31 +51,6 @@ def level_signatures(store: ExecView, search: Search) -> LevelSignatures:
         return wanted, True
 
     return LevelSignatures(store.signatures, _wanted.get(store, search, find))
-
-
-def admit_by_signature(
-    store: ExecView, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]
-) -> None:
-    """Clear ``admitted[v - begin]`` for each vertex v whose signature refuses it for ``search.levels[level]``.
-
-    Parameters
-    ----------
-    store
-        The ``GraphStore``.
-    begin
-        The vertex of ``admitted[0]``.
-    """
-    wanted = _signature(store, search, level)
-    if wanted.words.any():
-        store.signatures.filter(wanted, begin, begin + len(admitted), admitted)
-
-
-def admit_by_degree(store: ExecView, search: Search, level: int, begin: int, admitted: npt.NDArray[np.bool_]) -> None:
-    """Clear ``admitted[v - begin]`` for each vertex v with too short a list for ``search.levels[level]``."""
-    vertices = np.arange(begin, begin + len(admitted), dtype=np.uint32)
-    for (type_index, direction), levels in _by_list(store, search, level).items():
-        begins, ends = store.adjacency(type_index, direction).locate_all(vertices)
-        admitted &= ends - begins >= _different(search, levels)
 
 
 def _signature(store: ExecView, search: Search, level: int) -> PatternSignature:

@@ -22,7 +22,7 @@ from qengine.formats.tables_out import ANY, NAME
 from qengine.formats.texts import TYPES, column_values, literal_values
 from qengine.storage.given import labels_of
 from qengine.storage.keys import key_array
-from qengine.storage.normal import normal_array
+from qengine.storage.normal import is_string, normal_array
 
 IMPORT_HEADER = re.compile(r".*:(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\(.*\))?(\{.*\})?", re.DOTALL)
 """What tells a column of neo4j-admin's import by its name."""
@@ -208,14 +208,10 @@ def _properties(given: AdminTable) -> dict[str, Any]:
         array = normal_array(given.table.column(place), given.named(place))
         if ANY in metadata:
             array = literal_values(array, given.named(place))
-        elif column.type and _is_text(array.type):
+        elif column.type and is_string(array.type):
             array = column_values(array, column.type, given.named(place), given.array_delimiter, column.zone)
         found[name] = array
     return found
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _taken(columns: Mapping[str, Any], rows: Any) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from qengine._cached import cached_property
 from qengine._frozen import frozen
 from qengine.fulltext.analyzers import Analyzer
 from qengine.fulltext.postings import Postings
+from qengine.storage.normal import is_string
 from qengine.storage.segments import Segment, following, pieces
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _texts(array: Any) -> tuple[Any, Any]:
         rows = np.asarray(pc.list_parent_indices(array)).astype(np.int32)
         array = pc.list_flatten(array)
         kind = array.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_string(kind):
         present = np.asarray(pc.is_valid(array))
         return rows[present], array.drop_null().cast(pa.string())
     if not (pa.types.is_union(kind) or pa.types.is_dictionary(kind) or pa.types.is_list(kind)):

@@ -37,7 +37,7 @@ _library = _native.declared(
     "qe_mutual_pairs p p u4 p; qe_wedge_sample p u8 u8 u4* u1* p p; qe_distinct_sketch p u4 p u4 u8 p; "
     "qe_text_ends p u4 p u8 u8*; qe_csv_rows_end p u8 u1 i4 p; qe_numerals_scan u1* u8 u4 p i4; "
     "qe_numerals_changed p u4 p u8 p p i4; qe_edge_list p u8 c p p i4; qe_signature_build p u4* i4; qe_trim_heap; "
-    "qe_signature_filter u4* u4 u4 u4 u4* ?*; qe_signature_group u4 u4 -> u4; qe_checksum p p u8 u8 -> u8"
+    "qe_signature_group u4 u4 -> u4; qe_checksum p p u8 u8 -> u8"
 )
 _SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
 
@@ -358,11 +358,6 @@ def changed_numeral(texts: Any, numbers: Any) -> int | None:
 def build_signatures(given: ctypes.Structure, table: Array) -> None:
     """Fill ``table`` (uint32[16, vertices]) with the signatures made from a ``qe::SignatureInput``."""
     _call("qe_signature_build", ctypes.addressof(given), table, threads())
-
-
-def filter_by_signature(table: Array, wanted: Array, begin: int, end: int, admitted: Array) -> None:
-    """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that lacks a bit of ``wanted``."""
-    _call("qe_signature_filter", table, table.shape[1], begin, end, wanted, admitted)
 
 
 def signature_group(list_number: int, label: int) -> int:

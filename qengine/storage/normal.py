@@ -26,6 +26,11 @@ STRING_LIMIT = 2**31 - 1  # bytes that 32-bit string offsets reach
 _EXACT_DIGITS, _EXACT_SCALE = 15, 22  # digits of which a double is made by one exact division by a power of ten
 
 
+def is_string(arrow: Any) -> bool:
+    """Tell whether a normal type is that of texts."""
+    return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow))
+
+
 def normal_array(column: Any, place: str) -> Any:
     """Return an Arrow column as one array of a type that the engine keeps.
 

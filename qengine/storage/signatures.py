@@ -106,10 +106,6 @@ class Signatures:
         """Bytes of the table."""
         return 4 * SIGNATURE_WORDS * self.n_vertices
 
-    def filter(self, wanted: PatternSignature, begin: int, end: int, admitted: Array) -> None:
-        """Clear ``admitted[v - begin]`` (bool) for each vertex of ``[begin, end)`` that can't match."""
-        kernels.filter_by_signature(self.table, wanted.words, begin, end, admitted)
-
 
 def _number(type_index: int, direction: Direction) -> int:
     """Return the number that stands for an adjacency."""

@@ -17,6 +17,7 @@ from qengine.catalog.values import ValueSummary
 from qengine.storage.arrays import Array
 from qengine.storage.columns import is_ordered
 from qengine.storage.kernels import distinct_sketch, text_ends
+from qengine.storage.normal import is_string
 from qengine.storage.variant import is_present
 from qengine.temporal.arrow import to_values
 
@@ -115,7 +116,7 @@ def _ends(present: Any) -> Any:
     if pa.types.is_floating(present.type):  # an order of magnitude faster than Arrow's
         numbers = present.to_numpy()
         return pa.array([np.fmin.reduce(numbers), np.fmax.reduce(numbers)], present.type)
-    if pa.types.is_string(present.type) or pa.types.is_large_string(present.type):  # again
+    if is_string(present.type):  # again
         return present.take(pa.array(text_ends(present)))
     found = pc.min_max(present)
     return pa.array([found["min"], found["max"]], present.type)

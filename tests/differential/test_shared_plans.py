@@ -11,7 +11,7 @@ import pytest
 
 from qengine import Graph
 from qengine.errors import QengineError
-from qengine.shared_plans import cut_at_literals
+from qengine.shared_plans import Scanned
 from qengine.testing.composed import check, composed_query, derived_query
 from qengine.testing.random_graph import RandomGraph, random_graph
 from qengine.testing.random_query import RandomQuery, random_query
@@ -31,7 +31,7 @@ VALUES = {
 
 def with_other_literals(text: str, chance: random.Random) -> str:
     """Return a text of the same family; some literals stay."""
-    cut = cut_at_literals(text)
+    cut = Scanned(text).cut
     if cut is None:
         return text
     pieces, kinds = cut.family

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture(autouse=True)
 def on_the_device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(predicates, "_LEAST", 1)
+    monkeypatch.setattr(predicates, "DEVICE_ELEMENTS", 1)
     yield
 
 

@@ -54,7 +54,7 @@ def test_a_record_has_a_plan_its_ways_and_a_result() -> None:
     found = record(Case("small", "MATCH (a)-[:R]->(b) RETURN count(*) AS n"))
     assert found.title == "small: MATCH (a)-[:R]->(b) RETURN count(*) AS n"
     assert found.plan[0].startswith("Aggregate: count(*) AS n") and found.plan[1].startswith(" Search count")
-    assert found.ways[0] == "auto cpu" and found.ways[1].startswith("search: cpu ")
+    assert len(found.ways) == 1 and found.ways[0].startswith("search: cpu ")
     assert found.result == ("3",)
 
 

@@ -166,13 +166,20 @@ Status each_root(int threads, Control* control, uint64_t n, uint64_t size, Make&
   });
 }
 
+// Calls each(begin, end) for pieces of [0, n).
+template <typename Each>
+Status each_piece(int threads, Control* control, uint64_t n, uint64_t size, Each&& each) {
+  WorkQueue queue(control, n, size);
+  return deal(threads, queue, [&](int) {
+    for (uint64_t begin, end; queue.take(&begin, &end);) each(begin, end);
+  });
+}
+
 // Calls each(k) for k < n.
 template <typename Each>
 Status each_row(int threads, Control* control, uint64_t n, uint64_t size, Each&& each) {
-  WorkQueue queue(control, n, size);
-  return deal(threads, queue, [&](int) {
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
+  return each_piece(threads, control, n, size, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t k = begin; k < end; ++k) each(static_cast<uint32_t>(k));
   });
 }
 

@@ -187,10 +187,7 @@ QE_API int32_t qe_root_images(const qe::eliminate::RootLists* given, const qe::e
   using namespace qe;
   using namespace qe::eliminate;
   return guarded([&] {
-    WorkQueue queue(control, n, 1);
-    check(deal(workers_for(control, given->n), queue, [&](int) {
-      for (uint64_t begin, end; queue.take(&begin, &end);) lay_out(*given, pieces[begin], images + pieces[begin].at);
-    }));
+    check(each_row(workers_for(control, given->n), control, n, 1, [&](uint32_t k) { lay_out(*given, pieces[k], images + pieces[k].at); }));
   });
 }
 

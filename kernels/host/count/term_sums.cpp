@@ -39,17 +39,15 @@ using namespace qe::eliminate;
 
 // Writes whole, or rounded where that is null.
 QE_API int32_t qe_term_sums(const SumTerm* terms, int32_t n_terms, uint64_t n, int64_t* whole, double* rounded, qe::Control* control) {
-  WorkQueue queue(control, n, kPiece);
-  return deal(workers_for(control, n * static_cast<uint64_t>(n_terms)), queue, [&](int) {
-    for (uint64_t begin, end; queue.take(&begin, &end);)
-      for (uint64_t i = begin; i < end; ++i) {
-        const __int128 sum = sum_at(terms, n_terms, i);
-        if (!whole) {
-          rounded[i] = static_cast<double>(sum);
-        } else {
-          whole[i] = static_cast<int64_t>(sum);
-          if (whole[i] != sum) throw qe::Halt{qe::kOverflow};
-        }
+  return each_piece(workers_for(control, n * static_cast<uint64_t>(n_terms)), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const __int128 sum = sum_at(terms, n_terms, i);
+      if (!whole) {
+        rounded[i] = static_cast<double>(sum);
+      } else {
+        whole[i] = static_cast<int64_t>(sum);
+        if (whole[i] != sum) throw qe::Halt{qe::kOverflow};
       }
+    }
   });
 }

@@ -42,14 +42,6 @@ void raise(std::atomic<int32_t>& greatest, int32_t value) {
   for (int32_t seen = greatest; value > seen && !greatest.compare_exchange_weak(seen, value);) {}
 }
 
-template <class Each>
-Status each_piece(Control* control, uint64_t n, Each&& each) {
-  WorkQueue queue(control, n, kPiece);
-  return deal(workers_for(control, n), queue, [&](int) {
-    for (uint64_t begin, end; queue.take(&begin, &end);) each(begin, end);
-  });
-}
-
 }  // namespace
 }  // namespace qe::eliminate
 
@@ -59,7 +51,7 @@ using namespace qe::eliminate;
 QE_API int32_t qe_float_span(const double* values, uint64_t n, double sign, int32_t most, int32_t width, FloatSpan* span,
                              qe::Control* control) {
   std::atomic<int32_t> top{INT32_MIN}, lowest{INT32_MAX};
-  const qe::Status status = each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+  const qe::Status status = each_piece(workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
     int32_t greatest = INT32_MIN;
     for (uint64_t i = begin; i < end; ++i)
       if (const double value = sign * values[i]; value > 0)
@@ -71,7 +63,7 @@ QE_API int32_t qe_float_span(const double* values, uint64_t n, double sign, int3
     return status;
   }
   const int32_t above = top - (width - kMantissa);
-  const qe::Status found = each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+  const qe::Status found = each_piece(workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
     int32_t least = INT32_MAX;
     for (uint64_t i = begin; i < end; ++i)
       if (const double value = sign * values[i]; value > 0) {
@@ -89,7 +81,7 @@ QE_API int32_t qe_float_span(const double* values, uint64_t n, double sign, int3
 QE_API int32_t qe_float_parts(const double* values, uint64_t n, double sign, const FloatSpan* span, int32_t width, int32_t wide,
                               uint64_t* numbers, qe::Control* control) {
   const int32_t above = span->top - (width - kMantissa);
-  return each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+  return each_piece(workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       unsigned __int128 number = 0;
       if (const double value = sign * values[i]; value > 0)
@@ -112,12 +104,12 @@ QE_API int32_t qe_counts_found(const int64_t* counts, uint64_t n, int64_t* place
                                qe::Control* control) {
   return guarded([&] {
     std::vector<uint64_t> begins(n / kPiece + 2);
-    check(each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+    check(each_piece(workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
       begins[begin / kPiece + 1] = end - begin - static_cast<uint64_t>(std::count(counts + begin, counts + end, 0));
     }));
     for (size_t k = 1; k < begins.size(); ++k) begins[k] += begins[k - 1];
     *found = begins.back();
-    check(each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+    check(each_piece(workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
       uint64_t at = begins[begin / kPiece];
       for (uint64_t i = begin; i < end; ++i)
         if (counts[i] != 0) {

@@ -73,10 +73,7 @@ class Ordered {
  private:
   template <typename Work>
   void dealt(uint64_t n, uint64_t grain, Work&& work) {
-    eliminate::WorkQueue queue(fold_.control, n, grain);
-    check(eliminate::deal(eliminate::workers_for(fold_.control, size_), queue, [&](int) {
-      for (uint64_t begin, end; queue.take(&begin, &end);) work(begin, end);
-    }));
+    check(eliminate::each_piece(eliminate::workers_for(fold_.control, size_), fold_.control, n, grain, work));
   }
 
   void collect() {

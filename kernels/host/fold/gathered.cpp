@@ -109,10 +109,9 @@ QE_API int32_t qe_fold_take_gathered(const Fold* fold, int32_t task, uint64_t n,
     std::vector<const GatheredRows*> parts;
     for (const auto& each : fold->gathered.parts())
       if (each->task == task) parts.push_back(each.get());
-    qe::eliminate::WorkQueue queue(control, parts.size(), 1);
-    check(qe::eliminate::deal(qe::eliminate::workers_for(control, parts.size() * GatheredRows::kRoom), queue, [&](int) {
-      for (uint64_t begin, end; queue.take(&begin, &end);) deal_rows(*parts[begin], places, ends, numbers, weights);
-    }));
+    const int threads = qe::eliminate::workers_for(control, parts.size() * GatheredRows::kRoom);
+    check(qe::eliminate::each_row(threads, control, parts.size(), 1,
+                                  [&](uint32_t k) { deal_rows(*parts[k], places, ends, numbers, weights); }));
   });
 }
 

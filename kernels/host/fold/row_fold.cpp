@@ -38,10 +38,9 @@ class RowFold : public RowSink {
         if (const Table* own = state->owners[k]->own()) left.push_back(own);
       merge_own(*folds_[k], left);
       if (!folds_[k]->plan.hashed) continue;
-      eliminate::WorkQueue queue(folds_[k]->control, states_.all().size(), 1);
-      check(eliminate::deal(static_cast<int>(std::max<size_t>(1, states_.all().size())), queue, [&](int) {
-        for (uint64_t begin, end; queue.take(&begin, &end);) states_.all()[begin]->owners[k]->share();
-      }));
+      const size_t states = states_.all().size();
+      check(eliminate::each_row(static_cast<int>(std::max<size_t>(1, states)), folds_[k]->control, states, 1,
+                                [&](uint32_t place) { states_.all()[place]->owners[k]->share(); }));
     }
   }
 

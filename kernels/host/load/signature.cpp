@@ -1,7 +1,6 @@
-// Builds vertex signatures and filters id ranges by them (qe/signature.h).
+// Builds vertex signatures (qe/signature.h).
 //
-// Build: each vertex by itself, threads take shares of the ids; reads a list's ends of runs, writes 64 bytes a vertex.
-// Filter: reads a word a vertex for each word of the pattern's signature that isn't 0. Deterministic.
+// Each vertex by itself, threads take shares of the ids; reads a list's ends of runs, writes 64 bytes a vertex. Deterministic.
 #include "qe/abi.h"
 #include "qe/signature.h"
 
@@ -27,18 +26,6 @@ QE_API int32_t qe_signature_build(const qe::SignatureInput* in, uint32_t* table,
         for (int w = 0; w < kSignatureWords; ++w) table[static_cast<uint64_t>(w) * n + v] = words[w];
       }
   });
-}
-
-// Clears admitted[v - begin] (one byte each) for the vertices of [begin, end) that lack a bit of `wanted`.
-QE_API int32_t qe_signature_filter(const uint32_t* table, uint32_t n_vertices, uint32_t begin, uint32_t end,
-                                   const uint32_t* wanted, uint8_t* admitted) {
-  for (int w = 0; w < qe::kSignatureWords; ++w) {
-    const uint32_t bits = wanted[w];
-    if (bits == 0) continue;
-    const uint32_t* column = table + static_cast<uint64_t>(w) * n_vertices + begin;
-    for (uint32_t k = 0; k < end - begin; ++k) admitted[k] &= (column[k] & bits) == bits;
-  }
-  return qe::kOk;
 }
 
 // Returns the group that a kind of neighbour counts in.

@@ -146,14 +146,6 @@ Evaluate chosen() {
   return evaluate_baseline;
 }
 
-template <class Each>
-Status each_piece(Control* control, uint64_t n, Each&& each) {
-  eliminate::WorkQueue queue(control, n, kPiece);
-  return eliminate::deal(eliminate::workers_for(control, n), queue, [&](int) {
-    for (uint64_t begin, end; queue.take(&begin, &end);) each(begin, end);
-  });
-}
-
 template <class Place>
 void write_places(const uint8_t* holds, uint64_t begin, uint64_t end, int64_t first, Place* places) {
   for (uint64_t i = begin; i < end;) {
@@ -182,7 +174,7 @@ QE_API int32_t qe_predicate_holds(const qe::PredicateStep* steps, int32_t n_step
   }
   if (depth != 1) return qe::kInvalid;
   const Evaluate evaluate = chosen();
-  return each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+  return qe::eliminate::each_piece(qe::eliminate::workers_for(control, n), control, n, kPiece, [&](uint64_t begin, uint64_t end) {
     std::vector<uint8_t> room(static_cast<uint64_t>(deepest) * kBlock);
     for (uint64_t at = begin; at < end; at += kBlock)
       evaluate(steps, n_steps, first + static_cast<int64_t>(at), std::min(kBlock, end - at), room.data(), holds + at);
@@ -192,14 +184,15 @@ QE_API int32_t qe_predicate_holds(const qe::PredicateStep* steps, int32_t n_step
 // Writes where bytes of 0 and 1 are 1, counted from `first`, ascending: as many int64, or where not `wide` uint32.
 QE_API int32_t qe_predicate_places(const uint8_t* holds, uint64_t n, int64_t first, int32_t wide, void* places, qe::Control* control) {
   return qe::eliminate::guarded([&] {
+    const int threads = qe::eliminate::workers_for(control, n);
     std::vector<uint64_t> begins(n / kPiece + 2);
-    qe::eliminate::check(each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+    qe::eliminate::check(qe::eliminate::each_piece(threads, control, n, kPiece, [&](uint64_t begin, uint64_t end) {
       uint64_t sum = 0;
       for (uint64_t i = begin; i < end; ++i) sum += holds[i];
       begins[begin / kPiece + 1] = sum;
     }));
     for (size_t k = 1; k < begins.size(); ++k) begins[k] += begins[k - 1];
-    qe::eliminate::check(each_piece(control, n, [&](uint64_t begin, uint64_t end) {
+    qe::eliminate::check(qe::eliminate::each_piece(threads, control, n, kPiece, [&](uint64_t begin, uint64_t end) {
       const uint64_t at = begins[begin / kPiece];
       if (wide) write_places(holds, begin, end, first, static_cast<int64_t*>(places) + at);
       else write_places(holds, begin, end, first, static_cast<uint32_t*>(places) + at);

@@ -81,6 +81,27 @@ class Column(ABC):
         return None
 
 
+class MaskedColumn(Column):
+    """Values that are held in arrays, with ``null``: which rows are null; None where none is."""
+
+    __slots__ = ("null",)
+
+    null: BoolArray | None
+
+    @abstractmethod
+    def _at(self, which: Any) -> Column:
+        """Return the rows that an index of NumPy picks."""
+
+    def take(self, indices: IntArray) -> Column:
+        return self._at(indices)
+
+    def slice(self, offset: int, length: int) -> Column:
+        return self._at(slice(offset, offset + length))
+
+    def is_null(self) -> BoolArray:
+        return np.zeros(len(self), np.bool_) if self.null is None else self.null
+
+
 class _EntityColumn(Column):
     """Ids of nodes or relationships.
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from qengine.exec.common.columns import BoolArray, Column, IntArray, integer_column
+from qengine.exec.common.columns import BoolArray, Column, IntArray, MaskedColumn, integer_column
 from qengine.temporal import Duration
 from qengine.temporal.values import SECOND
 
 
-class DurationColumn(Column):
+class DurationColumn(MaskedColumn):
     """Durations.
 
     Parameters
@@ -24,7 +24,7 @@ class DurationColumn(Column):
         Which rows are null; None where none is.
     """
 
-    __slots__ = ("days", "months", "nanoseconds", "null")
+    __slots__ = ("days", "months", "nanoseconds")
 
     def __init__(self, months: IntArray, days: IntArray, nanoseconds: IntArray, null: BoolArray | None = None) -> None:
         self.months = months
@@ -38,18 +38,6 @@ class DurationColumn(Column):
     def _at(self, which: Any) -> Column:
         null = None if self.null is None else self.null[which]
         return DurationColumn(self.months[which], self.days[which], self.nanoseconds[which], null)
-
-    def take(self, indices: IntArray) -> Column:
-        """Return some rows, in an order."""
-        return self._at(indices)
-
-    def slice(self, offset: int, length: int) -> Column:
-        """Return consecutive rows, without a copy."""
-        return self._at(slice(offset, offset + length))
-
-    def is_null(self) -> BoolArray:
-        """Return which rows are null."""
-        return np.zeros(len(self), np.bool_) if self.null is None else self.null
 
     def values(self) -> list[Any]:
         """Return a ``Duration`` for each row."""

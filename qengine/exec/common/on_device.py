@@ -6,6 +6,9 @@ from typing import Any
 
 from qengine._frozen import frozen
 
+DEVICE_ELEMENTS = 1 << 23
+"""Of so many on a device evaluates conditions: what these admit of fewer is remembered (``common.resolve``)."""
+
 
 @frozen
 class OnDevice:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from qengine._frozen import frozen
 from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, ConstantColumn, IntArray, ListColumn
+from qengine.storage.normal import is_string
 from qengine.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from qengine.temporal.arrow import UNITS
 
@@ -72,7 +73,7 @@ def _unordered(count: int) -> OrderWords:
 def _of_array(array: Any) -> OrderWords:
     kind, count = array.type, len(array)
     texts, exact, unit = _NO_TEXTS, True, 1
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_string(kind):
         of, words = _TEXT, np.zeros(count)
         texts = (array.drop_null() if array.null_count else array).cast(pa.large_binary())
     elif pa.types.is_boolean(kind):

@@ -23,6 +23,7 @@ from qengine.exec.common.columns import (
 )
 from qengine.exec.common.property_texts import PropertyTexts
 from qengine.exec.scalar.compare import order_key
+from qengine.storage.normal import is_string
 
 _NULL = np.int64(2**63 - 1)
 _FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
@@ -79,7 +80,7 @@ def is_of_numbers(type: Any) -> bool:
 def _arrow_ranks(array: pa.Array) -> IntArray:
     if pa.types.is_null(array.type):
         return np.zeros(len(array), dtype=np.int64)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+    if is_string(array.type):
         dense: IntArray = pc.rank(array, tiebreaker="dense").to_numpy().astype(np.int64)
         return dense
     if pa.types.is_boolean(array.type):

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, ConstantColumn, IntArray, ObjectColumn
+from qengine.exec.common.columns import ArrowColumn, BoolArray, Column, ConstantColumn, MaskedColumn, ObjectColumn
 from qengine.spatial import SYSTEMS, Point
 
 _NAMES = {srid: name for name, srid in SYSTEMS.items()}
 
 
-class PointColumn(Column):
+class PointColumn(MaskedColumn):
     """Points.
 
     Parameters
@@ -28,7 +28,7 @@ class PointColumn(Column):
         Which rows are null; None where none is.
     """
 
-    __slots__ = ("coordinates", "null", "srid")
+    __slots__ = ("coordinates", "srid")
 
     def __init__(self, coordinates: npt.NDArray[np.float64], srid: int, null: BoolArray | None = None) -> None:
         self.coordinates = coordinates
@@ -45,18 +45,6 @@ class PointColumn(Column):
 
     def _at(self, which: Any) -> Column:
         return PointColumn(self.coordinates[:, which], self.srid, None if self.null is None else self.null[which])
-
-    def take(self, indices: IntArray) -> Column:
-        """Return some rows, in an order."""
-        return self._at(indices)
-
-    def slice(self, offset: int, length: int) -> Column:
-        """Return consecutive rows, without a copy."""
-        return self._at(slice(offset, offset + length))
-
-    def is_null(self) -> BoolArray:
-        """Return which rows are null."""
-        return np.zeros(len(self), np.bool_) if self.null is None else self.null
 
     def values(self) -> list[Any]:
         """Return a ``Point`` for each row, None for null."""

@@ -28,6 +28,7 @@ from qengine.exec.common.property_texts import Codes, TextProperty
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Property, Variable
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
+from qengine.storage.normal import is_string
 from qengine.types import BOOLEAN
 
 STEP = _native.record("COLUMN column; u8 table; i8 low integer; f8 real; i4 kind op codes whole", COLUMN=COLUMN)
@@ -239,7 +240,7 @@ class Predicates:
         if column is None or not len(column.array):
             raise NoProgram
         array, begin = column.array, base + column.begin
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        if is_string(array.type):
             if (known := TextProperty(store, column, key).codes(len(array))) is None:
                 raise NoProgram
             return Source(begin, array, known.codes[:-1], codes=_OF_CODES, known=known)

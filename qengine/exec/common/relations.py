@@ -28,6 +28,7 @@ from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.elimination import Matrix, Ordered, Relation, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
+from qengine.storage.normal import is_string
 
 NUMBERS = _native.record("u8 at; i4 bytes unused")
 """As ``qe::eliminate::Numbers``."""
@@ -292,7 +293,7 @@ class Relations:
             return np.empty(0, np.uint32), pa.array([], pa.int64())
         array = column.array
         self.charge(24 * len(array))
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        if is_string(array.type):
             array = TextProperty(self.store, column, (key,)).ranks()
         there = column.begin + np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
         return there.astype(np.uint32), array.drop_null()

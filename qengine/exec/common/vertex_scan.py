@@ -13,13 +13,11 @@ from qengine.exec.common.batch import BATCH_ROWS
 from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import BoolArray, NodeColumn
 from qengine.exec.common.masks import MANY_RANGES, Masks
+from qengine.exec.common.on_device import DEVICE_ELEMENTS
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.access import FEW, IDENTITY
 from qengine.plan.folding import entry_levels
 from qengine.plan.physical import Search, VertexLevel
-
-_MANY = 1 << 23
-"""Vertices of which a device evaluates conditions sooner: of fewer it asks the host (``exec.gpu.predicates``)."""
 
 
 def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
@@ -38,7 +36,7 @@ def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:
     level = levels[0]
     if runtime.matchers is not None and level.predicates and all(each.kind != IDENTITY for each in level.access):
         vertices = sum(high - low for low, high in runtime.store.label_ranges(level.labels).tolist())
-        return level if vertices < _MANY else None
+        return level if vertices < DEVICE_ELEMENTS else None
     return level
 
 

@@ -15,7 +15,7 @@ from qengine.errors import OutOfMemory
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements
 from qengine.exec.common.masks import MANY_RANGES, Masks
-from qengine.exec.common.on_device import OnDevice
+from qengine.exec.common.on_device import DEVICE_ELEMENTS, OnDevice
 from qengine.exec.common.predicate_programs import STEP, NoProgram, Predicates, Step
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.launch import DeviceRun, launch_pass
@@ -28,9 +28,6 @@ from qengine.plan.physical import VertexLevel
 
 _SHARE = 1 << 10
 """Truth values that a warp looks over for those that are true."""
-_LEAST = 1 << 23
-"""Elements from which on the device evaluates: what predicates admit of fewer is remembered (``common.resolve``)."""
-
 _AN_ELEMENT = 8
 """Bytes of an element that a mask, and a list of what it admits, take at most."""
 
@@ -143,7 +140,7 @@ class _DeviceMasks:
         The host's, where these are few, where one of them can fail, or where there is no room on the device.
         """
         n = bounds[1] - bounds[0]
-        if n < _LEAST or _AN_ELEMENT * n > self._run.free_bytes() or any(map(condition_can_fail, predicates)):
+        if n < DEVICE_ELEMENTS or _AN_ELEMENT * n > self._run.free_bytes() or any(map(condition_can_fail, predicates)):
             return on_host()
         key = (id(predicates), *bounds, *(each.ranges for each in elements))
         if key in self._known:

@@ -25,7 +25,7 @@ from qengine.storage.external.columns import ColumnWriter
 from qengine.storage.external.ends import Ends, find_ends
 from qengine.storage.external.scratch import Scratch
 from qengine.storage.external.sources import Source
-from qengine.storage.external.types import Properties, append_rows, build_type, deal_rows
+from qengine.storage.external.types import Properties, append_rows, build_type, deal_rows, without_columns
 from qengine.storage.given import end_columns, key_column, type_names
 from qengine.storage.kernels import count_vertices
 from qengine.storage.progress import Progress
@@ -158,8 +158,7 @@ def _batches(source: Source, names: Sequence[str], rows: int) -> Iterator[Any]:
         for _, batch in source.batches(names, rows):
             yield batch
     else:
-        for first in range(0, source.rows, rows):
-            yield range(first, min(first + rows, source.rows))
+        yield from without_columns(source.rows, rows)
 
 
 def _with_all(batch: Any, kinds: dict[str, Any], names: Sequence[str]) -> Any:

@@ -16,10 +16,6 @@ _OFFSETS = ((pa.types.is_list, np.int32), (pa.types.is_large_list, np.int64),
 _SLICE = 1 << 20  # offsets that are made shorter at a time
 
 
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 class ColumnWriter:
     """Makes one array of a normal type (``storage.normal``) of arrays that come one after the other.
 
@@ -42,7 +38,7 @@ class ColumnWriter:
         width = next((dtype for test, dtype in _OFFSETS if test(kind)), None)
         if width is not None:
             self._offsets = _Offsets(scratch, width)
-            if _is_text(kind):
+            if normal.is_string(kind):
                 self._values = _Bytes(scratch)
             else:
                 self._children = [ColumnWriter(scratch, kind.value_type)]
@@ -55,7 +51,7 @@ class ColumnWriter:
 
     def append(self, array: Any) -> None:
         """Append an array of the type, or of nulls."""
-        if array.type != self._kind and not (pa.types.is_union(self._kind) or _is_text(array.type)):
+        if array.type != self._kind and not (pa.types.is_union(self._kind) or normal.is_string(array.type)):
             array = array.cast(self._kind)
         if not len(array):
             return

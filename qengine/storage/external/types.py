@@ -131,7 +131,7 @@ def _sorted_out(
     spools = [scratch.spool(schema) for _ in range(len(layout.cuts) - 1)] if plain else []
     rows: Buckets | None = Buckets(layout, scratch, ids=True) if mixed else None
     first = 0
-    batches: Iterator[Any] = properties.batches() if plain else _nothing(len(start), budget.batch)
+    batches: Iterator[Any] = properties.batches() if plain else without_columns(len(start), budget.batch)
     for batch in batches:
         here = slice(first, first + len(batch))
         order, bounds = dealt.deal(start[here], end[here], None)
@@ -156,6 +156,12 @@ def _sorted_out(
     found = {key: writer.finish() for key, writer in writers.items()}
     found |= {key: column.take(pa.array(places)) for key, column in mixed.items()}
     return neighbours, parallel, {key: PropertyColumn(0, found[key]) for key in properties.kinds}
+
+
+def without_columns(rows: int, batch: int) -> Iterator[range]:
+    """Yield rows of which no column is wanted, a batch at a time."""
+    for first in range(0, rows, batch):
+        yield range(first, min(first + batch, rows))
 
 
 def deal_rows(spools: Sequence[Spool], batch: Any, order: Array, bounds: Array) -> None:
@@ -183,12 +189,6 @@ def _entries(out: Layout, neighbours: Array, most: int) -> Iterator[tuple[Array,
         low, high = int(out.begins[begin]), int(out.begins[end])
         yield out.owners(begin, end), neighbours[low:high], np.arange(low, high, dtype=np.uint32)
         begin = end
-
-
-def _nothing(rows: int, batch: int) -> Iterator[range]:
-    """Yield as many rows without columns, a batch at a time."""
-    for first in range(0, rows, batch):
-        yield range(first, min(first + batch, rows))
 
 
 def _both_ways(starts: Array, ends: Array, ids: Array, least: bool) -> tuple[Array, Array, Array]:

@@ -33,7 +33,7 @@ from qengine.exec.common.text_rows import TextRows
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import LabelExpr
 from qengine.storage.arrays import in_ranges
-from qengine.storage.columns import PropertyColumn
+from qengine.storage.normal import is_string
 
 
 def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
@@ -42,7 +42,7 @@ def property_of(store: ExecView, subject: Column, key: str) -> Column | None:
         column = store.node_property(key)
         if column is None:
             return null_column(len(subject))
-        if _is_text(column):
+        if is_string(column.arrow_type):
             of = TextProperty(store, column, (key,))
             return PropertyTexts(of, None if subject.bounds else subject.ids, subject.bounds)
         if subject.bounds is not None:
@@ -87,11 +87,11 @@ def _of_type(store: ExecView, index: int, key: str, subject: RelationshipColumn)
     base = store.types[index].base
     if subject.bounds is not None:
         begin, end = (each - base for each in subject.bounds)
-        if _is_text(column):
+        if is_string(column.arrow_type):
             return PropertyTexts(TextProperty(store, column, (index, key)), None, (begin, end))
         return from_arrow(column.slice(begin, end))
     ids = subject.ids - base if base else subject.ids
-    if _is_text(column):
+    if is_string(column.arrow_type):
         return PropertyTexts(TextProperty(store, column, (index, key)), ids)
     return from_arrow(column.take(ids))
 
@@ -105,10 +105,6 @@ def _only_type(store: ExecView, ids: IntArray) -> int | None:
         return None
     first, last = store.type_of(np.array([low, high])).tolist()
     return int(first) if first == last else None
-
-
-def _is_text(column: PropertyColumn) -> bool:
-    return bool(pa.types.is_string(column.arrow_type) or pa.types.is_large_string(column.arrow_type))
 
 
 def _types(store: ExecView, ids: IntArray) -> IntArray:

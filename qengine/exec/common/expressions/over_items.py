@@ -66,9 +66,20 @@ class Items:
             return None
         return column
 
-    def shared(self, lists: ListColumn) -> tuple[IntArray, ListColumn] | None:
-        """Return ``lists.shared()`` where what is asked of a list is the same in all rows that have it."""
-        return lists.shared() if self.pure and not self.outer else None
+    def over_shared(self, over: Callable[[Batch, ListColumn], Column | None]) -> Callable[[Batch], Column | None]:
+        """Return what asks ``over`` of a batch's lists: of each once, where what rows that share it get is the same."""
+
+        def columnar(batch: Batch) -> Column | None:
+            lists = self.lists(batch)
+            if lists is None:
+                return None
+            shared = lists.shared() if self.pure and not self.outer else None
+            if shared is None:
+                return over(batch, lists)
+            found = over(batch, shared[1])
+            return None if found is None else found.take(shared[0])
+
+        return columnar
 
     def pieces(self, batch: Batch, lists: ListColumn) -> Iterator[tuple[IntArray, Column]]:
         """Yield the row of each item, and the items, some at a time: those of several rows, or a part of one row's.
@@ -126,16 +137,7 @@ def listed(
     if condition is None and result is None:
         return items.lists
 
-    def columnar(batch: Batch) -> Column | None:
-        lists = items.lists(batch)
-        if lists is None:
-            return None
-        if (shared := items.shared(lists)) is not None:
-            places, each = shared
-            return over(batch, each).take(places)
-        return over(batch, lists)
-
-    def over(batch: Batch, lists: ListColumn) -> ListColumn:
+    def over(batch: Batch, lists: ListColumn) -> Column:
         lengths, found, size = np.zeros(len(lists), np.int64), [], 0
         for of_row, values in items.pieces(batch, lists):
             inner = items.named(batch, of_row, values)
@@ -152,7 +154,7 @@ def listed(
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         return ListColumn(offsets, concatenate(found) if found else null_column(0), lists.valid)
 
-    return columnar
+    return items.over_shared(over)
 
 
 _DECIDING = {"all": False, "any": True, "none": True, "single": True}
@@ -165,16 +167,6 @@ def quantified(quantifier: str, items: Items, condition: _Evaluate) -> Callable[
     As of rows: null where a null condition leaves it open.
     """
     deciding = _DECIDING[quantifier]
-
-    def columnar(batch: Batch) -> Column | None:
-        lists = items.lists(batch)
-        if lists is None:
-            return None
-        if (shared := items.shared(lists)) is not None:
-            places, each = shared
-            found = over(batch, each)
-            return None if found is None else found.take(places)
-        return over(batch, lists)
 
     def over(batch: Batch, lists: ListColumn) -> Column | None:
         decided, unknown = np.zeros(len(lists), np.int64), np.zeros(len(lists), np.bool_)
@@ -190,12 +182,16 @@ def quantified(quantifier: str, items: Items, condition: _Evaluate) -> Callable[
         holds = (decided == 1) if most else ~over_most
         if quantifier == "any":
             holds = over_most
-        null = unknown & ~over_most
-        if lists.valid is not None:
-            null |= ~lists.valid
-        return boolean_column(holds, null if null.any() else None)
+        return _truths(holds, unknown & ~over_most, lists)
 
-    return columnar
+    return items.over_shared(over)
+
+
+def _truths(holds: BoolArray, null: BoolArray, lists: ListColumn) -> Column:
+    """Return truth values of lists: null for a null list, too."""
+    if lists.valid is not None:
+        null |= ~lists.valid
+    return boolean_column(holds, null if null.any() else None)
 
 
 def _told(column: Column, value: bool) -> BoolArray | None:
@@ -284,9 +280,6 @@ def all_reduced(
             going, so_far = going[kept], so_far.take(kept)
             if not len(going):
                 break
-        null = unknown & ~fails
-        if lists.valid is not None:
-            null |= ~lists.valid
-        return boolean_column(~fails, null if null.any() else None)
+        return _truths(~fails, unknown & ~fails, lists)
 
     return columnar
