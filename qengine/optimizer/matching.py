@@ -15,8 +15,8 @@ from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.catalog.view import Incidence, Labels, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
-from qengine.optimizer.difference import Differences
-from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.difference import Differences, joined_by
+from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.meetings import corrections
 from qengine.optimizer.named_orders import RULES
@@ -222,9 +222,9 @@ def _without_symmetric(
     matching: Matching, cardinality: Cardinality, names: Sequence[str], model: CostModel, found: Ordered
 ) -> tuple[Ordered, Symmetry, CostModel]:
     """Leave symmetric embeddings out where that costs less; return what the order costs then, and the model of that."""
-    number = {name: place for place, name in enumerate(names)}
     symmetry, used = NO_SYMMETRY, model
     if matching.symmetric and (matching.listed or names[found.vertices[-1]] not in matching.wanted):
+        number = {name: place for place, name in enumerate(names)}
         plain = tuple(names[vertex] for vertex in found.vertices)
         fixed = () if matching.listed else matching.wanted
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed, fixed)
@@ -347,15 +347,7 @@ def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
 
 def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], cardinality: Cardinality) -> Problem:
     nodes = cardinality.nodes
-    difference = matching.difference
-    catalog = cardinality.catalog
-    joined = {frozenset(edge.ends) for edge in matching.edges if not edge.loops}
-    sets = {name: satisfying_sets(catalog, nodes[name].labels) for name in names}
-    different = [
-        (number[one], number[other])
-        for one, other in map(tuple, difference.vertices - joined)
-        if one in sets and other in sets and sets[one] & sets[other]
-    ]
+    different = _different(matching, number, cardinality)
     walked = {number[name] for edge in matching.edges if edge.relationship.predicates for name in edge.ends}
     entangled = _entangled(matching, number)
     filtered = walked | {number[name] for name in names if nodes[name].predicates}
@@ -365,22 +357,24 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[one] |= 1 << other
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
     links = [cardinality.link(edge, number) for edge in edges]
-    ends = Counter(end for link in links for end in (link.one, link.other))
-    links = [_conditioned(link, names, ends, cardinality) for link in links]
-    sorts, meetings, together = _sorts(links, names, cardinality)
+    if counts_rare():
+        ends = Counter(end for link in links for end in (link.one, link.other))
+        links = [_conditioned(link, names, ends, cardinality) for link in links]
+    sorts, meetings, together = _sorts(links, names, cardinality) if len(links) > 1 else ([], [], [])
+    candidates = [cardinality.candidates(name) for name in names]
+    if len(edges) < len(matching.edges):
+        looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
+        for name, share in looping.items():
+            candidates[number[name]] = max(candidates[number[name]] * share, _FEWEST)
     return Problem(
-        candidates=[
-            max(each * looping[name], _FEWEST) if name in looping else each
-            for name, each in ((name, cardinality.candidates(name)) for name in names)
-        ],
+        candidates=candidates,
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
         links=links,
         different=different,
         entangled=entangled,
-        triangles=_triangles(links, names, cardinality),
+        triangles=_triangles(links, names, cardinality) if len(links) > 2 else [],
         bound=mask_of(range(len(matching.bound))),
         wanted=mask_of(number[name] for name in matching.wanted),
         counted=matching.counted,
@@ -390,6 +384,18 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _different(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, int]]:
+    """Return the pairs of vertices that must differ, but for those that no relationship or label lets coincide."""
+    if not (vertices := matching.difference.vertices):
+        return []
+    labels = {name: cardinality.nodes[name].labels for name in number}
+    return [
+        (number[one], number[other])
+        for one, other in map(tuple, vertices - joined_by(matching.edges))
+        if one in number and other in number and may_coincide(cardinality.catalog, labels[one], labels[other])
+    ]
 
 
 def _conditioned(link: Link, names: Sequence[str], links: Counter[int], cardinality: Cardinality) -> Link:
@@ -480,9 +486,12 @@ def _with_meetings(
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
     """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
+    difference = matching.difference
+    if not (matching.conditions or difference.pairs or difference.edges.names):
+        return [0] * len(number)
     bit = {name: 1 << place for name, place in number.items()}
     found = dict.fromkeys(number, 0)
-    for (a, b), (c, d) in matching.difference.pairs:
+    for (a, b), (c, d) in difference.pairs:
         if a in bit and b in bit and c in bit and d in bit:
             mask = bit[a] | bit[b] | bit[c] | bit[d]
             for name in (a, b, c, d):
@@ -492,7 +501,7 @@ def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
             for name in (each.left, each.right):
                 found[name] |= bit[each.left] | bit[each.right]
     ends = {edge.name: edge.ends for edge in matching.edges}
-    pairs = matching.difference.edges
+    pairs = difference.edges
     masks = {name: bit[one] | bit[other] for name, (one, other) in ends.items()}
     for edge, others in pairs.gathered([masks.get(name, 0) for name in pairs.names]):
         if others and edge in ends:
