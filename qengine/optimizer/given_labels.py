@@ -8,11 +8,13 @@ What an earlier clause has asked of it holds: ``MATCH (f:Person) … WITH f`` gi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Operator, Project
@@ -43,10 +45,20 @@ def with_likely_labels(
         likely = _asked(rows, name)
         if likely is None:
             implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
-            likely = min(implied, key=lambda labels: vertex_count(catalog, labels), default=None)
+            likely = implied[0] if len(implied) == 1 else min(implied, key=partial(vertex_count, catalog), default=None)
         if likely is not None:
-            found[name] = replace(nodes[name], labels=likely)
+            found[name] = _with_labels(nodes[name], likely)
     return found
+
+
+def _with_labels(node: PatternNode, labels: LabelExpr) -> PatternNode:
+    """Return a node with labels, the same one whenever a statement's planning asks for it."""
+    known, key = memory("likely labels"), (id(node), labels)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = replace(node, labels=labels), node
+    with_labels: PatternNode = found[0]
+    return with_labels
 
 
 def _asked(rows: Operator | None, name: str) -> LabelExpr | None:

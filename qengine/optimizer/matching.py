@@ -13,7 +13,7 @@ from itertools import combinations, product
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
-from qengine.catalog.view import Incidence, Labels, TriangleSide
+from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
 from qengine.optimizer.difference import Differences, joined_by
 from qengine.optimizer.labels import may_coincide
@@ -28,7 +28,7 @@ from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
-from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, named
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
@@ -533,56 +533,21 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], tuple[float, float, float]]]:
     """Return the triangles that relationships make, with how much more likely each side is where the others are."""
-    sides: dict[
-        TriangleSide, int
-    ] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
-    between: dict[tuple[int, int], list[int]] = {}
+    between: dict[tuple[int, int], list[TriangleSide]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
-        one, other, kinds = link.one, link.other, link.kinds
+        one, other, side = link.one, link.other, link.kinds
         if one > other:
-            one, other, kinds = other, one, (kinds[1], kinds[0])
+            one, other, side = other, one, (side[1], side[0])
         found = between.setdefault((one, other), [])
-        side = sides.setdefault(kinds, len(sides))
         if side not in found:
             found.append(side)
         after.setdefault(one, set()).add(other)
-    numbered = list(sides)
-    labels = [named(cardinality.nodes[name].labels) for name in names]
-    known: dict[tuple[object, ...], tuple[float, float, float]] = {}
     triangles = []
     for one, others in sorted(after.items()):
         for other in sorted(others):
             for third in sorted(others.intersection(after.get(other, ()))):
-                of = labels[one], labels[other], labels[third]
-                for three in product(between[one, other], between[other, third], between[one, third]):
-                    key = of, three
-                    if key not in known:
-                        first, second, last = (numbered[side] for side in three)
-                        known[key] = _closing_odds(of, (first, second, last), cardinality)
-                    triangles.append(((one, other, third), known[key]))
+                of = names[one], names[other], names[third]
+                ways = product(between[one, other], between[other, third], between[one, third])
+                triangles += [((one, other, third), cardinality.closing(of, three)) for three in ways]
     return triangles
-
-
-def _closing_odds(
-    labels: tuple[Labels, Labels, Labels],
-    sides: tuple[TriangleSide, TriangleSide, TriangleSide],
-    cardinality: Cardinality,
-) -> tuple[float, float, float]:
-    """Return how much more likely each side of a triangle is where the other two are."""
-    types = {kind.types for side in sides for kind in side}
-    if len(types) > 1 or _is_circle(sides):
-        return cardinality.catalog.mixed_closing_odds(labels, sides)
-    (names,) = types
-    if len(names) != 1:
-        return 1.0, 1.0, 1.0
-    odds = cardinality.catalog.closing_odds(names[0], sorted(labels, key=str))
-    return odds, odds, odds
-
-
-def _is_circle(sides: tuple[TriangleSide, TriangleSide, TriangleSide]) -> bool:
-    """Tell whether the relationships of a triangle lead around it, in one direction."""
-    (first, _), (second, _), (third, _) = sides
-    if any(each.out and each.into for each in (first, second, third)):
-        return False
-    return first.out == second.out != third.out
