@@ -132,73 +132,57 @@ class _Given:
     """A problem as the library wants it. ``struct`` points into arrays that live as long as this."""
 
     def __init__(self, problem: Problem) -> None:
-        count = len(problem.candidates)
-        kinds: dict[object, int] = {}
+        count, links, triangles = len(problem.candidates), problem.links, problem.triangles
         known = (*problem.known, *problem.pairs)
-        self._arrays: list[array[Any]] = []
-        numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
-        sets = (
-            problem.entangled or [0] * count,
-            [part for part, _ in known],
-            *([part] for part in (mask_of(problem.filtered), problem.bound, problem.wanted)),
-        )
-        words = _words([*chain.from_iterable(sets)], count)
-        entangled, parts, filtered, bound, wanted = self._placed(words, sets, _width(count))
-        numbers: list[float] = []
-        for link in problem.links:
-            numbers += (link.probability, *_degrees(link.there), *_degrees(link.back))
-        doubles = (
-            problem.candidates,
-            problem.labelled,
-            numbers,
-            problem.together,
-            [each for _, odds in problem.triangles for each in odds],
-            [factor for _, factor in known],
-        )
-        candidates, labelled, links, together, closures, factors = self._placed(
-            array("d", chain.from_iterable(doubles)), doubles
-        )
-        integers = (
-            numbered,
-            [end for link in problem.links for end in (link.one, link.other)],
-            [sort for pair in problem.sorts for sort in pair] or [0] * (2 * len(problem.links)),
-            [each for meeting in problem.meetings for each in meeting],
-            [vertex for pair in problem.different for vertex in pair],
-            [vertex for pair in problem.less for vertex in pair],
-            [corner for corners, _ in problem.triangles for corner in corners],
-        )
-        kinds_at, ends, sorts, meetings, different, less, triangles = self._placed(
-            array("i", chain.from_iterable(integers)), integers
-        )
+        kinds: dict[object, int] = {}
+        doubles: list[float] = [*problem.candidates, *problem.labelled]
+        for link in links:
+            doubles += (link.probability, *_degrees(link.there), *_degrees(link.back))
+        together = len(doubles)
+        doubles += problem.together
+        closures = len(doubles)
+        for _, odds in triangles:
+            doubles += odds
+        factors = len(doubles)
+        doubles += [factor for _, factor in known]
+        integers = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or [*range(count)]
+        for link in links:
+            integers += (link.one, link.other)
+        parts = (problem.sorts or [(0, 0)] * len(links), problem.meetings, problem.different, problem.less)
+        places = [len(integers)]
+        for part in parts:
+            for each in part:
+                integers += each
+            places.append(len(integers))
+        for corners, _ in triangles:
+            integers += corners
+        sets = [*(problem.entangled or [0] * count), *(part for part, _ in known)]
+        sets += (mask_of(problem.filtered), problem.bound, problem.wanted)
+        self._arrays: tuple[array[Any], ...] = array("d", doubles), array("i", integers), _words(sets, count)
+        (d, _), (i, _), (q, _) = (each.buffer_info() for each in self._arrays)
+        width, wide = _width(count), 8 * _width(count)
+        sorts, meetings, different, less, corners_at = (i + 4 * place for place in places)
+        last = q + wide * len(sets)
         self.struct = _Struct(
-            *(candidates, labelled, kinds_at, ends, links, sorts, meetings, together),
-            *(different, less, entangled, triangles, closures, parts, factors, filtered, bound, wanted),
+            *(d, d + 8 * count, i, i + 4 * count, d + 16 * count, sorts, meetings, d + 8 * together),
+            *(different, less, q, corners_at, d + 8 * closures, q + wide * count, d + 8 * factors),
+            *(last - 3 * wide, last - 2 * wide, last - wide),
             count,
-            len(problem.links),
+            len(links),
             len(problem.meetings),
             len(problem.different),
             len(problem.less),
-            len(problem.triangles),
+            len(triangles),
             len(known),
             problem.counted,
-            _width(count),
+            width,
         )
-
-    def _placed(self, found: array[Any], parts: Sequence[Sequence[Any]], width: int = 1) -> list[int]:
-        """Keep an array of parts behind each other, ``width`` numbers an element; return where each part begins."""
-        self._arrays.append(found)
-        at, size = found.buffer_info()[0], found.itemsize * width
-        places = []
-        for part in parts:
-            places.append(at)
-            at += size * len(part)
-        return places
 
     def with_less(self, less: Sequence[tuple[int, int]]) -> _Given:
         """Return the same with other pairs of ``less``; the other arrays are shared."""
         found = _Given.__new__(_Given)
         pairs = array("i", chain.from_iterable(less))
-        found._arrays = [*self._arrays, pairs]
+        found._arrays = (*self._arrays, pairs)
         found.struct = _Struct.from_buffer_copy(self.struct)
         found.struct.less, found.struct.n_less = pairs.buffer_info()[0], len(less)
         return found
