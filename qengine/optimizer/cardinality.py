@@ -41,13 +41,14 @@ class _Unconditional:
 
     ``links`` by the labels of the ends and the types. ``together``: how kinds of relationships go together, by a node's
     labels and the kinds. ``sums``: statistics of several types and directions as of one, by labels and types.
-    ``closing``: how much more likely each side of a triangle is, by labels and sides (``matching``).
+    ``closing``: how much more likely each side of a triangle is, by labels and sides. ``kinds``: each kind once.
     """
 
     def __init__(self) -> None:
         self.links: dict[object, _Linked] = {}
         self.together: dict[object, list[float]] = {}
         self.sums: dict[object, EdgeStatistics] = {}
+        self.kinds: dict[Incidence, Incidence] = {}
         self.closing: dict[object, tuple[float, float, float]] = {}
 
 
@@ -171,9 +172,8 @@ class Cardinality:
         What its own conditions leave of that is in ``joined``.
         """
         start, end = edge.ends
-        relationship = edge.relationship
         known = self._whatever.links
-        key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
+        key = self.nodes[start].labels, edge.type_names(), edge.relationship.direction, self.nodes[end].labels
         found = known.get(key)
         if found is None:
             found = _kept(known, key, self._link(edge))
@@ -312,8 +312,9 @@ class Cardinality:
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
-        kinds = self.incidence(edge, start), self.incidence(edge, end)
-        return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
+        known = self._whatever.kinds
+        one, other = (known.setdefault(kind, kind) for kind in (self.incidence(edge, end) for end in edge.ends))
+        return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), (one, other)
 
     def _summed(self, edge: PatternEdge, forward: bool) -> EdgeStatistics:
         """Return the statistics of an edge's types and directions together, seen from one end."""

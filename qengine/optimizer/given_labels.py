@@ -23,8 +23,8 @@ from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, Ve
 
 _MOST_LABELS = 64  # of a graph that are looked through
 
-_ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] = WeakKeyDictionary()
-"""By a type, and whether its relationships begin there: the labels of their ends."""
+_ends: WeakKeyDictionary[CatalogView, dict[tuple[object, ...], LabelExpr | None]] = WeakKeyDictionary()
+"""By a type, and whether its relationships begin there: the labels of their ends. By several, and both: of any."""
 
 
 def with_likely_labels(
@@ -96,15 +96,13 @@ def _implied(edge: PatternEdge, name: str, catalog: CatalogView) -> LabelExpr | 
         return None
     begins = (edge.relationship.direction is not Direction.IN) == (name == start)
     sides = (True, False) if edge.relationship.direction is Direction.BOTH else (begins,)
-    parts: list[LabelExpr] = []
-    for info in edge.types:
-        for side in (True, False) if info.undirected else sides:
-            labels = _end_labels(catalog, info.name, side)
-            if labels is None:
-                return None
-            if labels not in parts:
-                parts.append(labels)
-    return parts[0] if len(parts) == 1 else LabelOr(tuple(parts)) if parts else None
+    ways = tuple((info.name, side) for info in edge.types for side in ((True, False) if info.undirected else sides))
+    known = _ends.setdefault(catalog, {})
+    if ways not in known:
+        parts = dict.fromkeys(_end_labels(catalog, *way) for way in ways)
+        one = next(iter(parts), None)
+        known[ways] = None if None in parts else one if len(parts) < 2 else LabelOr(tuple(filter(None, parts)))
+    return known[ways]
 
 
 def _end_labels(catalog: CatalogView, type: str, begins: bool) -> LabelExpr | None:
