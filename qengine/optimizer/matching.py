@@ -288,6 +288,8 @@ def _noted(matching: Matching, cardinality: Cardinality, names: Sequence[str], m
 
 def _mutual_rows(matching: Matching, cardinality: Cardinality) -> dict[frozenset[str], float]:
     """Return the rows of pairs that relationships of one type join both ways: many more than chance would have."""
+    if len(matching.edges) < 2:
+        return {}
     between: dict[frozenset[str], list[PatternEdge]] = {}
     for edge in matching.edges:
         between.setdefault(frozenset(edge.ends), []).append(edge)
@@ -329,6 +331,8 @@ def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
 
 def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
     """Return the names so that each, where it can be, is linked to one before it; those of few candidates first."""
+    if len(matching.names) == 1:
+        return list(matching.names)
     near: dict[str, set[str]] = {name: set() for name in (*matching.names, *matching.bound)}
     for edge in matching.edges:
         start, end = edge.ends
@@ -533,6 +537,12 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], tuple[float, float, float]]]:
     """Return the triangles that relationships make, with how much more likely each side is where the others are."""
+    near = [0] * len(names)
+    for link in links:
+        near[link.one] |= 1 << link.other
+        near[link.other] |= 1 << link.one
+    if not any(near[link.one] & near[link.other] for link in links):
+        return []
     between: dict[tuple[int, int], list[TriangleSide]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
