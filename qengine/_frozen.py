@@ -34,6 +34,12 @@ def frozen(cls: Any = None, /, *, kw_only: bool = False, held: bool = False) -> 
     return _make(cls, kw_only, held)
 
 
+class KeptHash:
+    """Base of frozen classes that are keys again and again: each object finds the hash of its content once."""
+
+    __slots__ = ("_hash",)
+
+
 @dataclass_transform(field_specifiers=(field,))
 def record(cls: _C, /) -> _C:
     """Make a class a slotted dataclass, as ``dataclass(slots=True)`` does, in as little time as ``frozen``."""
@@ -104,6 +110,8 @@ def _made(cls: type, kw_only: bool) -> Any:
         made.__repr__ = _repr
     if "__eq__" not in cls.__dict__:
         made.__eq__, made.__hash__ = _comparison([each.name for each in fields(made) if each.compare])
+        if issubclass(made, KeptHash):
+            made.__hash__ = _kept(made.__hash__)
     return made
 
 
@@ -160,6 +168,19 @@ def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], Any], Callable[[
     return __eq__, __hash__
 
 
+def _kept(find: Callable[[Any], int]) -> Callable[[Any], int]:
+    keep: Callable[[Any, int], None] = KeptHash._hash.__set__  # type: ignore[attr-defined]
+
+    def __hash__(self: Any) -> int:  # noqa: N807
+        try:
+            found: int = self._hash
+        except AttributeError:
+            keep(self, found := find(self))
+        return found
+
+    return __hash__
+
+
 def _repr(self: Any) -> str:
     content = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({content})"
@@ -176,4 +197,5 @@ def _refuse_deleting(self: Any, name: str) -> None:
 def _restore(self: Any, state: tuple[None, dict[str, Any]]) -> None:
     """Take what ``copy`` and ``pickle`` found in the slots."""
     for name, value in state[1].items():
-        object.__setattr__(self, name, value)
+        if name != "_hash":  # which is another one in another process
+            object.__setattr__(self, name, value)

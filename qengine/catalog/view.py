@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from qengine._frozen import frozen
+from qengine._frozen import KeptHash, frozen
 from qengine.catalog.rules import Rules
 from qengine.catalog.values import ValueSummary
 from qengine.types import Type
@@ -15,7 +15,7 @@ Labels = Any
 
 
 @frozen
-class RelationshipTypeInfo:
+class RelationshipTypeInfo(KeptHash):
     """What is known of one relationship type.
 
     ``undirected``: stored once, the same both ways: ``->``, ``<-`` and ``--`` all match it either way.
@@ -56,7 +56,7 @@ class EdgeStatistics:
 
 
 @frozen
-class Incidence:
+class Incidence(KeptHash):
     """Relationships of a vertex: of some ``types``, going ``out`` of it, coming ``into`` it or either way.
 
     Only those whose other end has the ``labels``. Undirected ones go both ways.

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.optimizer.peeking import is_peeked
+from qengine.optimizer.peeking import counts_rare, is_peeked
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.access import FEW, IDENTITY, SORTED, Access, Equality, access_paths
 from qengine.plan.expr import Comparison, Expr, Parameter, Property, Variable
@@ -57,11 +58,16 @@ def _paying(
     count, labels = owners
     if count < LEAST_ROWS:
         return ()
+    remembered, asked = memory("access"), (name, id(predicates), id(labels), counts_rare())
+    known: tuple[tuple[Access, ...], object] | None = remembered.get(asked)
+    if known is not None:
+        return known[0]
     found = []
     for access in access_paths(name, predicates):
         if any(catalog.property_type(entity, key) is None for key in access.keys):
             continue
-        answered = [predicates[place] for place in access.answers]
+        whole = len(access.answers) == len(predicates)
+        answered = predicates if whole else [predicates[place] for place in access.answers]
         rows = count * selectivity(answered, catalog, entity, labels)
         parts = (part for each in answered for part in preorder(each))
         open_ended = access.kind == SORTED and any(
@@ -71,7 +77,9 @@ def _paying(
             one = len(access.probes) == 1 and access.probes[0].op == "="
             unique = one if access.kind == IDENTITY else _is_key(access, entity, catalog)
             found.append(replace(access, rows=rows, unique=unique))
-    return tuple(sorted(found, key=lambda access: access.rows))
+    paying = tuple(sorted(found, key=lambda access: access.rows))
+    remembered[asked] = paying, (predicates, labels)
+    return paying
 
 
 def _is_key(access: Access, entity: str, catalog: CatalogView) -> bool:

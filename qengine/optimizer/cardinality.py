@@ -12,11 +12,11 @@ from dataclasses import field, fields
 from itertools import combinations, product
 from math import sqrt
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import record
-from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels
+from qengine.catalog.view import CatalogView, EdgeStatistics, Incidence, Labels, TriangleSide
 from qengine.optimizer.correlation import Joint, admitted_nodes, over_two
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.memory import memory
@@ -32,6 +32,7 @@ from qengine.plan.traverse import free_variables
 _MOST_CACHED = 4096
 _LEAST = 1e-6
 
+_T = TypeVar("_T")
 _Linked = tuple[float, DegreeStatistics, DegreeStatistics, tuple[Incidence, Incidence]]
 
 
@@ -40,12 +41,15 @@ class _Unconditional:
 
     ``links`` by the labels of the ends and the types. ``together``: how kinds of relationships go together, by a node's
     labels and the kinds. ``sums``: statistics of several types and directions as of one, by labels and types.
+    ``closing``: how much more likely each side of a triangle is, by labels and sides. ``kinds``: each kind once.
     """
 
     def __init__(self) -> None:
         self.links: dict[object, _Linked] = {}
         self.together: dict[object, list[float]] = {}
         self.sums: dict[object, EdgeStatistics] = {}
+        self.kinds: dict[Incidence, Incidence] = {}
+        self.closing: dict[object, tuple[float, float, float]] = {}
 
 
 _NOTHING_KNOWN = _Unconditional()
@@ -168,14 +172,11 @@ class Cardinality:
         What its own conditions leave of that is in ``joined``.
         """
         start, end = edge.ends
-        relationship = edge.relationship
         known = self._whatever.links
-        key = self.nodes[start].labels, relationship.types, relationship.direction, self.nodes[end].labels
+        key = self.nodes[start].labels, edge.type_names(), edge.relationship.direction, self.nodes[end].labels
         found = known.get(key)
         if found is None:
-            if len(known) >= _MOST_CACHED:
-                known.clear()
-            found = known[key] = self._link(edge)
+            found = _kept(known, key, self._link(edge))
         return Link(number[start], number[end], *found)
 
     def joined(self, edge: PatternEdge, across: Sequence[Expr]) -> float:
@@ -271,11 +272,20 @@ class Cardinality:
         key = self.nodes[name].labels, kinds
         found = known.get(key)
         if found is None:
-            if len(known) >= _MOST_CACHED:
-                known.clear()
             label = named(self.nodes[name].labels)
-            found = [self.catalog.together(label, one, other) for one, other in combinations(kinds, 2)]
-            known[key] = found
+            found = _kept(known, key, [self.catalog.together(label, *pair) for pair in combinations(kinds, 2)])
+        return found
+
+    def closing(
+        self, names: tuple[str, str, str], sides: tuple[TriangleSide, TriangleSide, TriangleSide]
+    ) -> tuple[float, float, float]:
+        """Return how much more likely each side of a triangle of nodes is where the other two are."""
+        known = self._whatever.closing
+        key = tuple(self.nodes[name].labels for name in names), sides
+        found = known.get(key)
+        if found is None:
+            one, other, third = (named(self.nodes[name].labels) for name in names)
+            found = _kept(known, key, _closing_odds((one, other, third), sides, self.catalog))
         return found
 
     def unequal(self, name: str, kind: Incidence, known: DegreeStatistics) -> DegreeStatistics:
@@ -302,8 +312,9 @@ class Cardinality:
 
     def _link(self, edge: PatternEdge) -> _Linked:
         start, end = edge.ends
-        kinds = self.incidence(edge, start), self.incidence(edge, end)
-        return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), kinds
+        known = self._whatever.kinds
+        one, other = (known.setdefault(kind, kind) for kind in (self.incidence(edge, end) for end in edge.ends))
+        return self._linked(edge), self.degree_statistics(edge, start), self.degree_statistics(edge, end), (one, other)
 
     def _summed(self, edge: PatternEdge, forward: bool) -> EdgeStatistics:
         """Return the statistics of an edge's types and directions together, seen from one end."""
@@ -318,16 +329,43 @@ class Cardinality:
             one, back = self._known(source, info.name, target), self._known(target, info.name, source)
             ways = [one, _turned(back)] if either_way and not info.undirected else [one]
             parts += ways if forward else [_turned(way) for way in ways]
-        if len(known) >= _MOST_CACHED:
-            known.clear()
-        found = known[key] = _sum(parts)
-        return found
+        return _kept(known, key, _sum(parts))
 
     def _known(self, source: Labels, type: str, target: Labels) -> EdgeStatistics:
         key = source, type, target
         if key not in self._found:
             self._found[key] = self.catalog.edge_statistics(*key)
         return self._found[key]
+
+
+def _kept(known: dict[object, _T], key: object, found: _T) -> _T:
+    if len(known) >= _MOST_CACHED:
+        known.clear()
+    known[key] = found
+    return found
+
+
+def _closing_odds(
+    labels: tuple[Labels, Labels, Labels],
+    sides: tuple[TriangleSide, TriangleSide, TriangleSide],
+    catalog: CatalogView,
+) -> tuple[float, float, float]:
+    types = {kind.types for side in sides for kind in side}
+    if len(types) > 1 or _is_circle(sides):
+        return catalog.mixed_closing_odds(labels, sides)
+    (names,) = types
+    if len(names) != 1:
+        return 1.0, 1.0, 1.0
+    odds = catalog.closing_odds(names[0], sorted(labels, key=str))
+    return odds, odds, odds
+
+
+def _is_circle(sides: tuple[TriangleSide, TriangleSide, TriangleSide]) -> bool:
+    """Tell whether the relationships of a triangle lead around it, in one direction."""
+    (first, _), (second, _), (third, _) = sides
+    if any(each.out and each.into for each in (first, second, third)):
+        return False
+    return first.out == second.out != third.out
 
 
 def perhaps(expected: float) -> float:

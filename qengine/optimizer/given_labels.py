@@ -8,11 +8,13 @@ What an earlier clause has asked of it holds: ``MATCH (f:Person) … WITH f`` gi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from qengine._frozen import replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.labels import vertex_count
+from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.plan.expr import Variable
 from qengine.plan.logical import Aggregate, Operator, Project
@@ -21,8 +23,8 @@ from qengine.plan.physical import FewOrMany, HashJoin, LookUp, Reach, Search, Ve
 
 _MOST_LABELS = 64  # of a graph that are looked through
 
-_ends: WeakKeyDictionary[CatalogView, dict[tuple[str, bool], LabelExpr | None]] = WeakKeyDictionary()
-"""By a type, and whether its relationships begin there: the labels of their ends."""
+_ends: WeakKeyDictionary[CatalogView, dict[tuple[object, ...], LabelExpr | None]] = WeakKeyDictionary()
+"""By a type, and whether its relationships begin there: the labels of their ends. By several, and both: of any."""
 
 
 def with_likely_labels(
@@ -43,10 +45,20 @@ def with_likely_labels(
         likely = _asked(rows, name)
         if likely is None:
             implied = [labels for edge in edges if (labels := _implied(edge, name, catalog)) is not None]
-            likely = min(implied, key=lambda labels: vertex_count(catalog, labels), default=None)
+            likely = implied[0] if len(implied) == 1 else min(implied, key=partial(vertex_count, catalog), default=None)
         if likely is not None:
-            found[name] = replace(nodes[name], labels=likely)
+            found[name] = _with_labels(nodes[name], likely)
     return found
+
+
+def _with_labels(node: PatternNode, labels: LabelExpr) -> PatternNode:
+    """Return a node with labels, the same one whenever a statement's planning asks for it."""
+    known, key = memory("likely labels"), (id(node), labels)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = replace(node, labels=labels), node
+    with_labels: PatternNode = found[0]
+    return with_labels
 
 
 def _asked(rows: Operator | None, name: str) -> LabelExpr | None:
@@ -84,15 +96,13 @@ def _implied(edge: PatternEdge, name: str, catalog: CatalogView) -> LabelExpr | 
         return None
     begins = (edge.relationship.direction is not Direction.IN) == (name == start)
     sides = (True, False) if edge.relationship.direction is Direction.BOTH else (begins,)
-    parts: list[LabelExpr] = []
-    for info in edge.types:
-        for side in (True, False) if info.undirected else sides:
-            labels = _end_labels(catalog, info.name, side)
-            if labels is None:
-                return None
-            if labels not in parts:
-                parts.append(labels)
-    return parts[0] if len(parts) == 1 else LabelOr(tuple(parts)) if parts else None
+    ways = tuple((info.name, side) for info in edge.types for side in ((True, False) if info.undirected else sides))
+    known = _ends.setdefault(catalog, {})
+    if ways not in known:
+        parts = dict.fromkeys(_end_labels(catalog, *way) for way in ways)
+        one = next(iter(parts), None)
+        known[ways] = None if None in parts else one if len(parts) < 2 else LabelOr(tuple(filter(None, parts)))
+    return known[ways]
 
 
 def _end_labels(catalog: CatalogView, type: str, begins: bool) -> LabelExpr | None:

@@ -13,10 +13,10 @@ from itertools import combinations, product
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
-from qengine.catalog.view import Incidence, Labels, TriangleSide
+from qengine.catalog.view import Incidence, TriangleSide
 from qengine.optimizer.cardinality import Cardinality, cardinality_of
-from qengine.optimizer.difference import Differences
-from qengine.optimizer.labels import satisfying_sets
+from qengine.optimizer.difference import Differences, joined_by
+from qengine.optimizer.labels import may_coincide
 from qengine.optimizer.learned_rows import learned_rows
 from qengine.optimizer.meetings import corrections
 from qengine.optimizer.named_orders import RULES
@@ -28,7 +28,7 @@ from qengine.optimizer.peeking import counting_rare, counts_rare
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
-from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints, named
+from qengine.plan.pattern import NO_HINTS, CardinalitySource, Hints
 
 _COMPARED = 1e6
 """Nanoseconds of one core from which on it is worth knowing what a GPU takes."""
@@ -222,9 +222,9 @@ def _without_symmetric(
     matching: Matching, cardinality: Cardinality, names: Sequence[str], model: CostModel, found: Ordered
 ) -> tuple[Ordered, Symmetry, CostModel]:
     """Leave symmetric embeddings out where that costs less; return what the order costs then, and the model of that."""
-    number = {name: place for place, name in enumerate(names)}
     symmetry, used = NO_SYMMETRY, model
     if matching.symmetric and (matching.listed or names[found.vertices[-1]] not in matching.wanted):
+        number = {name: place for place, name in enumerate(names)}
         plain = tuple(names[vertex] for vertex in found.vertices)
         fixed = () if matching.listed else matching.wanted
         broken = break_symmetry(plain, cardinality.nodes, matching.edges, matching.difference, matching.listed, fixed)
@@ -288,6 +288,8 @@ def _noted(matching: Matching, cardinality: Cardinality, names: Sequence[str], m
 
 def _mutual_rows(matching: Matching, cardinality: Cardinality) -> dict[frozenset[str], float]:
     """Return the rows of pairs that relationships of one type join both ways: many more than chance would have."""
+    if len(matching.edges) < 2:
+        return {}
     between: dict[frozenset[str], list[PatternEdge]] = {}
     for edge in matching.edges:
         between.setdefault(frozenset(edge.ends), []).append(edge)
@@ -329,6 +331,8 @@ def _hinted(matching: Matching, cardinality: Cardinality) -> tuple[tuple[str, ..
 
 def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
     """Return the names so that each, where it can be, is linked to one before it; those of few candidates first."""
+    if len(matching.names) == 1:
+        return list(matching.names)
     near: dict[str, set[str]] = {name: set() for name in (*matching.names, *matching.bound)}
     for edge in matching.edges:
         start, end = edge.ends
@@ -347,15 +351,7 @@ def _numbered(matching: Matching, cardinality: Cardinality) -> list[str]:
 
 def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], cardinality: Cardinality) -> Problem:
     nodes = cardinality.nodes
-    difference = matching.difference
-    catalog = cardinality.catalog
-    joined = {frozenset(edge.ends) for edge in matching.edges if not edge.loops}
-    sets = {name: satisfying_sets(catalog, nodes[name].labels) for name in names}
-    different = [
-        (number[one], number[other])
-        for one, other in map(tuple, difference.vertices - joined)
-        if one in sets and other in sets and sets[one] & sets[other]
-    ]
+    different = _different(matching, number, cardinality)
     walked = {number[name] for edge in matching.edges if edge.relationship.predicates for name in edge.ends}
     entangled = _entangled(matching, number)
     filtered = walked | {number[name] for name in names if nodes[name].predicates}
@@ -365,22 +361,24 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[one] |= 1 << other
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
-    looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
     links = [cardinality.link(edge, number) for edge in edges]
-    ends = Counter(end for link in links for end in (link.one, link.other))
-    links = [_conditioned(link, names, ends, cardinality) for link in links]
-    sorts, meetings, together = _sorts(links, names, cardinality)
+    if counts_rare():
+        ends = Counter(end for link in links for end in (link.one, link.other))
+        links = [_conditioned(link, names, ends, cardinality) for link in links]
+    sorts, meetings, together = _sorts(links, names, cardinality) if len(links) > 1 else ([], [], [])
+    candidates = [cardinality.candidates(name) for name in names]
+    if len(edges) < len(matching.edges):
+        looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
+        for name, share in looping.items():
+            candidates[number[name]] = max(candidates[number[name]] * share, _FEWEST)
     return Problem(
-        candidates=[
-            max(each * looping[name], _FEWEST) if name in looping else each
-            for name, each in ((name, cardinality.candidates(name)) for name in names)
-        ],
+        candidates=candidates,
         labelled=[cardinality.labelled(name) for name in names],
         filtered=frozenset(filtered),
         links=links,
         different=different,
         entangled=entangled,
-        triangles=_triangles(links, names, cardinality),
+        triangles=_triangles(links, names, cardinality) if len(links) > 2 else [],
         bound=mask_of(range(len(matching.bound))),
         wanted=mask_of(number[name] for name in matching.wanted),
         counted=matching.counted,
@@ -390,6 +388,18 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         pairs=_joined_pairs(edges, matching, number, cardinality) + _apart(matching, number, cardinality),
         kinds=[name if nodes[name].predicates else (nodes[name].labels,) for name in names],
     )
+
+
+def _different(matching: Matching, number: Mapping[str, int], cardinality: Cardinality) -> list[tuple[int, int]]:
+    """Return the pairs of vertices that must differ, but for those that no relationship or label lets coincide."""
+    if not (vertices := matching.difference.vertices):
+        return []
+    labels = {name: cardinality.nodes[name].labels for name in number}
+    return [
+        (number[one], number[other])
+        for one, other in map(tuple, vertices - joined_by(matching.edges))
+        if one in number and other in number and may_coincide(cardinality.catalog, labels[one], labels[other])
+    ]
 
 
 def _conditioned(link: Link, names: Sequence[str], links: Counter[int], cardinality: Cardinality) -> Link:
@@ -480,9 +490,12 @@ def _with_meetings(
 
 def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
     """Return for each vertex that is compared with some others, but for being the same, the set of these and itself."""
+    difference = matching.difference
+    if not (matching.conditions or difference.pairs or difference.edges.names):
+        return [0] * len(number)
     bit = {name: 1 << place for name, place in number.items()}
     found = dict.fromkeys(number, 0)
-    for (a, b), (c, d) in matching.difference.pairs:
+    for (a, b), (c, d) in difference.pairs:
         if a in bit and b in bit and c in bit and d in bit:
             mask = bit[a] | bit[b] | bit[c] | bit[d]
             for name in (a, b, c, d):
@@ -492,7 +505,7 @@ def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
             for name in (each.left, each.right):
                 found[name] |= bit[each.left] | bit[each.right]
     ends = {edge.name: edge.ends for edge in matching.edges}
-    pairs = matching.difference.edges
+    pairs = difference.edges
     masks = {name: bit[one] | bit[other] for name, (one, other) in ends.items()}
     for edge, others in pairs.gathered([masks.get(name, 0) for name in pairs.names]):
         if others and edge in ends:
@@ -524,56 +537,27 @@ def _triangles(
     links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
 ) -> list[tuple[tuple[int, int, int], tuple[float, float, float]]]:
     """Return the triangles that relationships make, with how much more likely each side is where the others are."""
-    sides: dict[
-        TriangleSide, int
-    ] = {}  # kinds at the lesser and the greater vertex, numbered: numbers are compared fast
-    between: dict[tuple[int, int], list[int]] = {}
+    near = [0] * len(names)
+    for link in links:
+        near[link.one] |= 1 << link.other
+        near[link.other] |= 1 << link.one
+    if not any(near[link.one] & near[link.other] for link in links):
+        return []
+    between: dict[tuple[int, int], list[TriangleSide]] = {}
     after: dict[int, set[int]] = {}
     for link in links:
-        one, other, kinds = link.one, link.other, link.kinds
+        one, other, side = link.one, link.other, link.kinds
         if one > other:
-            one, other, kinds = other, one, (kinds[1], kinds[0])
+            one, other, side = other, one, (side[1], side[0])
         found = between.setdefault((one, other), [])
-        side = sides.setdefault(kinds, len(sides))
         if side not in found:
             found.append(side)
         after.setdefault(one, set()).add(other)
-    numbered = list(sides)
-    labels = [named(cardinality.nodes[name].labels) for name in names]
-    known: dict[tuple[object, ...], tuple[float, float, float]] = {}
     triangles = []
     for one, others in sorted(after.items()):
         for other in sorted(others):
             for third in sorted(others.intersection(after.get(other, ()))):
-                of = labels[one], labels[other], labels[third]
-                for three in product(between[one, other], between[other, third], between[one, third]):
-                    key = of, three
-                    if key not in known:
-                        first, second, last = (numbered[side] for side in three)
-                        known[key] = _closing_odds(of, (first, second, last), cardinality)
-                    triangles.append(((one, other, third), known[key]))
+                of = names[one], names[other], names[third]
+                ways = product(between[one, other], between[other, third], between[one, third])
+                triangles += [((one, other, third), cardinality.closing(of, three)) for three in ways]
     return triangles
-
-
-def _closing_odds(
-    labels: tuple[Labels, Labels, Labels],
-    sides: tuple[TriangleSide, TriangleSide, TriangleSide],
-    cardinality: Cardinality,
-) -> tuple[float, float, float]:
-    """Return how much more likely each side of a triangle is where the other two are."""
-    types = {kind.types for side in sides for kind in side}
-    if len(types) > 1 or _is_circle(sides):
-        return cardinality.catalog.mixed_closing_odds(labels, sides)
-    (names,) = types
-    if len(names) != 1:
-        return 1.0, 1.0, 1.0
-    odds = cardinality.catalog.closing_odds(names[0], sorted(labels, key=str))
-    return odds, odds, odds
-
-
-def _is_circle(sides: tuple[TriangleSide, TriangleSide, TriangleSide]) -> bool:
-    """Tell whether the relationships of a triangle lead around it, in one direction."""
-    (first, _), (second, _), (third, _) = sides
-    if any(each.out and each.into for each in (first, second, third)):
-        return False
-    return first.out == second.out != third.out

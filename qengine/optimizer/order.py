@@ -11,13 +11,15 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import inf
+from operator import attrgetter
 from typing import Any
 
 from qengine import _native
+from qengine._cached import cached_property
 from qengine._frozen import frozen, replace
 from qengine.catalog.costs import costs
 from qengine.errors import OutOfMemory, Unsupported
-from qengine.optimizer.order_problem import DegreeStatistics, Link, Problem, mask_of, members
+from qengine.optimizer.order_problem import Problem, mask_of, members
 
 EXACT = 12  # vertices to order up to which every connected order is considered
 MOST_VERTICES = 1024  # of one pattern
@@ -40,7 +42,7 @@ class CostModel:
 
     Up to ``EXACT`` free vertices the best order is found, up to 64 a good one by looking ahead, beyond that one by
     simple rules. ``device``: "cpu" or "gpu"; costs are nanoseconds of one core, or of the whole GPU. ``all``: the set
-    of all vertices. ``adjacent``: for each vertex the set of those that it shares an edge with.
+    of all vertices.
 
     Raises
     ------
@@ -58,19 +60,25 @@ class CostModel:
                 hint="Split the pattern into several MATCH clauses with WITH between them.",
             )
         self.all = (1 << self.count) - 1
-        self.adjacent = [0] * self.count
-        for link in problem.links:
-            self.adjacent[link.one] |= 1 << link.other
-            self.adjacent[link.other] |= 1 << link.one
         self._given = _Given(problem) if given is None else given
         self._library = _library()
         self._handle = ctypes.c_void_p()
         self._constants = _constants(device)
-        _check(self._library.qe_order_open(*map(ctypes.byref, (self._given.struct, self._constants, self._handle))))
+        byref = ctypes.byref
+        _check(self._library.qe_order_open(byref(self._given.struct), byref(self._constants), byref(self._handle)))
 
     def __del__(self) -> None:
         if handle := getattr(self, "_handle", None):
             self._library.qe_order_close(handle)
+
+    @cached_property
+    def adjacent(self) -> list[int]:
+        """For each vertex the set of those that it shares an edge with."""
+        found = [0] * self.count
+        for link in self.problem.links:
+            found[link.one] |= 1 << link.other
+            found[link.other] |= 1 << link.one
+        return found
 
     def constrained(self, less: Sequence[tuple[int, int]]) -> CostModel:
         """Return the model of the same problem with other pairs (a, b) of which id(a) < id(b)."""
@@ -124,70 +132,57 @@ class _Given:
     """A problem as the library wants it. ``struct`` points into arrays that live as long as this."""
 
     def __init__(self, problem: Problem) -> None:
-        count = len(problem.candidates)
-        kinds: dict[object, int] = {}
+        count, links, triangles = len(problem.candidates), problem.links, problem.triangles
         known = (*problem.known, *problem.pairs)
-        self._arrays: list[array[Any]] = []
-        numbered = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or range(count)
-        words = (
-            _words(problem.entangled or [0] * count, count),
-            _words([part for part, _ in known], count),
-            *(_words([part], count) for part in (mask_of(problem.filtered), problem.bound, problem.wanted)),
-        )
-        entangled, parts, filtered, bound, wanted = self._placed("Q", words)
-        candidates, labelled, links, together, closures, factors = self._placed(
-            "d",
-            (
-                problem.candidates,
-                problem.labelled,
-                [number for link in problem.links for number in _numbers(link)],
-                problem.together,
-                [each for _, odds in problem.triangles for each in odds],
-                [factor for _, factor in known],
-            ),
-        )
-        kinds_at, ends, sorts, meetings, different, less, triangles = self._placed(
-            "i",
-            (
-                numbered,
-                [end for link in problem.links for end in (link.one, link.other)],
-                [sort for pair in problem.sorts for sort in pair] or [0] * (2 * len(problem.links)),
-                [each for meeting in problem.meetings for each in meeting],
-                [vertex for pair in problem.different for vertex in pair],
-                [vertex for pair in problem.less for vertex in pair],
-                [corner for corners, _ in problem.triangles for corner in corners],
-            ),
-        )
+        kinds: dict[object, int] = {}
+        doubles: list[float] = [*problem.candidates, *problem.labelled]
+        for link in links:
+            doubles += (link.probability, *_degrees(link.there), *_degrees(link.back))
+        together = len(doubles)
+        doubles += problem.together
+        closures = len(doubles)
+        for _, odds in triangles:
+            doubles += odds
+        factors = len(doubles)
+        doubles += [factor for _, factor in known]
+        integers = [kinds.setdefault(kind, len(kinds)) for kind in problem.kinds] or [*range(count)]
+        for link in links:
+            integers += (link.one, link.other)
+        parts = (problem.sorts or [(0, 0)] * len(links), problem.meetings, problem.different, problem.less)
+        places = [len(integers)]
+        for part in parts:
+            for each in part:
+                integers += each
+            places.append(len(integers))
+        for corners, _ in triangles:
+            integers += corners
+        sets = [*(problem.entangled or [0] * count), *(part for part, _ in known)]
+        sets += (mask_of(problem.filtered), problem.bound, problem.wanted)
+        self._arrays: tuple[array[Any], ...] = array("d", doubles), array("i", integers), _words(sets, count)
+        (d, _), (i, _), (q, _) = (each.buffer_info() for each in self._arrays)
+        width, wide = _width(count), 8 * _width(count)
+        sorts, meetings, different, less, corners_at = (i + 4 * place for place in places)
+        last = q + wide * len(sets)
         self.struct = _Struct(
-            *(candidates, labelled, kinds_at, ends, links, sorts, meetings, together),
-            *(different, less, entangled, triangles, closures, parts, factors, filtered, bound, wanted),
+            *(d, d + 8 * count, i, i + 4 * count, d + 16 * count, sorts, meetings, d + 8 * together),
+            *(different, less, q, corners_at, d + 8 * closures, q + wide * count, d + 8 * factors),
+            *(last - 3 * wide, last - 2 * wide, last - wide),
             count,
-            len(problem.links),
+            len(links),
             len(problem.meetings),
             len(problem.different),
             len(problem.less),
-            len(problem.triangles),
+            len(triangles),
             len(known),
             problem.counted,
-            _width(count),
+            width,
         )
-
-    def _placed(self, code: str, parts: Sequence[Sequence[Any]]) -> list[int]:
-        """Put parts behind each other into one array, and return where each begins."""
-        found = array(code, chain.from_iterable(parts))
-        self._arrays.append(found)
-        at, size = found.buffer_info()[0], found.itemsize
-        places = []
-        for part in parts:
-            places.append(at)
-            at += size * len(part)
-        return places
 
     def with_less(self, less: Sequence[tuple[int, int]]) -> _Given:
         """Return the same with other pairs of ``less``; the other arrays are shared."""
         found = _Given.__new__(_Given)
         pairs = array("i", chain.from_iterable(less))
-        found._arrays = [*self._arrays, pairs]
+        found._arrays = (*self._arrays, pairs)
         found.struct = _Struct.from_buffer_copy(self.struct)
         found.struct.less, found.struct.n_less = pairs.buffer_info()[0], len(less)
         return found
@@ -212,12 +207,7 @@ def _made_constants(device: str, found: Mapping[str, float]) -> ctypes.Structure
     return _Constants(**found, **kept, tabled=host, wedges=host, overlaps=host)
 
 
-def _numbers(link: Link) -> tuple[float, ...]:
-    return link.probability, *_degrees(link.there), *_degrees(link.back)
-
-
-def _degrees(degrees: DegreeStatistics) -> tuple[float, ...]:
-    return degrees.fan_out, degrees.most, degrees.skew, degrees.tail, degrees.lesser, degrees.mixed, degrees.greater
+_degrees = attrgetter("fan_out", "most", "skew", "tail", "lesser", "mixed", "greater")
 
 
 def _width(count: int) -> int:

@@ -177,7 +177,7 @@ class _Evaluation:
         values = list(map(self.constant, items.items)) if isinstance(items, ListOf) else self.constant(items)
         if not isinstance(values, list):
             raise _NotEvaluated
-        found = np.zeros(len(column.codes), np.bool_)
+        found = np.zeros(len(column.missing), np.bool_)
         for value in values:
             if value is None:
                 raise _NotEvaluated
@@ -240,7 +240,7 @@ def _known(found: Any) -> Any:
 
 
 def _is_column(value: Any) -> bool:
-    return hasattr(value, "codes")
+    return hasattr(type(value), "codes")  # not of the value: the codes would be made
 
 
 def _numbers(value: Any) -> Any:

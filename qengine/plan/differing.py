@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qengine.catalog.functions import lookup
 from qengine.plan.expr import Call, Expr, Literal, OfNode, Parameter, UserCall
-from qengine.plan.physical import Search
+from qengine.plan.physical import Level, Search
 from qengine.plan.traverse import preorder
 
 _CONSTANTS = frozenset({"date", "datetime", "duration", "localdatetime", "localtime", "time"})
@@ -17,7 +17,12 @@ _OF_EXECUTION = _CONSTANTS | {"timestamp", "file", "linenumber"}
 
 def differs(search: Search) -> bool:
     """Tell whether predicates may admit other vertices in another execution: by parameters, chance or the clock."""
-    parts = (part for level in search.levels for predicate in level.predicates for part in preorder(predicate))
+    return any(map(level_differs, search.levels))
+
+
+def level_differs(level: Level) -> bool:
+    """Tell the same of one level."""
+    parts = (part for predicate in level.predicates for part in preorder(predicate))
     return any(isinstance(part, Parameter | OfNode | UserCall) or _may_differ(part) for part in parts)
 
 

@@ -264,7 +264,7 @@ def operands(step: Step) -> tuple[int, ...]:
             found = *pairs, *vectors
         case _:
             found = ()
-    return tuple(place for place in found if place is not None)
+    return found if None not in found else tuple(place for place in found if place is not None)  # type: ignore[return-value]
 
 
 def moved(step: Step, place_of: Mapping[int, int]) -> Step:

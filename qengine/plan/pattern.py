@@ -7,14 +7,14 @@ from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
-from qengine._frozen import frozen
+from qengine._frozen import KeptHash, frozen
 from qengine.errors import Span, Unsupported
 from qengine.plan.expr import Expr
 from qengine.plan.node import node
 
 
 @frozen
-class LabelExpr:
+class LabelExpr(KeptHash):
     """Base of label expressions; None stands for "no condition" where one is optional."""
 
     def admits(self, names: frozenset[str]) -> bool:

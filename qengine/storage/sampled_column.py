@@ -15,8 +15,10 @@ from qengine._cached import cached_property
 from qengine.storage.arrays import Array
 from qengine.storage.columns import PropertyColumn, is_ordered
 from qengine.temporal.arrow import to_values
+from qengine.temporal.arrow_numbers import number_beside, numbers_in
 from qengine.temporal.values import FIELDS
 
+_ASKED = 32  # comparisons of texts, each of which Arrow does in a fiftieth of the time that sorting them takes
 _EXACT = 1 << 53  # integers up to which floats have all
 _ARROW = {
     "=": pc.equal, "<>": pc.not_equal,
@@ -36,6 +38,7 @@ class SampledColumn:
     ) -> None:
         self.kind = kind
         self._array = array
+        self._asked = 0
         self._fields: dict[str, SampledColumn] = {}
         if coded is not None:
             self._coded = coded
@@ -76,6 +79,12 @@ class SampledColumn:
         return numbers
 
     @cached_property
+    def _moments(self) -> Array:
+        """What the array holds of dates and times: int64[rows]."""
+        numbers: Array = numbers_in(self._array)
+        return numbers
+
+    @cached_property
     def missing(self) -> Array:
         """Which rows have no value: bool[rows]."""
         if self._array is None:
@@ -100,9 +109,13 @@ class SampledColumn:
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self._exact or (self.numbers is not None and isinstance(value, float)):
                 return self.present(_compared(op, self.numbers, value))
-        elif isinstance(value, str) and "_coded" not in self.__dict__ and pa.types.is_string(self.kind):
-            found = _ARROW[op](self._array, value).fill_null(False)
-            return np.asarray(found.to_numpy(zero_copy_only=False))
+        elif "_coded" not in self.__dict__:
+            if isinstance(value, str) and pa.types.is_string(self.kind) and self._asked < _ASKED:
+                self._asked += 1
+                found = _ARROW[op](self._array, value).fill_null(False)
+                return np.asarray(found.to_numpy(zero_copy_only=False))
+            if isinstance(beside := number_beside(op, self.kind, value), tuple):
+                return self.present(_compared(beside[0], self._moments, beside[1]))
         if not self.values:
             return np.zeros(len(self.codes), np.bool_)
         if type(value) is not type(self.values[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qengine._frozen import frozen, record
+from qengine._frozen import KeptHash, frozen, record, replace
 
 
 def classes(make: Any, make_keyword_only: Any) -> tuple[Any, Any, Any]:
@@ -112,3 +113,18 @@ for held, field in ((graph.schema, "nodes"), (result.notices[0], "message"), (re
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@frozen
+class _Key(KeptHash):
+    name: str
+    rest: tuple[object, ...] = ()
+
+
+def test_a_kept_hash_is_that_of_the_content_and_stays_in_its_process() -> None:
+    key = _Key("a", (_Key("b"),))
+    assert hash(key) == hash(_Key("a", (_Key("b"),))) != hash(replace(key, name="c"))
+    for other in (copy.copy(key), copy.deepcopy(key), pickle.loads(pickle.dumps(key))):
+        assert other == key
+        assert not hasattr(other, "_hash")  # texts have other hashes in another process
+        assert hash(other) == hash(key)

@@ -138,10 +138,15 @@ def _named(store: ExecView, probes: Sequence[tuple[str, str, Any]]) -> Array:
     """Return the nodes, ascending, of which ``id`` or ``elementid`` is a value, or among some."""
     parts = []
     for name, op, value in probes:
-        if op == "IN" and value is not None and type(value) is not list:
+        if op == "=":
+            number = number_of(name, value)
+            place = -1 if number is None else store.node_numbers.place(number)
+            parts.append(np.array([place] if place >= 0 else [], np.int64))
+            continue
+        if value is not None and type(value) is not list:
             raise Unanswered
-        parts.append(named_by(store, name, (value or ()) if op == "IN" else (value,))[1])
-    return _ascending(np.concatenate(parts))
+        parts.append(_ascending(named_by(store, name, value or ())[1]))
+    return parts[0] if len(parts) == 1 else _ascending(np.concatenate(parts))
 
 
 def named_by(store: ExecView, name: str, values: Sequence[Any], *, relationship: bool = False) -> tuple[Array, Array]:

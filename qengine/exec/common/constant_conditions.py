@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen, record
-from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.operand import MIRRORED
 from qengine.exec.common.match_plan import ColumnKind
 from qengine.exec.common.operator_cache import PerOperatorCache
@@ -24,6 +23,7 @@ from qengine.plan.expr import Comparison, Expr, Property, Variable
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import EdgeLevel, Level, Search
 from qengine.plan.traverse import free_variables, is_repeatable
+from qengine.temporal import arrow_numbers
 
 _A_VISIT = 16.0  # nanoseconds of one core that a search takes for an element at least, as its cost is told
 _DEARER = 16  # times what asking one of all elements takes: testing one that a search looks at
@@ -135,7 +135,7 @@ def column_kind(arrow: Any) -> tuple[ColumnKind, int] | None:
         return ColumnKind.FLOAT64, 8
     if pa.types.is_date32(arrow):
         return ColumnKind.INT32, 4
-    return (ColumnKind.INT64, 8) if pa.types.is_int64(arrow) or temporal.kind_of(arrow) is not None else None
+    return (ColumnKind.INT64, 8) if pa.types.is_int64(arrow) or arrow_numbers.kind_of(arrow) is not None else None
 
 
 def _is_tested(level: Level) -> bool:
@@ -170,7 +170,7 @@ def _range(op: str, arrow: Any, value: Any) -> tuple[int, int] | None:
     if pa.types.is_int64(arrow):
         found = (op, value) if type(value) is int and _INT64.min <= value <= _INT64.max else None
     else:
-        beside = temporal.number_beside(op, arrow, value)
+        beside = arrow_numbers.number_beside(op, arrow, value)
         found = None if isinstance(beside, bool) else beside
     if found is None:
         return None

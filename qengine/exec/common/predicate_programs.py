@@ -20,7 +20,6 @@ from qengine.errors import ExecutionError
 from qengine.exec.common.batch import Batch
 from qengine.exec.common.columns import ArrowColumn, concatenate, null_column
 from qengine.exec.common.element_columns import Elements, integer_extent
-from qengine.exec.common.expressions import temporal
 from qengine.exec.common.expressions.compiler import compile_expression, compile_predicate
 from qengine.exec.common.expressions.operand import COMPARE, MIRRORED
 from qengine.exec.common.match_plan import COLUMN, COMPARISONS, ColumnKind
@@ -29,6 +28,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.plan.expr import Call, Comparison, Expr, Literal, Logical, Property, Variable
 from qengine.plan.traverse import free_variables, is_repeatable, preorder, substitute
 from qengine.storage.normal import is_string
+from qengine.temporal import arrow_numbers
 from qengine.types import BOOLEAN
 
 STEP = _native.record("COLUMN column; u8 table; i8 low integer; f8 real; i4 kind op codes whole", COLUMN=COLUMN)
@@ -169,7 +169,7 @@ class Predicates:
                 op, place = (op, _NO_CODE) if op in ("=", "<>") else ("<" if op[0] == "<" else ">=", place)
             return Step(_COMPARE, source, op=int(COMPARISONS[op]), constant=place)
         if pa.types.is_temporal(source.array.type):
-            beside = temporal.number_beside(op, source.array.type, constant)
+            beside = arrow_numbers.number_beside(op, source.array.type, constant)
             held = np.iinfo(source.numbers.dtype)
             if not isinstance(beside, tuple) or not held.min <= beside[1] <= held.max:
                 raise NoProgram
@@ -244,7 +244,7 @@ class Predicates:
             if (known := TextProperty(store, column, key).codes(len(array))) is None:
                 raise NoProgram
             return Source(begin, array, known.codes[:-1], codes=_OF_CODES, known=known)
-        if temporal.kind_of(array.type) is not None and array.type.bit_width == 64:
+        if arrow_numbers.kind_of(array.type) is not None and array.type.bit_width == 64:
             codes, dtype, kind = _TYPES[pa.int64()]
         elif array.type in _TYPES:
             codes, dtype, kind = _TYPES[array.type]

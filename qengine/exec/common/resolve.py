@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from qengine._frozen import frozen
+from qengine._frozen import frozen, replace
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
 from qengine.exec.common.lists_read import parts_read, type_indices
@@ -34,7 +33,7 @@ from qengine.exec.common.operator_cache import PerOperatorCache
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.access import FEW
-from qengine.plan.differing import differs
+from qengine.plan.differing import level_differs
 from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, SearchPart, VertexLevel, check_levels
@@ -63,7 +62,8 @@ class ResolvedSearch:
     ``plan``: one ``match_plan.PLAN`` record. ``tables``: what it points to, in the order of its fields. ``keep``: the
     arrays that the tables point into. ``outputs``: names of its output columns. ``summed``: no level is enumerated, so
     that the result is a count for each input row. ``lists``: the places of its lists, by type and direction.
-    ``reusable``: it is remembered, since it holds for every execution.
+    ``reusable``: it is remembered, since it holds for every execution. ``listed``: the places of levels that have other
+    vertices in each, found by indexes; without them it is remembered, too.
     """
 
     plan: npt.NDArray[Any]
@@ -74,6 +74,7 @@ class ResolvedSearch:
     summed: bool
     lists: Mapping[tuple[int, Direction], int]
     reusable: bool = False
+    listed: tuple[int, ...] = ()
 
     @property
     def lent(self) -> tuple[OnDevice, ...]:
@@ -100,13 +101,47 @@ def resolve(
         If the pattern has more than ``MAX_LEVELS`` nodes and relationships.
     """
     check_levels(len(search.levels))
+    new = False
 
     def find() -> tuple[ResolvedSearch | None, bool]:
-        resolved = _Resolver(store, search, masks, merged, few).run()
-        keep = not differs(search) and (resolved is None or (resolved.held <= _HELD and not resolved.lent))
-        return (replace(resolved, reusable=True) if keep and resolved is not None else resolved), keep
+        nonlocal new
+        new = True
+        resolver = _Resolver(store, search, masks, merged, few)
+        resolved = resolver.run()
+        differ = tuple(place for place, level in enumerate(search.levels) if level_differs(level))
+        if resolved is None:
+            return None, not differ
+        keep = resolver.listed.issuperset(differ) and resolved.held <= _HELD and not resolved.lent
+        return replace(resolved, reusable=not differ, listed=differ) if keep else resolved, keep
 
-    return _resolved[merged, few is not None].get(store, search, find)
+    resolved = _resolved[merged, few is not None].get(store, search, find)
+    if new or resolved is None or not resolved.listed:
+        return resolved
+    again = _listed_again(resolved, store, search, masks)
+    return find()[0] if again is None else again[0]
+
+
+def _listed_again(
+    resolved: ResolvedSearch, store: ExecView, search: Search, masks: MaskProvider
+) -> tuple[ResolvedSearch | None] | None:
+    """Return a plan with the vertices that indexes find in this execution, or None in its place where these are none.
+
+    None where an index finds too many now.
+    """
+    levels, keep = resolved.tables[0].copy(), list(resolved.keep)
+    for place in resolved.listed:
+        level = search.levels[place]
+        assert isinstance(level, VertexLevel)
+        found = masks.vertex_list(level, store.label_ranges(level.labels).tolist())
+        if found is None:
+            return None
+        if not len(found):
+            return (None,)
+        keep.append(found.astype(np.uint32))
+        levels["candidates"][place], levels["n_candidates"][place] = address_of(keep[-1]), len(found)
+    plan = resolved.plan.copy()
+    plan["levels"] = address_of(levels)
+    return (replace(resolved, plan=plan, tables=(levels, *resolved.tables[1:]), keep=tuple(keep)),)
 
 
 class _Resolver:
@@ -119,6 +154,7 @@ class _Resolver:
         self.merged = merged
         self.few = few
         self.tables = PlanTables()
+        self.listed: set[int] = set()  # places of levels whose vertices indexes find
         self.list_index: dict[tuple[int, Direction], int] = {}
         self.sources: dict[tuple[tuple[str, ...], Direction], tuple[int, Span, int, int] | None] = {}
 
@@ -163,6 +199,8 @@ class _Resolver:
                 listed = self.masks.places(mask, begin) if few or not level.sources else None
                 if few and level.access:
                     self.masks.scanned(level)
+            if found is not None and part is None:
+                self.listed.add(index)
             if listed is not None and not len(listed):
                 return None
             if listed is not None:

@@ -227,6 +227,8 @@ class HashIndex(_Index):
         Unanswered
             For a value of a type that isn't indexed.
         """
+        if (few := self._few(value, context)) is not None:
+            return np.array(few, np.int64)
         self._check(value)
         found = [
             part.ids(self._places(place, _one_key(part, key), context)[1], self.begin)
@@ -245,6 +247,13 @@ class HashIndex(_Index):
         Unanswered
             As ``ids``.
         """
+        few = self._few(value, context)
+        if few is None:
+            ids: list[int] = self.ids(value, context).tolist()
+            return ids
+        return few
+
+    def _few(self, value: Any, context: ExecutionContext) -> list[int] | None:
         kind = type(value)
         if kind is self._quick and (kind is str or value in _INT64):
             number, text = (0, value.encode()) if kind is str else (value, b"")
@@ -255,8 +264,7 @@ class HashIndex(_Index):
             if (count := found[0]) <= _FEW:
                 begin = self.begin
                 return [place + begin for place in found[1 : count + 1]]
-        ids: list[int] = self.ids(value, context).tolist()
-        return ids
+        return None
 
     def pairs(self, values: Sequence[Any], context: ExecutionContext) -> tuple[Array, Array]:
         """Return for each id whose value equals one of ``values`` which of them it is, and the id, int64 each.

@@ -46,7 +46,7 @@ class SearchHandle:
     ) -> None:
         self._library = _library()
         self._context = context
-        self._n_levels = int(resolved.plan["n_levels"][0])
+        self._n_levels = len(resolved.tables[0])
         arrays = [np.ascontiguousarray(seed, dtype=np.int64) for seed in seeds]
         addresses = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
         self._keep = resolved, arrays, addresses
@@ -100,9 +100,10 @@ class SearchHandle:
 
     def total(self) -> int:
         """Return the count of a search that is done and neither has seeds nor walks."""
-        halves = np.zeros(2 * max(1, self._n_levels), np.uint64)
-        n = self._library.qe_search_totals(self._handle, halves.ctypes.data, len(halves) // 2)
-        return prod(int(low) + (int(high) << 64) for low, high in halves[: 2 * n].reshape(-1, 2))
+        most = max(1, self._n_levels)
+        halves = (ctypes.c_uint64 * (2 * most))()
+        n = self._library.qe_search_totals(self._handle, halves, most)
+        return prod(halves[place] + (halves[place + 1] << 64) for place in range(0, 2 * n, 2))
 
     def close(self) -> None:
         """Stop the search if it still runs, and free it."""

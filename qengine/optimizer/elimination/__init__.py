@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from math import inf
+from typing import TypeVar
 
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
@@ -38,6 +39,7 @@ _A_QUOTIENT = 1e5
 _LEAST_SEARCHED = 2e8
 """Nanoseconds that a search must cost for terms of it to be searched instead: to plan these takes longer."""
 
+_T = TypeVar("_T")
 Key = tuple[tuple[int, ...], int | None]
 """What a term reads: the sums, and the counts by vertices."""
 
@@ -381,6 +383,10 @@ def _valued(
     return said, shared
 
 
+def _in_order(parts: Collection[_T]) -> tuple[_T, ...]:
+    return tuple(parts) if len(parts) < 2 else tuple(sorted(parts, key=repr))
+
+
 def _fill(
     elimination: Elimination,
     quotient: Quotient,
@@ -410,7 +416,7 @@ def _fill(
             relations[vertex, place] = [Relation((), Direction.OUT, value=value)]
     for vertex, parts in members.items():
         loops = relations.pop((vertex, vertex), [])
-        elimination.vertex(vertex, NodeIndicator(tuple(sorted(parts, key=repr)), tuple(sorted(loops, key=repr))))
+        elimination.vertex(vertex, NodeIndicator(_in_order(parts), _in_order(loops)))
     circles = len(relations) > len(members) - 1
     for (one, other), found in relations.items():
         elimination.pair(one, other, found, (one, other) not in repeated, once=circles)

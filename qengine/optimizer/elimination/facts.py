@@ -7,7 +7,6 @@ their rows' lengths say what a step takes. Only forests leave out vertices that 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from copy import copy
 from functools import wraps
 from math import exp, inf, log, sqrt
 from types import MappingProxyType
@@ -44,6 +43,7 @@ _UNEVEN = 8.0
 """Times the square of the average degree among neighbours, the average of its square."""
 
 
+_NOT_ASKED = object()
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -55,9 +55,10 @@ def _once(method: Method) -> Method:
     def known(self: ProgramFacts, *asked: Hashable) -> Any:
         key = name, *asked
         answers = self.answers
-        if key not in answers:
-            answers[key] = method(self, *asked)
-        return answers[key]
+        found = answers.get(key, _NOT_ASKED)
+        if found is _NOT_ASKED:
+            found = answers[key] = method(self, *asked)
+        return found
 
     return cast("Method", known)
 
@@ -99,7 +100,8 @@ class ProgramFacts:
 
     def on(self, device: str) -> ProgramFacts:
         """Return the facts for another device; they share what was found."""
-        other = copy(self)
+        other = ProgramFacts.__new__(ProgramFacts)
+        other.__dict__.update(self.__dict__)
         other.device = device
         other.take = costs(device, "elimination")
         other.given = {}

@@ -14,7 +14,7 @@ from qengine._deadline import check_planning
 from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.access import with_access
-from qengine.optimizer.cardinality import Cardinality
+from qengine.optimizer.cardinality import cardinality_of
 from qengine.optimizer.count_shapes import count_shapes
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.quotients import Bundle, Quotient
@@ -155,7 +155,7 @@ def _search_of(quotient: Quotient, pattern: Pattern, catalog: CatalogView) -> Se
         alone = edge.multiple or edge.relationship.predicates
         edges.setdefault(edge.name if alone else (ends, bundle.types, edge.symmetric), edge)
     matching = Matching(tuple(nodes), tuple(edges.values()), (), Differences(), counted=True, symmetric=True)
-    cardinality = Cardinality(catalog, nodes)
+    cardinality = cardinality_of(catalog, nodes)
     order = matching_order(matching, cardinality)
     levels = _levels(matching, nodes, order, catalog)
     shapes = count_shapes(levels, catalog) if is_for_gpu() else ()
@@ -195,7 +195,11 @@ def _one_edge(bundle: Bundle, pattern: Pattern) -> PatternEdge | None:
         return None
     start, end = pattern.names[bundle.start], pattern.names[bundle.end]
     direction = Direction.BOTH if bundle.symmetric else Direction.OUT
-    relationship = replace(first.relationship, start=start, end=end, direction=direction)
-    if bundle.types == first.type_names() and bundle.symmetric == first.symmetric:
+    own = first.relationship
+    same = bundle.types == first.type_names() and bundle.symmetric == first.symmetric
+    if same and (own.start, own.end, own.direction) == (start, end, direction):
+        return first
+    relationship = replace(own, start=start, end=end, direction=direction)
+    if same:
         return replace(first, relationship=relationship, ends=(start, end))
     return edge_of_types(relationship, tuple(info for info in first.types if info.name in bundle.types))

@@ -19,6 +19,7 @@ from qengine.optimizer.lower.conditions import PostFilters, compared_values
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.match_state import MatchState
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
+from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
 from qengine.optimizer.search_levels import SearchSpec, build_levels
 from qengine.optimizer.target import is_for_gpu
@@ -170,6 +171,10 @@ class MatchStrategies(MatchState):
         return count_shapes(self._built(request, order), self.catalog)
 
     def _built(self, request: MatchRequest, order: MatchingOrder) -> tuple[Level, ...]:
+        remembered, asked = memory("levels"), (id(request), order.names, id(order.symmetry))
+        known: tuple[tuple[Level, ...], object] | None = remembered.get(asked)
+        if known is not None:
+            return known[0]
         matching = request.matching
         parts = SearchSpec(
             self.nodes,
@@ -182,7 +187,9 @@ class MatchStrategies(MatchState):
             matching.conditions,
             existence=request.existence,
         )
-        return build_levels(parts)
+        levels = build_levels(parts)
+        remembered[asked] = levels, (request, order.symmetry)
+        return levels
 
     def _constrained(self, name: str, edges: list[PatternEdge], difference: Differences, filters: PostFilters) -> bool:
         """Tell whether a bound node takes part in the search at all."""

@@ -93,7 +93,7 @@ def _numbers(edge: PatternRelationship) -> tuple[int, int]:
 def _is_set(graph: QueryGraph) -> bool:
     """Tell whether hints say how the pattern is to be matched."""
     hints = graph.hints
-    return hints.as_written or replace(hints, known=None, text="", places=()) != NO_HINTS
+    return hints is not NO_HINTS and (hints.as_written or replace(hints, known=None, text="", places=()) != NO_HINTS)
 
 
 def _is_plain(repetition: Repetition) -> bool:

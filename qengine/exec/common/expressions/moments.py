@@ -20,16 +20,15 @@ from qengine.exec.common.duration_column import DurationColumn
 from qengine.exec.common.expressions.operand import farthest, null_rows, operand
 from qengine.exec.common.expressions.temporal import (
     first_day,
-    kind_of,
     months_of,
     numbers_of,
-    unit_of,
     weekday,
     year_of,
 )
 from qengine.exec.common.map_column import MapColumn
 from qengine.exec.common.runtime import Runtime
 from qengine.temporal import Date, DateTime, Duration, LocalDateTime
+from qengine.temporal.arrow_numbers import kind_of, unit_of
 from qengine.temporal.durations import UNITS
 from qengine.temporal.values import DAY, SECOND
 from qengine.temporal.zones import in_zone
