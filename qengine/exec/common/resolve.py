@@ -111,7 +111,8 @@ def resolve(
         differ = tuple(place for place, level in enumerate(search.levels) if level_differs(level))
         if resolved is None:
             return None, not differ
-        keep = resolver.listed.issuperset(differ) and resolved.held <= _HELD and not resolved.lent
+        again = not differ or (resolver.listed.issuperset(differ) and not isinstance(search, SearchPart))
+        keep = again and resolved.held <= _HELD and not resolved.lent
         return replace(resolved, reusable=not differ, listed=differ) if keep else resolved, keep
 
     resolved = _resolved[merged, few is not None].get(store, search, find)
