@@ -15,7 +15,7 @@ from qengine.syntax.scanner import Token
 MAX_NESTING = 200
 """How deep brackets, and the tree that is built of them, may nest. The later stages recurse over the tree."""
 
-_POLLED = 4096  # tokens between two looks whether to stop
+_POLLED = 4096  # brackets between two looks whether to stop
 _CLOSING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _LOOKED_AT = frozenset((*_CLOSING, *_CLOSING.values(), "BAR", "COMMA"))
 _CHARACTER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
@@ -45,12 +45,11 @@ def pair(tokens: list[Token], text: str) -> Brackets:
     """
     table = Brackets()
     opened: list[int] = []
-    for index, token in enumerate(tokens):
-        if not index % _POLLED:
+    for place, index in enumerate([index for index, token in enumerate(tokens) if token.type in _LOOKED_AT]):
+        if not place % _POLLED:
             check_planning()
+        token = tokens[index]
         kind = token.type
-        if kind not in _LOOKED_AT:
-            continue
         if kind in _CLOSING:
             opened.append(index)
             if len(opened) > MAX_NESTING:

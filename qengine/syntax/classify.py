@@ -14,7 +14,7 @@ from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
-from qengine.syntax.words import QUERY_WORDS
+from qengine.syntax.words import KEYWORDS, QUERY_WORDS
 
 _POLLED = 4096  # tokens between two looks whether to stop
 
@@ -64,12 +64,17 @@ class _Classifier(WordRules):
             if index == self.path_end:
                 self._end_path(tokens[index - 1])
             token = tokens[index]
-            handler = _HANDLERS.get(kinds[index])
-            if handler is not None:
+            kind = kinds[index]
+            if kind == "NAME":
+                upper = token.value.upper()
+                if upper in KEYWORDS:
+                    index = self.keyword(index, token, upper)
+                    continue
+            elif (handler := _HANDLERS.get(kind)) is not None:
                 index = handler(self, index, token)
-            else:
-                out.append(token)
-                index += 1
+                continue
+            out.append(token)
+            index += 1
         if self.path_end == count:
             self._end_path(tokens[count - 1])
         return out
@@ -207,7 +212,6 @@ class _Classifier(WordRules):
 
 
 _HANDLERS = {
-    "NAME": _Classifier.name,
     BACKTICKED: _Classifier._backticked,
     "ERROR": _Classifier._unread,
     "LPAR": _Classifier._open_parenthesis,

@@ -37,10 +37,9 @@ _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "
 class WordRules(ClassifierState):
     """One method a kind of word. ``after_operand`` says that no operand can begin here."""
 
-    def name(self, index: int, token: Token) -> int:
-        """Take a word."""
-        upper = token.value.upper()
-        if upper not in KEYWORDS or self.previous() in ("DOT", "AS", "YIELD"):
+    def keyword(self, index: int, token: Token, upper: str) -> int:
+        """Take a word that may be a keyword; ``upper``: in upper case."""
+        if self.previous() in ("DOT", "AS", "YIELD"):
             self.out.append(token)
             return index + 1
         after_operand = self.after_operand()
