@@ -46,6 +46,8 @@ def bind_labels(binding: Binding, labels: ast.LabelExpression, kinds: Iterable[s
 def is_dynamic(labels: ast.LabelExpression) -> bool:
     """Tell whether a label expression names some labels by an expression."""
     match labels:
+        case ast.LabelName():
+            return False
         case ast.LabelDynamic():
             return True
         case ast.LabelConjunction(args=args) | ast.LabelDisjunction(args=args):

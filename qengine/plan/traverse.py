@@ -92,7 +92,7 @@ def _below(waiting: list[Expr]) -> Iterator[Expr]:
 
 def bound_names(expr: Expr) -> frozenset[str]:
     """Return the names that the expression itself binds for some of its children."""
-    if isinstance(expr, ListComprehension | Quantifier):
+    if isinstance(expr, (ListComprehension, Quantifier)):
         return frozenset((expr.variable,))
     if isinstance(expr, Reduce):
         return frozenset((expr.accumulator, expr.variable))
@@ -119,8 +119,10 @@ def free_variables(expr: Expr) -> frozenset[str]:
         for place, child in enumerate(children(expr), 1):
             if not place % _POLLED:
                 check_planning()
-            found |= free_variables(child)
-        found -= bound_names(expr)
+            read = free_variables(child)
+            found = found | read if found else read  # most read what one child reads: the set is theirs, too
+        if bound := bound_names(expr):
+            found -= bound
     _remember(expr, found)
     return found
 

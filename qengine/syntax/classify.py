@@ -55,26 +55,23 @@ class _Classifier(WordRules):
     def run(self) -> list[Token]:
         """Classify all tokens."""
         tokens, kinds, out, count = self.tokens, self.kinds, self.out, len(self.tokens)
+        handlers = [
+            None if kind == "NAME" and token.value.upper() not in KEYWORDS else _HANDLERS.get(kind)
+            for kind, token in zip(kinds, tokens, strict=False)  # kinds go on behind the tokens
+        ]
         index = self.statement_prefix()
         pause = 0
         while index < count:
+            if index == self.path_end:
+                self._end_path(tokens[index - 1])
+            if (handler := handlers[index]) is None:
+                out.append(tokens[index])
+                index += 1
+                continue
             if index >= pause:
                 check_planning()
                 pause += _POLLED
-            if index == self.path_end:
-                self._end_path(tokens[index - 1])
-            token = tokens[index]
-            kind = kinds[index]
-            if kind == "NAME":
-                upper = token.value.upper()
-                if upper in KEYWORDS:
-                    index = self.keyword(index, token, upper)
-                    continue
-            elif (handler := _HANDLERS.get(kind)) is not None:
-                index = handler(self, index, token)
-                continue
-            out.append(token)
-            index += 1
+            index = handler(self, index, tokens[index])
         if self.path_end == count:
             self._end_path(tokens[count - 1])
         return out
@@ -212,6 +209,7 @@ class _Classifier(WordRules):
 
 
 _HANDLERS = {
+    "NAME": _Classifier.keyword,
     BACKTICKED: _Classifier._backticked,
     "ERROR": _Classifier._unread,
     "LPAR": _Classifier._open_parenthesis,

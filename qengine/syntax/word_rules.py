@@ -24,6 +24,8 @@ _BODIES = frozenset((
     "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "NEXT", *SET_OPERATORS,
 ))  # fmt: skip
 """What stands before the body of a clause."""
+_TELLING = OPENING | CLOSING | _BODIES | _ROW_PARTS.keys() | {"RETURN", "CASE", "THEN", "ELSE", "END"}
+"""What tells to which clause a part of it belongs."""
 _OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
 _LISTING = frozenset((
     "COMMA", "WITH", "RETURN", "DISTINCT", "LPAR", "DELETE", "PLUS", "MINUS", "STAR", "SLASH", "EQ", "NE", "LT",
@@ -37,8 +39,9 @@ _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "
 class WordRules(ClassifierState):
     """One method a kind of word. ``after_operand`` says that no operand can begin here."""
 
-    def keyword(self, index: int, token: Token, upper: str) -> int:
-        """Take a word that may be a keyword; ``upper``: in upper case."""
+    def keyword(self, index: int, token: Token) -> int:
+        """Take a word that may be a keyword."""
+        upper = token.value.upper()
         if self.previous() in ("DOT", "AS", "YIELD"):
             self.out.append(token)
             return index + 1
@@ -156,6 +159,8 @@ class WordRules(ClassifierState):
         earlier = depth = cases = 0
         for at in range(len(self.out) - 1, -1, -1):
             kind = self.out[at].type
+            if kind not in _TELLING:
+                continue
             depth += (kind in CLOSING) - (kind in OPENING)
             if depth < 0:
                 break

@@ -21,10 +21,7 @@ from qengine.syntax.report import _SYMBOL_OF, _WORDS
 from qengine.syntax.scanner import Token
 
 # Rules with `?` that only pass on.
-INLINED = {
-    *("clause", "label_expression", "label_term", "path_term", "properties"),
-    *("operands", "prefix", "binary", "case_operator"),
-}
+INLINED = {"clause", "label_expression", "label_term", "path_term", "properties", "prefix", "binary", "case_operator"}
 
 
 def test_the_grammar_has_no_conflict() -> None:
