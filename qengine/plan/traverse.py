@@ -48,10 +48,14 @@ def children(expr: Expr) -> list[Expr]:
     found: list[Expr] = []
     for name in expr.child_fields:
         value = getattr(expr, name)
-        if isinstance(value, Expr):
+        if type(value) is tuple:
+            for item in value:
+                if isinstance(item, Expr):
+                    found.append(item)
+                elif type(item) is tuple:
+                    _gather(item, found)
+        elif isinstance(value, Expr):
             found.append(value)
-        elif isinstance(value, tuple):
-            _gather(value, found)
     return found
 
 
@@ -67,7 +71,9 @@ def preorder(expr: Expr) -> Iterator[Expr]:
     """Return the expression and all below it, parents first; many are found only as they are asked for."""
     if (known := getattr(expr, "parts", None)) is not None:
         return chain((expr,), known)
-    waiting, found = [expr], list[Expr]()
+    found = [expr]
+    waiting = children(expr) if expr.child_fields else []
+    waiting.reverse()
     while waiting:
         if len(found) == _FEW:
             return chain(found, _below(waiting))
@@ -115,7 +121,7 @@ def free_variables(expr: Expr) -> frozenset[str]:
         found = frozenset(expr.elements)
     elif isinstance(expr, Subquery):
         found = frozenset(expr.outer)
-    else:
+    elif expr.child_fields:
         for place, child in enumerate(children(expr), 1):
             if not place % _POLLED:
                 check_planning()
