@@ -240,7 +240,7 @@ class ExpressionBinder:
         source = self.value(node)
         if may_be(source.type, Kind.LIST):
             return source, item_type(source.type)
-        if isinstance(node, ast.PropertyAccess | ast.Variable | ast.Index) and source.type.kind not in _NO_PROPERTY:
+        if isinstance(node, (ast.PropertyAccess, ast.Variable, ast.Index)) and source.type.kind not in _NO_PROPERTY:
             return source, source.type
         message = f"{'This must be' if clause is None else f'{clause} takes'} a LIST, not {indefinite(source.type)}."
         hint = None if clause is None else "Write [ … ]."
@@ -259,7 +259,7 @@ class ExpressionBinder:
         try:
             return self.value(result)
         except SemanticError as error:
-            while isinstance(where, ast.Binary | ast.Unary):
+            while isinstance(where, (ast.Binary, ast.Unary)):
                 where = where.right if isinstance(where, ast.Binary) else where.operand
             if error.span == result.span and isinstance(result, ast.Variable) and isinstance(where, ast.LabelTest):
                 labels = self.binding.text[where.labels.span.start : where.labels.span.end]

@@ -254,7 +254,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
     """Return a plan with ``change`` applied to every operator, inputs first, in the plans of subqueries too."""
 
     def inside(expr: Expr) -> Expr:
-        if not isinstance(expr, Subquery | OfNode):
+        if not isinstance(expr, (Subquery, OfNode)):
             return expr
         inner = rewrite_plan(expr.plan, change)
         return expr if inner is expr.plan else replace(expr, plan=inner)
@@ -263,7 +263,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, Operator):
             return rewrite_plan(value, change)
         if isinstance(value, Expr):
-            nested = any(isinstance(part, Subquery | OfNode) for part in preorder(value))
+            nested = any(isinstance(part, (Subquery, OfNode)) for part in preorder(value))
             return rewrite(value, inside) if nested else value
         if isinstance(value, tuple):
             new = tuple(map(changed, value))
@@ -292,7 +292,7 @@ def operators(plan: Operator) -> Iterator[Operator]:
             value = getattr(each, name)
             if isinstance(value, Operator):
                 waiting.append(value)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Operator | Step):
+            elif isinstance(value, tuple) and value and isinstance(value[0], (Operator, Step)):
                 waiting += reversed(value)
 
 

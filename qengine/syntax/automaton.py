@@ -36,8 +36,9 @@ class Refused(Exception):
 _Rule = tuple[
     slice | None, Callable[[Sequence[Any]], Any] | None, Callable[[Sequence[Any]], Sequence[Any]] | None, dict[int, int]
 ]
-"""Where its parts are on the stacks, None for the last alone; the builder's function (None: the one part is passed on); what that is given of
-the parts and a None behind them (None: the parts); and from the state before it to the one behind it."""
+"""Where its parts are on the stacks (None: the last alone); the builder's function (None: the one part is passed on);
+what that is given of the parts and a None behind them (None: the parts); and from the state before it to the one
+behind it."""
 
 
 class Automaton:
@@ -58,7 +59,12 @@ class Automaton:
         self._actions: list[dict[str, int]] = [table["rows"][row] for row in table["actions"]]
         gotos: list[dict[int, int]] = [dict(pairs) for pairs in table["gotos"]]
         self._rules: list[_Rule] = [
-            (None if length == 1 else slice(-length, None), getattr(builder, name) if name else None, _arrange(layout), gotos[origin])
+            (
+                None if length == 1 else slice(-length, None),
+                getattr(builder, name) if name else None,
+                _arrange(layout),
+                gotos[origin],
+            )
             for origin, length, name, layout in table["rules"]
         ]
 

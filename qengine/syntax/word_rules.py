@@ -7,7 +7,6 @@ from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.words import (
     CLAUSES,
-    KEYWORDS,
     MATCH_MODES,
     NORMAL_FORMS,
     OPERATOR_WORDS,
