@@ -20,9 +20,7 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
     letters = set(wanted)
     for candidate in among:
         other = candidate.lower()
-        if (
-            len(letters.difference(other)) > most
-        ):  # a letter that the other lacks is a slip
+        if len(letters.difference(other)) > most:  # a letter that the other lacks is a slip
             continue
         slips = _slips(wanted, other, most)
         if slips is not None and (best is None or slips < most):
