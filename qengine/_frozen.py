@@ -107,7 +107,7 @@ def _made(cls: type, kw_only: bool) -> Any:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     made.__init__ = _deferred(made)
     if "__repr__" not in cls.__dict__:
-        made.__repr__ = _repr
+        made.__repr__ = _representation([each.name for each in fields(made) if each.repr])
     if "__eq__" not in cls.__dict__:
         made.__eq__, made.__hash__ = _comparison([each.name for each in fields(made) if each.compare])
         if issubclass(made, KeptHash):
@@ -181,9 +181,14 @@ def _kept(find: Callable[[Any], int]) -> Callable[[Any], int]:
     return __hash__
 
 
-def _repr(self: Any) -> str:
-    content = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
-    return f"{type(self).__qualname__}({content})"
+def _representation(names: list[str]) -> Callable[[Any], str]:
+    """Return ``__repr__`` with these fields."""
+
+    def __repr__(self: Any) -> str:  # noqa: N807
+        content = ", ".join([f"{name}={getattr(self, name)!r}" for name in names])
+        return f"{type(self).__qualname__}({content})"
+
+    return __repr__
 
 
 def _refuse_setting(self: Any, name: str, value: object) -> None:

@@ -17,8 +17,12 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
     wanted = name.lower()
     most = 0 if len(wanted) < _LEAST else max(1, len(wanted) // _LETTERS_PER_SLIP)
     best: str | None = None
+    letters = set(wanted)
     for candidate in among:
-        slips = _slips(wanted, candidate.lower(), most)
+        other = candidate.lower()
+        if len(letters.difference(other)) > most:  # a letter that the other lacks is a slip
+            continue
+        slips = _slips(wanted, other, most)
         if slips is not None and (best is None or slips < most):
             best, most = candidate, slips
     return best

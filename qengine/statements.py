@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qengine.estimate import EstimateTable
     from qengine.explain import Explanation
     from qengine.learned import Learned
-    from qengine.shared_plans import SharedPlans
+    from qengine.shared_plans import Scanned, SharedPlans
     from qengine.storage.store import GraphStore
     from qengine.syntax import ast
 
@@ -128,11 +128,7 @@ class Statements:
         from qengine.optimizer.target import for_gpu
 
         with planning(text, context.check_planning), limited_by(context), gc_paused(), for_gpu(wanted=gpu):
-            statement = one_statement(text, None if scanned is None else scanned.tokens)
-            planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
-            if scanned is not None:
-                again = partial(self._planned, statement, text, False, {}, context, False)
-                self._shared.learn(statement, planned, scanned, gpu, again)
+            planned = self._planned_anew(text, scanned, reference, cardinalities, context, explaining, gpu)
         seconds = time.perf_counter() - begin
         if planned.notices and not (reference or gpu or quiet):  # which are planned beside another
             log(planned.notices)
@@ -159,6 +155,24 @@ class Statements:
         if planned.physical is None or not differs_on_gpu(planned.physical):
             return planned, 0.0
         return self.plan(planned.text, False, context, cardinalities, explaining=explaining, gpu=True)
+
+    def _planned_anew(
+        self,
+        text: str,
+        scanned: Scanned | None,
+        reference: bool,
+        cardinalities: Cardinalities | None,
+        context: ExecutionContext,
+        explaining: bool,
+        gpu: bool,
+    ) -> Planned:
+        """Plan a text; its tree is gone before cycles are looked for again. ``scanned``: where plans may be shared."""
+        statement = one_statement(text, None if scanned is None else scanned.tokens)
+        planned = self._planned(statement, text, reference, cardinalities or {}, context, explaining)
+        if scanned is not None:
+            again = partial(self._planned, statement, text, False, {}, context, False)
+            self._shared.learn(statement, planned, scanned, gpu, again)
+        return planned
 
     def _planned(
         self,

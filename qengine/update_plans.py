@@ -48,6 +48,14 @@ class OpenCatalog:
         self.asked: dict[tuple[str, str], None] = {}
         self._type_of = type_of
 
+    def has_label(self, name: str) -> bool:
+        """Return False: no label is known."""
+        return False
+
+    def has_type(self, name: str) -> bool:
+        """Tell whether it is an undirected type."""
+        return name in self.relationship_types
+
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
         """Return the type of a name, None unless it is undirected."""
         return RelationshipTypeInfo(name, 0, True) if name in self.relationship_types else None

@@ -7,8 +7,9 @@ in its group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
+from typing import Any
 
 from qengine._frozen import record
 from qengine.binder.binding import Binding
@@ -63,10 +64,9 @@ class Grouping:
         return Aggregate(root, tuple(keys.items()), tuple((name, call) for call, name in self.calls.items()))
 
     def _over_groups(self, item: Item) -> Expr:
-        if item.expr in self.keys:
-            return Variable(self.keys[item.expr], type=item.expr.type, span=item.expr.span)
-        if isinstance(item.expr, AggregateCall):
-            return Variable(self.calls[item.expr], type=item.expr.type, span=item.expr.span)
+        of: Mapping[Any, str] = self.calls if isinstance(item.expr, AggregateCall) else self.keys
+        if (name := of.get(item.expr)) is not None:
+            return Variable(name, type=item.expr.type, span=item.expr.span)
         local = {name for part in preorder(item.expr) for name in bound_names(part)}
 
         def choose(part: Expr) -> Expr | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -37,7 +37,6 @@ class Binding:
     names: Names = field(default_factory=Names)
     notices: dict[tuple[str, str], Notice] = field(default_factory=dict)
     compared: list[ComparedParameter] = field(default_factory=list)
-    _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
 
     def quoted(self, span: Span | None) -> str:
         """Return what is written at a place, in backticks."""
@@ -83,19 +82,20 @@ class Binding:
                 return f"A property stands behind its variable, as in {name}.{key}."
         return None
 
-    def check_label(self, name: str, span: Span | None, kinds: Iterable[str]) -> None:
+    def check_label(self, name: str, span: Span | None, kinds: Sequence[str]) -> None:
         """Note a label or type name that the graph doesn't have as any of ``kinds``."""
-        kinds = tuple(kinds)
-        if self.updating or any(name in self._names_of(kind) for kind in kinds):
-            return
+        for kind in kinds:
+            if self.updating or self._has(kind, name):
+                return
         kind = kinds[0]
         code = "UnknownLabel" if kind == LABEL else "UnknownRelationshipType"
-        hint = did_you_mean(nearest(name, self._names_of(kind)))
+        known = self.catalog.labels if kind == LABEL else self.catalog.relationship_types
+        hint = did_you_mean(nearest(name, known))
         self.notice(code, name, f"The graph has no {kind} `{name}`.", span, hint)
 
     def check_name(self, name: str, kind: str, span: Span | None) -> None:
         """Note a variable without a label or type (``kind``) that is called like one: the colon may be forgotten."""
-        if name not in self._names_of(kind):
+        if not self._has(kind, name):
             return
         if kind == LABEL:
             message, hint = f"`{name}` is a variable here, for any node.", f"Write (:{name}) for the label."
@@ -103,13 +103,9 @@ class Binding:
             message, hint = f"`{name}` is a variable here, for any relationship.", f"Write [:{name}] for the type."
         self.notice("VariableNamedLikeLabel", name, message, span, hint)
 
-    def _names_of(self, kind: str) -> Mapping[str, None]:
-        """Return the graph's labels or types, in its order."""
-        known = self._known.get(kind)
-        if known is None:
-            names = self.catalog.labels if kind == LABEL else self.catalog.relationship_types
-            known = self._known[kind] = dict.fromkeys(names)
-        return known
+    def _has(self, kind: str, name: str) -> bool:
+        """Tell whether the graph has a label or type (``kind``) of a name."""
+        return self.catalog.has_label(name) if kind == LABEL else self.catalog.has_type(name)
 
     def property_type(self, subject: Type, key: str, span: Span | None) -> Type:
         """Return a property's static type, and note a key that no node or relationship has."""

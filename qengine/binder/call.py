@@ -81,10 +81,10 @@ def with_names(clause: ast.CallClause, scope: Scope) -> ast.CallClause:
 def _named(elements: Iterable[ast.Ast]) -> Iterator[str]:
     """Give the names of paths and of what they are made of."""
     for element in elements:
-        if isinstance(element, ast.PathPattern | ast.QuantifiedPath | ast.NodePattern | ast.RelationshipPattern):
+        if isinstance(element, (ast.PathPattern, ast.QuantifiedPath, ast.NodePattern, ast.RelationshipPattern)):
             if element.name is not None:
                 yield element.name
-            if isinstance(element, ast.PathPattern | ast.QuantifiedPath):
+            if isinstance(element, (ast.PathPattern, ast.QuantifiedPath)):
                 yield from _named(element.elements)
 
 
@@ -126,7 +126,7 @@ def _joined(body: Operator, root: Operator, columns: dict[str, Expr]) -> Operato
     """Return a body on top of the rows that it is called for, None where it isn't carried out row by row."""
     spine: list[Match | Filter | Unwind | ProcedureCall | LoadCsv | Project] = []
     while not isinstance(body, Argument):
-        if not isinstance(body, Match | Filter | Unwind | ProcedureCall | LoadCsv | Project):
+        if not isinstance(body, (Match, Filter, Unwind, ProcedureCall, LoadCsv, Project)):
             return None
         spine.append(body)
         body = body.input

@@ -266,7 +266,7 @@ def _names(node: Any) -> Iterator[str]:
         for item in node:
             yield from _names(item)
     elif isinstance(node, ast.Ast):
-        if isinstance(node, ast.Variable | ast.NodePattern | ast.RelationshipPattern) and node.name is not None:
+        if isinstance(node, (ast.Variable, ast.NodePattern, ast.RelationshipPattern)) and node.name is not None:
             yield node.name
         for part in fields(node):
             yield from _names(getattr(node, part.name))

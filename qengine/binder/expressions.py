@@ -95,7 +95,7 @@ class ExpressionBinder:
                 node.span,
                 f"Pass it with the query: params={{{node.name!r}: …}}.",
             )
-        return Parameter(node.name)
+        return Parameter(node.name, span=node.span)
 
     def _variable(self, node: ast.Variable) -> Expr:
         symbol = self.scope.find(node.name)
@@ -109,7 +109,7 @@ class ExpressionBinder:
 
     def _list(self, node: ast.ListLiteral) -> Expr:
         items = tuple(map(self.value, node.items))
-        return list_of_items(items, type=list_type(join(dict.fromkeys(item.type for item in items))))
+        return list_of_items(items, type=list_type(join(item.type for item in items)))
 
     def _map(self, node: ast.MapLiteral) -> Expr:
         return MapOf(tuple((key, self.value(value)) for key, value in node.entries))
@@ -117,9 +117,9 @@ class ExpressionBinder:
     # ------------------------------------------------------------ access
 
     def _property(self, node: ast.PropertyAccess) -> Expr:
-        return self._access(self.value(node.subject), node.key, node.key_span, node)
+        return self._access(self.value(node.subject), node.key, node.key_span, node, node.span)
 
-    def _access(self, subject: Expr, key: str, key_span: Span, node: ast.Expression) -> Expr:
+    def _access(self, subject: Expr, key: str, key_span: Span, node: ast.Expression, span: Span | None = None) -> Expr:
         if not may_be(subject.type, Kind.NODE, Kind.RELATIONSHIP, Kind.MAP, *_WITH_FIELDS):
             hint = None
             if subject.type.kind is Kind.LIST and subject.type.item in (NODE, RELATIONSHIP):
@@ -132,7 +132,8 @@ class ExpressionBinder:
                 key_span or node.span,
                 hint,
             )
-        return Property(subject, key, type=self.binding.property_type(subject.type, key, key_span or node.span))
+        type = self.binding.property_type(subject.type, key, key_span or node.span)
+        return Property(subject, key, type=type, span=span)
 
     def _index(self, node: ast.Index) -> Expr:
         subject, index = self.value(node.subject), self.value(node.index)
@@ -156,13 +157,13 @@ class ExpressionBinder:
             )
         if is_dynamic(node.labels):
             return bind_dynamic(self, subject, node.labels)
-        return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)))
+        return HasLabels(subject, bind_labels(self.binding, node.labels, label_kinds(subject.type)), span=node.span)
 
     # ------------------------------------------------------------ operators
 
     def _unary(self, node: ast.Unary) -> Expr:
         if node.op == "NOT":
-            return Call("NOT", (self.condition(node.operand),), type=BOOLEAN)
+            return Call("NOT", (self.condition(node.operand),), type=BOOLEAN, span=node.span)
         operand = self.value(node.operand)
         if node.op in ("+", "-"):
             if isinstance(operand, Literal) and type(operand.value) in (int, float) and operand.value != -_LAST - 1:
@@ -171,7 +172,7 @@ class ExpressionBinder:
         if node.op.endswith("NORMALIZED"):
             form = Literal(node.op.split()[1], type=STRING)
             return bind_operator(self.binding, "IS NORMALIZED", (operand, form), node.span)
-        return Call(node.op, (operand,), type=BOOLEAN)
+        return Call(node.op, (operand,), type=BOOLEAN, span=node.span)
 
     def _type_test(self, node: ast.TypeTest) -> Expr:
         types = Literal(node.types, type=STRING)
@@ -201,13 +202,13 @@ class ExpressionBinder:
             left = left.left
         operands.append(left)
         args = tuple(map(self.condition, reversed(operands)))
-        return Logical(node.op, args)  # type: ignore[arg-type]
+        return Logical(node.op, args, span=node.span)  # type: ignore[arg-type]
 
     def _comparison(self, node: ast.Comparison) -> Expr:
         warn_of_null(self.binding, node.operands, node.span, "Write IS NULL or IS NOT NULL.")
         operands = tuple(map(self.value, node.operands))
         warn_of_types(self.binding, node.ops, operands, node.span)
-        return Comparison(node.ops, operands)
+        return Comparison(node.ops, operands, span=node.span)
 
     def _call(self, node: ast.FunctionCall) -> Expr:
         return bind_function(self, node)
@@ -239,7 +240,7 @@ class ExpressionBinder:
         source = self.value(node)
         if may_be(source.type, Kind.LIST):
             return source, item_type(source.type)
-        if isinstance(node, ast.PropertyAccess | ast.Variable | ast.Index) and source.type.kind not in _NO_PROPERTY:
+        if isinstance(node, (ast.PropertyAccess, ast.Variable, ast.Index)) and source.type.kind not in _NO_PROPERTY:
             return source, source.type
         message = f"{'This must be' if clause is None else f'{clause} takes'} a LIST, not {indefinite(source.type)}."
         hint = None if clause is None else "Write [ … ]."
@@ -258,7 +259,7 @@ class ExpressionBinder:
         try:
             return self.value(result)
         except SemanticError as error:
-            while isinstance(where, ast.Binary | ast.Unary):
+            while isinstance(where, (ast.Binary, ast.Unary)):
                 where = where.right if isinstance(where, ast.Binary) else where.operand
             if error.span == result.span and isinstance(result, ast.Variable) and isinstance(where, ast.LabelTest):
                 labels = self.binding.text[where.labels.span.start : where.labels.span.end]

@@ -33,7 +33,7 @@ class Item:
 
 def aggregates(expr: Expr) -> bool:
     """Tell whether an expression has an aggregate in it (those of its subqueries aside)."""
-    return any(type(part) is AggregateCall for part in preorder(expr))
+    return not is_plain(expr) and any(type(part) is AggregateCall for part in preorder(expr))
 
 
 def is_plain(expr: Expr) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qengine.binder.binding import LABEL, RELATIONSHIP_TYPE, Binding
@@ -26,7 +26,7 @@ def label_kinds(subject: Type) -> tuple[str, ...]:
     return (LABEL, RELATIONSHIP_TYPE)
 
 
-def bind_labels(binding: Binding, labels: ast.LabelExpression, kinds: Iterable[str]) -> LabelExpr:
+def bind_labels(binding: Binding, labels: ast.LabelExpression, kinds: Sequence[str]) -> LabelExpr:
     """Return the label expression of the plan for one of the syntax tree."""
     match labels:
         case ast.LabelName(name=name):
@@ -46,6 +46,8 @@ def bind_labels(binding: Binding, labels: ast.LabelExpression, kinds: Iterable[s
 def is_dynamic(labels: ast.LabelExpression) -> bool:
     """Tell whether a label expression names some labels by an expression."""
     match labels:
+        case ast.LabelName():
+            return False
         case ast.LabelDynamic():
             return True
         case ast.LabelConjunction(args=args) | ast.LabelDisjunction(args=args):

@@ -31,10 +31,10 @@ def _of_body(body: ast.Query | ast.UnionQuery) -> Iterator[ast.Expression]:
 
 def _of_clauses(clauses: tuple[ast.Clause, ...]) -> Iterator[ast.Expression]:
     for clause in clauses:
-        if isinstance(clause, ast.MatchClause | ast.CreateClause):
+        if isinstance(clause, (ast.MatchClause, ast.CreateClause)):
             for pattern in clause.patterns:
                 yield from _of_elements(pattern.elements)
-        if isinstance(clause, ast.MatchClause | ast.WithClause):
+        if isinstance(clause, (ast.MatchClause, ast.WithClause)):
             yield from _of_condition(clause.where)
         elif isinstance(clause, ast.CallClause):
             yield from _of_body(clause.body.body)
@@ -60,7 +60,7 @@ def _of_elements(elements: tuple[ast.Ast, ...]) -> Iterator[ast.Expression]:
         if isinstance(element, ast.QuantifiedPath):
             yield from _of_elements(element.elements)
             yield from _of_condition(element.where)
-        elif isinstance(element, ast.NodePattern | ast.RelationshipPattern):
+        elif isinstance(element, (ast.NodePattern, ast.RelationshipPattern)):
             properties = element.properties.entries if isinstance(element.properties, ast.MapLiteral) else ()
             yield from (value for _, value in properties if _is_scalar(value))
             yield from _of_condition(element.where)

@@ -67,7 +67,7 @@ def warn_of_ends(
     known = [label for label in ends if label is not None]
     if binding.updating or edge.hops is not None or type is None or not known:
         return
-    if not all(label in catalog.labels for label in known):
+    if not all(map(catalog.has_label, known)):
         return
     info = catalog.relationship_type(type)
     if info is None or not info.count or catalog.edge_statistics(ends[0], type, ends[1]).edges:

@@ -553,15 +553,15 @@ class GraphBuilder:
         for written in self.written:
             for predicate in self._written_predicates(written):
                 self._place_written(written, at_ends(predicate, written.name, written.ends))
-        binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
-        for condition in (*self.conditions, *([where] if where is not None else ())):
-            for predicate in conjuncts(binder.condition(condition)):
-                self._place(predicate)
-        for condition in self.selecting:  # on the ends alone: they may as well be asked of what was selected
-            for predicate in conjuncts(binder.condition(condition)):
-                self._place(predicate)
-        for choosing in self.choosing:
-            self._choose(choosing, binder)
+        # Those of ``selecting`` are on the ends alone: they may as well be asked of what was selected.
+        conditions = (*self.conditions, *([where] if where is not None else ()), *self.selecting)
+        if conditions or self.choosing:
+            binder = ExpressionBinder(self.binding, self.scope_after(), "WHERE")
+            for condition in conditions:
+                for predicate in conjuncts(binder.condition(condition)):
+                    self._place(predicate)
+            for choosing in self.choosing:
+                self._choose(choosing, binder)
         for name, predicates in self.on_paths.items():
             self._place_on_path(self.relationships[name], predicates)
         return QueryGraph(
@@ -578,7 +578,8 @@ class GraphBuilder:
         symbols = {end.node.name: Symbol(end.column, NODE) for end in written.ends if end.node.name is not None}
         if written.hops and written.user_name is not None:
             symbols[written.user_name] = Symbol(written.name, RELATIONSHIP)
-        binder = ExpressionBinder(self.binding, self.scope_after().with_symbols(symbols), "a pattern")
+        scope = self.scope.with_symbols({**self.declared, **symbols})
+        binder = ExpressionBinder(self.binding, scope, "a pattern")
         type = RELATIONSHIP if written.name in self.relationships else NODE
         subject = Variable(written.name, type=type)
         if written.labels is not None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from qengine._frozen import record
+from qengine._cached import cached_property
 from qengine.binder.aggregation import ambiguous
 from qengine.binder.binding import Binding
 from qengine.binder.expressions import ExpressionBinder
@@ -17,23 +16,45 @@ from qengine.plan.traverse import bound_names, free_variables, preorder, substit
 from qengine.syntax import ast
 
 
-@record
 class ProjectionScope:
-    """Binds expressions that stand behind a projection.
+    """Binds expressions that stand behind a projection; ``hidden``: columns beside the items that were asked for."""
 
-    ``carried``: outer columns beside the items. ``grouped``: the projection aggregates. ``calls``: columns of
-    aggregates that are at hand. ``old_rows``: the old columns can still be read (no DISTINCT, no aggregate).
-    ``hidden``: columns beside the items that were asked for.
-    """
+    def __init__(
+        self,
+        binding: Binding,
+        scope: Scope,
+        items: tuple[Item, ...],
+        *,
+        carried: set[str],
+        grouped: bool,
+        calls: Mapping[AggregateCall, str],
+        old_rows: bool,
+    ) -> None:
+        """Begin with no column asked for.
 
-    binding: Binding
-    scope: Scope
-    items: tuple[Item, ...]
-    carried: set[str]
-    grouped: bool
-    calls: Mapping[AggregateCall, str]
-    old_rows: bool
-    hidden: dict[str, Variable] = field(default_factory=dict)
+        ``carried``: outer columns beside the items. ``grouped``: the projection aggregates. ``calls``: columns of
+        aggregates that are at hand. ``old_rows``: the old columns can still be read (no DISTINCT, no aggregate).
+        """
+        self.binding, self.scope, self.items = binding, scope, items
+        self.carried, self.grouped, self.calls, self.old_rows = carried, grouped, calls, old_rows
+        self.hidden: dict[str, Variable] = {}
+
+    @cached_property
+    def _visible(self) -> Scope:
+        """The names before the projection, and those of its columns."""
+        return self.scope.with_symbols({item.alias: Symbol(item.name, item.expr.type) for item in self.items})
+
+    @cached_property
+    def _new(self) -> set[str]:
+        return {item.name for item in self.items} | self.carried
+
+    @cached_property
+    def _item_of(self) -> dict[Expr, Item]:
+        return {item.expr: item for item in reversed(self.items)}
+
+    @cached_property
+    def _written(self) -> dict[ast.Expression, Item]:
+        return {item.written: item for item in reversed(self.items)}
 
     def sort_key(self, node: ast.Expression) -> Expr:
         """Bind an expression of ORDER BY."""
@@ -44,20 +65,19 @@ class ProjectionScope:
         return self._resolve(self._binder("WHERE").condition(node))
 
     def _binder(self, forbidden: str | None) -> ExpressionBinder:
-        new = {item.alias: Symbol(item.name, item.expr.type) for item in self.items}
-        return ExpressionBinder(self.binding, self.scope.with_symbols(new), forbidden)
+        return ExpressionBinder(self.binding, self._visible, forbidden)
 
     def _column(self, node: ast.Expression) -> Expr | None:
         """Return the column that has just this expression, even where its alias hides a variable in it."""
-        same = (item.result for item in self.items if item.written == node and not isinstance(node, ast.Variable))
-        return next(same, None)
+        same = None if isinstance(node, ast.Variable) else self._written.get(node)
+        return None if same is None else same.result
 
     def _resolve(self, expr: Expr) -> Expr:
         """Express ``expr`` by the columns behind the projection."""
-        new = {item.name for item in self.items} | self.carried
+        new = self._new
         if isinstance(expr, Variable) and expr.name in new:
             return expr
-        results = {item.expr: item for item in reversed(self.items)}
+        results = self._item_of
         local = {name for part in preorder(expr) for name in bound_names(part)}
         mixed = aggregates(expr)
 

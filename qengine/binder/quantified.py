@@ -83,7 +83,7 @@ def _group(binding: Binding, path: ast.QuantifiedPath) -> Group | Repeated:
             plain = replace(relationship, hops=path.hops, properties=None, where=None)
             return Group(plain, relationship, start, end, path.where)
     for element in path.elements:
-        if not isinstance(element, ast.NodePattern | ast.RelationshipPattern) or (
+        if not isinstance(element, (ast.NodePattern, ast.RelationshipPattern)) or (
             isinstance(element, ast.RelationshipPattern) and element.hops is not None
         ):
             raise binding.error(
@@ -153,7 +153,7 @@ def _is_of(node: ast.Ast, names: Set[str]) -> bool:
 
 
 def _is_subquery(node: ast.Ast) -> bool:
-    return isinstance(node, ast.SubqueryExpression | ast.PatternPredicate | ast.PatternComprehension)
+    return isinstance(node, (ast.SubqueryExpression, ast.PatternPredicate, ast.PatternComprehension))
 
 
 @frozen

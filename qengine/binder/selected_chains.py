@@ -39,7 +39,7 @@ def is_chain(pattern: ast.PathPattern, elements: Sequence[object], mode: MatchMo
     only = between[0]
     if isinstance(only, ast.RelationshipPattern) and only.hops is None and only.name is not None:
         return True
-    assert isinstance(only, ast.RelationshipPattern | Group)
+    assert isinstance(only, (ast.RelationshipPattern, Group))
     simple = repeats_no_node(pattern, selector)
     if mode is MatchMode.DIFFERENT_NODES:
         return not simple

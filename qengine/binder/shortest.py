@@ -37,7 +37,7 @@ def repeats_no_node(pattern: ast.PathPattern, selector: PathSelector) -> bool:
     hops = [
         element.hops
         for element in pattern.elements
-        if isinstance(element, ast.RelationshipPattern | ast.QuantifiedPath)
+        if isinstance(element, (ast.RelationshipPattern, ast.QuantifiedPath))
     ]
     return selector.count == 1 and all(each is None or each.minimum <= 1 for each in hops)
 

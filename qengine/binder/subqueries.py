@@ -29,7 +29,7 @@ def bind_pattern_predicate(binder: ExpressionBinder, node: ast.PatternPredicate)
             "Match it: MATCH p = shortestPath(…).",
         )
     for element in node.pattern.elements:
-        name = element.name if isinstance(element, ast.NodePattern | ast.RelationshipPattern) else None
+        name = element.name if isinstance(element, (ast.NodePattern, ast.RelationshipPattern)) else None
         if name is not None and binder.scope.find(name) is None:
             hint = "A pattern predicate names no new variable: EXISTS { … } may."
             raise binder.binding.undefined(name, element.span, binder.scope, hint)

@@ -159,6 +159,12 @@ class CatalogView(Protocol):
     def label_sets(self) -> tuple[tuple[frozenset[str], int], ...]:
         """Each set of labels that vertices have, with how many have exactly it."""
 
+    def has_label(self, name: str) -> bool:
+        """Tell whether it is one of the labels."""
+
+    def has_type(self, name: str) -> bool:
+        """Tell whether it is one of the relationship types."""
+
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
         """Return what is known of a type, None for an unknown one."""
 

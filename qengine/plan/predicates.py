@@ -72,7 +72,7 @@ def joined(make: Callable[[tuple[LabelExpr, ...]], LabelExpr], args: Iterable[La
     """Return one AND or OR of label expressions, nested ones of the same kind and repetitions taken out."""
     flat: dict[LabelExpr, None] = {}
     for arg in args:
-        nested = arg.args if isinstance(arg, LabelAnd | LabelOr) and type(arg) is make else (arg,)
+        nested = arg.args if isinstance(arg, (LabelAnd, LabelOr)) and type(arg) is make else (arg,)
         flat.update(dict.fromkeys(nested))
     return next(iter(flat)) if len(flat) == 1 else make(tuple(flat))
 

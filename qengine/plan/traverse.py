@@ -48,10 +48,14 @@ def children(expr: Expr) -> list[Expr]:
     found: list[Expr] = []
     for name in expr.child_fields:
         value = getattr(expr, name)
-        if isinstance(value, Expr):
+        if type(value) is tuple:
+            for item in value:
+                if isinstance(item, Expr):
+                    found.append(item)
+                elif type(item) is tuple:
+                    _gather(item, found)
+        elif isinstance(value, Expr):
             found.append(value)
-        elif isinstance(value, tuple):
-            _gather(value, found)
     return found
 
 
@@ -67,7 +71,9 @@ def preorder(expr: Expr) -> Iterator[Expr]:
     """Return the expression and all below it, parents first; many are found only as they are asked for."""
     if (known := getattr(expr, "parts", None)) is not None:
         return chain((expr,), known)
-    waiting, found = [expr], list[Expr]()
+    found = [expr]
+    waiting = children(expr) if expr.child_fields else []
+    waiting.reverse()
     while waiting:
         if len(found) == _FEW:
             return chain(found, _below(waiting))
@@ -92,7 +98,7 @@ def _below(waiting: list[Expr]) -> Iterator[Expr]:
 
 def bound_names(expr: Expr) -> frozenset[str]:
     """Return the names that the expression itself binds for some of its children."""
-    if isinstance(expr, ListComprehension | Quantifier):
+    if isinstance(expr, (ListComprehension, Quantifier)):
         return frozenset((expr.variable,))
     if isinstance(expr, Reduce):
         return frozenset((expr.accumulator, expr.variable))
@@ -115,12 +121,14 @@ def free_variables(expr: Expr) -> frozenset[str]:
         found = frozenset(expr.elements)
     elif isinstance(expr, Subquery):
         found = frozenset(expr.outer)
-    else:
+    elif expr.child_fields:
         for place, child in enumerate(children(expr), 1):
             if not place % _POLLED:
                 check_planning()
-            found |= free_variables(child)
-        found -= bound_names(expr)
+            read = free_variables(child)
+            found = found | read if found else read  # most read what one child reads: the set is theirs, too
+        if bound := bound_names(expr):
+            found -= bound
     _remember(expr, found)
     return found
 
@@ -246,7 +254,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
     """Return a plan with ``change`` applied to every operator, inputs first, in the plans of subqueries too."""
 
     def inside(expr: Expr) -> Expr:
-        if not isinstance(expr, Subquery | OfNode):
+        if not isinstance(expr, (Subquery, OfNode)):
             return expr
         inner = rewrite_plan(expr.plan, change)
         return expr if inner is expr.plan else replace(expr, plan=inner)
@@ -255,7 +263,7 @@ def rewrite_plan(plan: Operator, change: Callable[[Operator], Operator]) -> Oper
         if isinstance(value, Operator):
             return rewrite_plan(value, change)
         if isinstance(value, Expr):
-            nested = any(isinstance(part, Subquery | OfNode) for part in preorder(value))
+            nested = any(isinstance(part, (Subquery, OfNode)) for part in preorder(value))
             return rewrite(value, inside) if nested else value
         if isinstance(value, tuple):
             new = tuple(map(changed, value))
@@ -284,7 +292,7 @@ def operators(plan: Operator) -> Iterator[Operator]:
             value = getattr(each, name)
             if isinstance(value, Operator):
                 waiting.append(value)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Operator | Step):
+            elif isinstance(value, tuple) and value and isinstance(value[0], (Operator, Step)):
                 waiting += reversed(value)
 
 

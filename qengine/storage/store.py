@@ -140,6 +140,18 @@ class GraphStore:
         return self.types[-1].base + self.types[-1].count if self.types else 0
 
     @cached_property
+    def _known_labels(self) -> frozenset[str]:
+        return frozenset(self.labels)
+
+    def has_label(self, name: str) -> bool:
+        """Tell whether it is one of the labels."""
+        return name in self._known_labels
+
+    def has_type(self, name: str) -> bool:
+        """Tell whether it is one of the relationship types."""
+        return name in self._type_index
+
+    @cached_property
     def relationship_types(self) -> tuple[str, ...]:
         """All relationship types, in the order of first appearance."""
         return tuple(edge_type.name for edge_type in self.types)

@@ -34,10 +34,11 @@ class Refused(Exception):
 
 
 _Rule = tuple[
-    slice, Callable[[Sequence[Any]], Any] | None, Callable[[Sequence[Any]], Sequence[Any]] | None, dict[int, int]
+    slice | None, Callable[[Sequence[Any]], Any] | None, Callable[[Sequence[Any]], Sequence[Any]] | None, dict[int, int]
 ]
-"""Where its parts are on the stacks; the builder's function (None: the one part is passed on); what that is given of
-the parts and a None behind them (None: the parts); and from the state before it to the one behind it."""
+"""Where its parts are on the stacks (None: the last alone); the builder's function (None: the one part is passed on);
+what that is given of the parts and a None behind them (None: the parts); and from the state before it to the one
+behind it."""
 
 
 class Automaton:
@@ -58,7 +59,12 @@ class Automaton:
         self._actions: list[dict[str, int]] = [table["rows"][row] for row in table["actions"]]
         gotos: list[dict[int, int]] = [dict(pairs) for pairs in table["gotos"]]
         self._rules: list[_Rule] = [
-            (slice(-length, None), getattr(builder, name) if name else None, _arrange(layout), gotos[origin])
+            (
+                None if length == 1 else slice(-length, None),
+                getattr(builder, name) if name else None,
+                _arrange(layout),
+                gotos[origin],
+            )
             for origin, length, name, layout in table["rules"]
         ]
 
@@ -75,25 +81,32 @@ class Automaton:
         values: list[Any] = []
         row = actions[self._start]
         last = tokens[-1]
-        for place, token in enumerate((*tokens, Token(_END, "", last.start_pos, last.end_pos))):
-            if not place % _POLLED:
-                check_planning()
-            kind = token.type
-            while (action := row.get(kind)) is None or action < 0:
-                if action is None:
-                    raise Refused(token, self._accepts(states))
-                tail, build, arrange, goto = rules[~action]
-                if build is not None:
-                    parts: Sequence[Any] = values[tail]
-                    del values[tail]
-                    values.append(build(parts if arrange is None else arrange((*parts, None))))
-                del states[tail]
-                state = goto[states[-1]]
-                states.append(state)
-                row = actions[state]
-            states.append(action)
-            values.append(token)
-            row = actions[action]
+        tokens = [*tokens, Token(_END, "", last.start_pos, last.end_pos)]
+        for place in range(0, len(tokens), _POLLED):
+            check_planning()
+            for token in tokens[place : place + _POLLED]:
+                kind = token.type
+                while (action := row.get(kind)) is None or action < 0:
+                    if action is None:
+                        raise Refused(token, self._accepts(states))
+                    tail, build, arrange, goto = rules[~action]
+                    if tail is None:  # one part, the last
+                        if build is not None:
+                            value = values[-1]
+                            values[-1] = build((value,) if arrange is None else arrange((value, None)))
+                        state = states[-1] = goto[states[-2]]
+                    else:
+                        if build is not None:
+                            parts: Sequence[Any] = values[tail]
+                            del values[tail]
+                            values.append(build(parts if arrange is None else arrange((*parts, None))))
+                        del states[tail]
+                        state = goto[states[-1]]
+                        states.append(state)
+                    row = actions[state]
+                states.append(action)
+                values.append(token)
+                row = actions[action]
         return values[0]
 
     def _accepts(self, states: list[int]) -> set[str]:
@@ -103,7 +116,7 @@ class Automaton:
     def _takes(self, kind: str, states: list[int]) -> bool:
         while (action := self._actions[states[-1]].get(kind)) is not None and action < 0:
             tail, _, _, goto = self._rules[~action]
-            del states[tail]
+            del states[slice(-1, None) if tail is None else tail]
             states.append(goto[states[-1]])
         return action is not None
 

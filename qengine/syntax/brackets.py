@@ -15,7 +15,6 @@ from qengine.syntax.scanner import Token
 MAX_NESTING = 200
 """How deep brackets, and the tree that is built of them, may nest. The later stages recurse over the tree."""
 
-_POLLED = 4096  # tokens between two looks whether to stop
 _CLOSING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _LOOKED_AT = frozenset((*_CLOSING, *_CLOSING.values(), "BAR", "COMMA"))
 _CHARACTER = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
@@ -26,9 +25,11 @@ class Brackets:
     """What the classifier asks about brackets; all keys and values are indices into the token list.
 
     ``partner``: from an opening bracket to its closing one. ``bars``: from an opening bracket to the ``|`` that
-    stand directly inside it. ``commas``: the opening brackets with a comma directly inside.
+    stand directly inside it. ``commas``: the opening brackets with a comma directly inside. ``kinds``: the tokens'
+    types as they were scanned.
     """
 
+    kinds: list[str]
     partner: dict[int, int] = field(default_factory=dict)
     bars: dict[int, list[int]] = field(default_factory=dict)
     commas: set[int] = field(default_factory=set)
@@ -43,27 +44,25 @@ def pair(tokens: list[Token], text: str) -> Brackets:
         At an opening bracket that is never closed, at a closing one that closes nothing, or at the bracket that
         goes deeper than ``MAX_NESTING``.
     """
-    table = Brackets()
+    check_planning()
+    table = Brackets([token.type for token in tokens])
     opened: list[int] = []
-    for index, token in enumerate(tokens):
-        if not index % _POLLED:
-            check_planning()
-        kind = token.type
+    for index, kind in enumerate(table.kinds):
         if kind not in _LOOKED_AT:
             continue
-        if kind in _CLOSING:
+        if kind == "COMMA":
+            if opened:
+                table.commas.add(opened[-1])
+        elif kind in _CLOSING:
             opened.append(index)
             if len(opened) > MAX_NESTING:
-                raise _error(
-                    token, text, f"Brackets nest deeper than {MAX_NESTING} levels.", "Split the query with WITH."
-                )
+                message = f"Brackets nest deeper than {MAX_NESTING} levels."
+                raise _error(tokens[index], text, message, "Split the query with WITH.")
         elif kind == "BAR":
             if opened:
                 table.bars.setdefault(opened[-1], []).append(index)
-        elif kind == "COMMA":
-            if opened:
-                table.commas.add(opened[-1])
         else:
+            token = tokens[index]
             if not opened:
                 raise _error(token, text, f"This {token.value!r} closes nothing.", "Remove it, or open it before.")
             start = opened.pop()

@@ -177,7 +177,7 @@ class AstBuilder(CommandBuilder):
         assert search.items is not None
         found, *score = search.items
         for element in (element for pattern in patterns for element in pattern.elements):
-            if isinstance(element, ast.NodePattern | ast.RelationshipPattern) and element.name == found.name:
+            if isinstance(element, (ast.NodePattern, ast.RelationshipPattern)) and element.name == found.name:
                 if isinstance(element, ast.NodePattern):
                     return search
                 items = (dataclasses.replace(found, output="relationship"), *score)

@@ -52,7 +52,7 @@ class ClassifierState:
 
     def __init__(self, tokens: list[Token], brackets: Brackets) -> None:
         self.tokens = tokens
-        self.kinds = [*[token.type for token in tokens], *AHEAD]  # as scanned: they are read from the index on
+        self.kinds = [*brackets.kinds, *AHEAD]  # as scanned: they are read from the index on
         self.brackets = brackets
         self.paths = PathFinder(tokens, self.kinds, brackets)
         self.out: list[Token] = []

@@ -14,7 +14,7 @@ from qengine.syntax.classifier_state import Context
 from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.word_rules import WordRules
-from qengine.syntax.words import QUERY_WORDS
+from qengine.syntax.words import KEYWORDS, QUERY_WORDS
 
 _POLLED = 4096  # tokens between two looks whether to stop
 
@@ -55,21 +55,23 @@ class _Classifier(WordRules):
     def run(self) -> list[Token]:
         """Classify all tokens."""
         tokens, kinds, out, count = self.tokens, self.kinds, self.out, len(self.tokens)
+        handlers = [
+            None if kind == "NAME" and token.value.upper() not in KEYWORDS else _HANDLERS.get(kind)
+            for kind, token in zip(kinds, tokens, strict=False)  # kinds go on behind the tokens
+        ]
         index = self.statement_prefix()
         pause = 0
         while index < count:
+            if index == self.path_end:
+                self._end_path(tokens[index - 1])
+            if (handler := handlers[index]) is None:
+                out.append(tokens[index])
+                index += 1
+                continue
             if index >= pause:
                 check_planning()
                 pause += _POLLED
-            if index == self.path_end:
-                self._end_path(tokens[index - 1])
-            token = tokens[index]
-            handler = _HANDLERS.get(kinds[index])
-            if handler is not None:
-                index = handler(self, index, token)
-            else:
-                out.append(token)
-                index += 1
+            index = handler(self, index, tokens[index])
         if self.path_end == count:
             self._end_path(tokens[count - 1])
         return out
@@ -207,7 +209,7 @@ class _Classifier(WordRules):
 
 
 _HANDLERS = {
-    "NAME": _Classifier.name,
+    "NAME": _Classifier.keyword,
     BACKTICKED: _Classifier._backticked,
     "ERROR": _Classifier._unread,
     "LPAR": _Classifier._open_parenthesis,

@@ -21,6 +21,11 @@ from qengine.syntax.scanner import Token, scan
 MAX_TOKENS = 500_000
 """A text with more is refused: it would take seconds and gigabytes. Data belongs in parameters and files."""
 
+_FLAT = frozenset(("COMMA", "COLON", "RPAR", "RSQB", "RBRACE"))
+"""Tokens that make no tree deeper; of the others each makes it one level deeper at most."""
+
+_APART = frozenset(("HINT", "SEMICOLON"))
+
 _LOCK = threading.Lock()  # the builder has state; parsing holds the interpreter's lock anyway
 
 
@@ -52,6 +57,10 @@ def parse(text: str, tokens: list[Token] | None = None) -> tuple[ast.Statement, 
 
 def _split(tokens: list[Token]) -> Iterator[tuple[list[Token], list[Token]]]:
     """Cut at ``;``, set the hints apart, and leave out what is empty."""
+    if _APART.isdisjoint([token.type for token in tokens]):
+        if tokens:
+            yield tokens, []
+        return
     part: list[Token] = []
     hints: list[Token] = []
     for token in tokens:
@@ -81,7 +90,7 @@ def _statement(tokens: list[Token], hints: list[Token], text: str) -> ast.Statem
         statement: ast.Statement = automaton.run(classified)
     except Refused as refused:
         raise _refusal(refused.token, text, classified, refused.accepts) from None
-    if len(tokens) > MAX_NESTING:
+    if len(tokens) > MAX_NESTING and sum(token.type not in _FLAT for token in tokens) > MAX_NESTING:
         check_depth(statement, text)
     if not hints:
         return statement

@@ -8,6 +8,8 @@ keywords.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from qengine._deadline import check_planning
 
@@ -65,6 +67,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KINDS = ("", *_TOKEN.groupindex)  # by the number of the group
+_NAME, _SYMBOL = _TOKEN.groupindex["NAME"], _TOKEN.groupindex["SYMBOL"]
 
 
 def scan(text: str, *, everything: bool = False, limit: int | None = None) -> list[Token]:
@@ -77,7 +80,7 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
     everything
         Keep comments too (white space never is). Without it only hints are kept, for ``/*+ … */`` has a meaning.
     limit
-        Stop after this many tokens; the caller sees by the count that there were more.
+        Stop soon after this many tokens; the caller sees by the count that there were more.
 
     Returns
     -------
@@ -86,29 +89,40 @@ def scan(text: str, *, everything: bool = False, limit: int | None = None) -> li
         covers the opening characters, and ends the list.
     """
     tokens: list[Token] = []
-    append = tokens.append
-    pause = _POLLED if limit is None else min(_POLLED, limit)
-    match = _TOKEN.scanner(text).match  # type: ignore[attr-defined]
-    while (found := match()) is not None:
-        group = found.lastindex
-        kind = _KINDS[group]
-        value = found[group]
-        start, end = found.span(group)
-        if kind == "SYMBOL":
-            append(Token(SYMBOLS[value], value, start, end))
-        elif kind == "WORD":
-            match = _TOKEN.scanner(text, _unicode_name(text, start, tokens)).match  # type: ignore[attr-defined]
-        elif kind == "UNCLOSED":
-            append(Token("ERROR", value, start, end))
-            break
-        elif kind != "COMMENT" or everything:
-            append(Token(kind, value, start, end))
-        if len(tokens) > pause:
-            check_planning()
-            if limit is not None and len(tokens) > limit:
-                break
-            pause = pause + _POLLED if limit is None else min(pause + _POLLED, limit)
-    return tokens
+    append, new = tokens.append, object.__new__
+    part = _POLLED if limit is None else min(_POLLED, limit + 1)
+    matches = _matches(text, 0)
+    while True:
+        found = None
+        for found in islice(matches, part):
+            group: int = found.lastindex  # type: ignore[assignment]
+            value = found[group]
+            if group == _NAME:
+                kind = "NAME"
+            elif group == _SYMBOL:
+                kind = SYMBOLS[value]
+            else:
+                kind = _KINDS[group]
+                if kind == "WORD":
+                    matches = _matches(text, _unicode_name(text, found.start(group), tokens))
+                    break
+                if kind == "UNCLOSED":
+                    append(Token("ERROR", value, *found.span(group)))
+                    return tokens
+                if kind == "COMMENT" and not everything:
+                    continue
+            token = new(Token)  # which takes half of what a call of the class takes
+            token.type, token.value = kind, value
+            token.end_pos = end = found.end()
+            token.start_pos = end - len(value)
+            append(token)
+        if found is None or (limit is not None and len(tokens) > limit):
+            return tokens
+        check_planning()
+
+
+def _matches(text: str, place: int) -> Iterator[re.Match[str]]:
+    return iter(_TOKEN.scanner(text, place).match, None)  # type: ignore[attr-defined]
 
 
 def _unicode_name(text: str, start: int, tokens: list[Token]) -> int:

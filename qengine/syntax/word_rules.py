@@ -7,7 +7,6 @@ from qengine.syntax.scanner import BACKTICKED, Token
 from qengine.syntax.type_words import type_end
 from qengine.syntax.words import (
     CLAUSES,
-    KEYWORDS,
     MATCH_MODES,
     NORMAL_FORMS,
     OPERATOR_WORDS,
@@ -24,6 +23,8 @@ _BODIES = frozenset((
     "LOAD_CSV", "LET", "FOR", "FILTER", "WITH", "ROWS_CLAUSE", "NEXT", *SET_OPERATORS,
 ))  # fmt: skip
 """What stands before the body of a clause."""
+_TELLING = OPENING | CLOSING | _BODIES | _ROW_PARTS.keys() | {"RETURN", "CASE", "THEN", "ELSE", "END"}
+"""What tells to which clause a part of it belongs."""
 _OPERAND_START = frozenset(("NAME", BACKTICKED, "PARAMETER", "INTEGER", "FLOAT", "STRING", "LSQB", "LBRACE"))
 _LISTING = frozenset((
     "COMMA", "WITH", "RETURN", "DISTINCT", "LPAR", "DELETE", "PLUS", "MINUS", "STAR", "SLASH", "EQ", "NE", "LT",
@@ -37,10 +38,10 @@ _DIRECTIONS = {"ASC": "ASC", "ASCENDING": "ASC", "DESC": "DESC", "DESCENDING": "
 class WordRules(ClassifierState):
     """One method a kind of word. ``after_operand`` says that no operand can begin here."""
 
-    def name(self, index: int, token: Token) -> int:
-        """Take a word."""
+    def keyword(self, index: int, token: Token) -> int:
+        """Take a word that may be a keyword."""
         upper = token.value.upper()
-        if upper not in KEYWORDS or self.previous() in ("DOT", "AS", "YIELD"):
+        if self.previous() in ("DOT", "AS", "YIELD"):
             self.out.append(token)
             return index + 1
         after_operand = self.after_operand()
@@ -157,6 +158,8 @@ class WordRules(ClassifierState):
         earlier = depth = cases = 0
         for at in range(len(self.out) - 1, -1, -1):
             kind = self.out[at].type
+            if kind not in _TELLING:
+                continue
             depth += (kind in CLOSING) - (kind in OPENING)
             if depth < 0:
                 break

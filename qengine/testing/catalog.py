@@ -31,6 +31,14 @@ class WrittenCatalog:
         """Each label alone, on equally many vertices."""
         return tuple((frozenset((label,)), self.vertex_count // len(self.labels)) for label in self.labels)
 
+    def has_label(self, name: str) -> bool:
+        """Tell whether it is one of the labels."""
+        return name in self.labels
+
+    def has_type(self, name: str) -> bool:
+        """Tell whether it is one of the relationship types."""
+        return name in self.relationship_types
+
     def relationship_type(self, name: str) -> RelationshipTypeInfo | None:
         """Return what is known of a type."""
         return next((info for info in self.types if info.name == name), None)

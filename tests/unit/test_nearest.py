@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from functools import cache
+
 import pytest
 
 from qengine import Graph, QengineError
@@ -36,6 +39,32 @@ NAMES = ("name", "population", "area", "KNOWS", "age", "toInteger", "n")
 )
 def test_only_near_names_are_suggested(written: str, meant: str | None) -> None:
     assert nearest(written, NAMES) == meant
+
+
+def distance(one: str, other: str) -> int:
+    """Return how many slips lie between two words, by trying all ways to write one as the other."""
+
+    @cache
+    def left(i: int, j: int) -> int:
+        if i == len(one) or j == len(other):
+            return len(one) - i + len(other) - j
+        ways = [left(i + 1, j) + 1, left(i, j + 1) + 1]
+        ways.append(left(i + 1, j + 1) + (0 if one[i] == other[j] else 2 if i == j == 0 else 1))
+        if one[i : i + 2] == other[j : j + 2][::-1] and len(one[i : i + 2]) == 2:
+            ways.append(left(i + 2, j + 2) + 1)
+        return min(ways)
+
+    return left(0, 0)
+
+
+def test_none_that_is_near_is_passed_over() -> None:
+    draw = random.Random(1)
+    for _ in range(3000):
+        written, *known = ("".join(draw.choices("abcd", k=draw.randint(0, 9))) for _ in range(4))
+        most = 0 if len(written) < 2 else max(1, len(written) // 3)
+        near = [(distance(written, each), place) for place, each in enumerate(known)]
+        slips, place = min(near)
+        assert nearest(written, known) == (known[place] if slips <= most else None), (written, known)
 
 
 def test_the_nearest_of_several_is_suggested_and_the_first_of_equals() -> None:

@@ -168,6 +168,16 @@ def test_work_grows_with_the_clauses(any_graph: Graph, kind: str) -> None:
     assert many <= 3.6 * few  # a CALL passes on the columns of those before it
 
 
+def test_each_key_of_an_order_looks_through_no_columns(any_graph: Graph) -> None:
+    def sorted_by(count: int) -> str:
+        columns, keys = (", ".join(form.format(k=k) for k in range(count)) for form in ("id(a) + {k} AS c{k}", "c{k}"))
+        return f"MATCH (a) RETURN {columns} ORDER BY {keys}"
+
+    any_graph.prepare(sorted_by(2))
+    few, many = (planned(any_graph, sorted_by(count))[0] for count in (40, 120))
+    assert many <= 3.4 * few
+
+
 def test_what_is_known_of_types_is_not_gathered_again() -> None:
     """Types that a pattern doesn't name are all those of the graph."""
     ends = np.random.default_rng(4).integers(0, 300, (900, 2))

@@ -27,7 +27,7 @@ from qengine.optimizer.rules.push_limits import push_limits
 from qengine.optimizer.rules.redundant_distinct import redundant_distinct
 from qengine.optimizer.rules.split_chains import split_chains
 from qengine.optimizer.rules.top_k import top_k
-from qengine.optimizer.rules.tree import Rule, bottom_up, kinds_in, reached, would_change
+from qengine.optimizer.rules.tree import Rule, bottom_up, by_class, nodes_in, reached, would_change
 from qengine.optimizer.rules.unused_optionals import unused_optionals
 from qengine.plan.expr import Subquery
 from qengine.plan.logical import Match, Operator
@@ -67,7 +67,7 @@ def steps(root: Operator) -> Iterator[tuple[str, Operator]]:
     """Yield the name of each rule that changes the plan, with the plan after it."""
     if is_as_written(root):
         return
-    bound = kinds_in(root)
+    bound = {*map(type, nodes_in(root))}
     for name, changed in _changing(root, bound):
         root = changed
         yield name, root
@@ -78,8 +78,9 @@ def rewritten(root: Operator) -> Operator:
     """Return the plan after all rules but the tentative ones; as it is where the user asks for that."""
     known = memory("rewritten plans")
     if (found := known.get(id(root))) is None:
-        found = known[id(root)] = root, root if is_as_written(root) else _rewritten(root, kinds_in(root))
-    made: Operator = found[1]
+        made = root if is_as_written(root) else _rewritten(root, {*map(type, nodes_in(root))})
+        found = known[id(root)] = root, made
+    made = found[1]
     return made
 
 
@@ -87,7 +88,7 @@ def rewritten_both_ways(root: Operator) -> tuple[Operator, Operator]:
     """Return the plan as ``rewritten`` does, and after the tentative rules; the same where these change nothing."""
     if is_as_written(root):
         return root, root
-    bound = kinds_in(root)
+    bound = {*map(type, nodes_in(root))}
     early = careful = _rewritten(root, bound)
     for _, changed in _changing_tentatively(careful, bound):
         early = changed
@@ -103,7 +104,8 @@ def _rewritten(root: Operator, bound: Set[type]) -> Operator:
 def _changing(root: Operator, bound: Set[type]) -> Iterator[tuple[str, Operator]]:
     """Apply the rules; yield the name of each that changes the plan, with the plan after it.
 
-    ``bound``: what was in the plan before the first. No rule brings what another one reads into a plan without.
+    ``bound``: the classes of what was in the plan before the first. No rule brings what another one reads into a plan
+    without.
     """
     found = reached(root)
     for rule in RULES:
@@ -118,15 +120,15 @@ def _changing_tentatively(root: Operator, bound: Set[type]) -> Iterator[tuple[st
     """Apply the tentative rules, as ``_changing`` does the others."""
     nested = Subquery in bound or Update in bound
     for rule in TENTATIVE:
-        if nested:
-            changed = rewrite_plan(root, rule)
-        else:
-            changed = bottom_up(root, rule) if would_change(rule, reached(root)) else root
+        if not would_change(rule, by_class(nodes_in(root)) if nested else reached(root)):
+            continue
+        changed = rewrite_plan(root, rule) if nested else bottom_up(root, rule)
         if changed is not root:
             root = changed
             yield rule.__name__, root
 
 
 def is_as_written(root: Operator) -> bool:
-    """Tell whether a hint of the statement says that nothing be optimized."""
-    return any(each.graph.hints.as_written for each in operators(root) if isinstance(each, Match))
+    """Tell whether a hint of the statement says that nothing be optimized: it stands at each of its matches."""
+    first = next((each for each in operators(root) if isinstance(each, Match)), None)
+    return first is not None and first.graph.hints.as_written

@@ -58,7 +58,7 @@ def _never(predicate: Expr) -> bool:
         return _excluded(parts)
     labels: dict[str | None, LabelExpr | None] = {}
     for part in parts:
-        if isinstance(part, HasLabels | Call):
+        if isinstance(part, (HasLabels, Call)):
             name = only_variable(part)
             labels[name] = both(labels.get(name), label_condition(part))
     return _excluded(parts) or _no_values(parts) or any(map(_no_labels, labels.values()))
@@ -66,7 +66,7 @@ def _never(predicate: Expr) -> bool:
 
 def _no_labels(labels: LabelExpr | None) -> bool:
     """Tell whether no set of labels satisfies the expression."""
-    if labels is None or isinstance(labels, LabelIs | LabelAny):
+    if labels is None or isinstance(labels, (LabelIs, LabelAny)):
         return False
     names = sorted(set(names_in(labels)))
     if len(names) > _NAMES:

@@ -56,9 +56,13 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
     facts = [fact for fact in map(_fact, predicates) if fact is not None]
     if not any(fact.op == "IN" for fact in facts):
         return graph
+    links = [link for link in map(_link, predicates) if link]
+    apart = not links and len({fact.of for fact in facts}) == len(facts)
+    if apart and all(_says(fact, _values(fact.values)) for fact in facts if fact.op == "IN"):
+        return graph
     same = _Same()
-    for predicate in predicates:
-        same.join(_link(predicate))
+    for link in links:
+        same.join(link)
     for fact in facts:
         same.join((fact.of,))
     instead: dict[int, Expr | None] = {}
@@ -79,8 +83,8 @@ def _narrowed(graph: QueryGraph) -> QueryGraph:
             else:
                 added.append(new)
         if len(values) == 1:
-            links = (each for each in predicates if _link(each) and _link(each)[0] in members)
-            instead.update((id(each), None) for each in links)
+            linking = (each for each in predicates if (link := _link(each)) and link[0] in members)
+            instead.update((id(each), None) for each in linking)
     return _rewritten(graph, instead, added) if instead or added else graph
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from qengine._deadline import check_planning
@@ -44,39 +44,38 @@ def changes(
     return decorate
 
 
-def kinds_in(plan: Any) -> set[type]:
-    """Return the classes of all nodes of a plan, of operators and expressions, those of subqueries too."""
-    found: set[type] = set()
-    todo = [plan]
-    seen = 0
-    while todo:
-        node = todo.pop()
-        seen += 1
-        if not seen % _POLLED:
+def nodes_in(plan: Any) -> list[Any]:
+    """Return all nodes of a plan, of operators and expressions, those of subqueries too, and what tuples hold."""
+    found = [plan]
+    for place, node in enumerate(found):  # which grows meanwhile
+        if not place % _POLLED:
             check_planning()
-        kind = type(node)
-        if kind is tuple:
-            todo += node
-        elif kind is not str:  # the items of tuples may be no nodes
-            found.add(kind)
-            for name in getattr(kind, "child_fields", ()):
+        if type(node) is tuple:
+            found += node
+        else:  # the items of tuples may be no nodes
+            for name in getattr(node, "child_fields", ()):
                 if part := getattr(node, name):
-                    todo.append(part)
+                    found.append(part)
     return found
 
 
-def reached(operator: Operator) -> dict[type, list[Operator]]:
+def by_class(nodes: Iterable[Any]) -> dict[type, list[Any]]:
+    """Return nodes by their classes."""
+    found: dict[type, list[Any]] = {}
+    for node in nodes:
+        found.setdefault(type(node), []).append(node)
+    return found
+
+
+def reached(operator: Operator) -> dict[type, list[Any]]:
     """Return the operators that ``bottom_up`` comes to, by their classes."""
-    found: dict[type, list[Operator]] = {}
-    todo: list[Any] = [operator]
-    while todo:
-        each = todo.pop()
-        while each is not None:
-            found.setdefault(type(each), []).append(each)
-            if type(each) is Union:
-                todo += each.inputs
-            each = getattr(each, "input", None)
-    return found
+    found = [operator]
+    for each in found:  # which grows meanwhile
+        if type(each) is Union:
+            found += each.inputs
+        elif (below := getattr(each, "input", None)) is not None:
+            found.append(below)
+    return by_class(found)
 
 
 def would_change(rule: Rule, found: Mapping[type, Sequence[Operator]]) -> bool:

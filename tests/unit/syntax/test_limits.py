@@ -7,8 +7,11 @@ import sys
 import pytest
 
 from qengine.errors import QuerySyntaxError
-from qengine.syntax import is_complete, parse, parser, tokens
+from qengine.syntax import ast, checks, is_complete, parse, parser, tokens
 from qengine.syntax.brackets import MAX_NESTING
+from qengine.syntax.scanner import scan
+from qengine.testing.composed import composed_query, derived_query
+from qengine.testing.random_graph import random_graph
 
 DEEP = 10_000
 TOO_DEEP = {
@@ -111,3 +114,27 @@ def test_too_many_tokens_are_refused_before_they_are_parsed(monkeypatch: pytest.
     assert parse("RETURN [1, 2, 3]")
     with pytest.raises(QuerySyntaxError, match="more than 10 words and signs"):
         parse("RETURN [1, 2, 3, 4, 5]")
+
+
+@pytest.mark.parametrize("word", ["a ", "é ", "x² ", "/**/a ", "'"])
+def test_scanning_ends_soon_behind_a_limit(word: str) -> None:
+    assert len(scan(word * 5_000, limit=100)) in range(1 if word == "'" else 101, 202)
+
+
+def levels(node: object) -> int:
+    if isinstance(node, tuple):
+        return max(map(levels, node), default=0)
+    if not isinstance(node, ast.Ast):
+        return 0
+    return 1 + max((levels(getattr(node, name)) for name in checks._child_fields(type(node))), default=0)
+
+
+def test_a_text_of_few_tokens_makes_no_deep_tree() -> None:
+    """So these need not be looked through: each token makes the tree one level deeper at most, beside a statement's."""
+    for seed in range(60):
+        text = (derived_query if seed % 2 else composed_query)(seed, random_graph(seed % 20)).text
+        try:
+            (statement,) = parse(text)
+        except QuerySyntaxError:
+            continue
+        assert levels(statement) <= 6 + sum(token.type not in parser._FLAT for token in scan(text)), text
