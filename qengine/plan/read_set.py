@@ -71,7 +71,7 @@ class Route:
 
 @frozen
 class Copied:
-    """Nodes with these labels whose property ``key`` equals ``source`` of others that rows have, which ``of`` admits."""
+    """Nodes with these labels whose property ``key`` equals ``source`` of others, which ``of`` admits and rows have."""
 
     labels: LabelExpr | None
     key: str
@@ -116,7 +116,7 @@ class ReadSet:
     def __init__(
         self,
         edges: Iterable[ReadEdge],
-        nodes: Iterable[LabelExpr | None | Copied],
+        nodes: Iterable[LabelExpr | Copied | None],
         roots: Iterable[Root],
         keys: frozenset[str] | None,
     ) -> None:
@@ -171,7 +171,7 @@ def read_set(plan: op.LogicalPlan) -> ReadSet | None:
         keys = None
     routes = _routes(graphs, names)
     edges: dict[ReadEdge, None] = {}
-    nodes: dict[LabelExpr | None | Copied, None] = {}
+    nodes: dict[LabelExpr | Copied | None, None] = {}
     for place, graph in enumerate(graphs):
         _add_graph(place, graph, names, routes, edges, nodes)
     roots = dict.fromkeys(route.root for route, _ in routes.values())
@@ -272,7 +272,7 @@ def _add_graph(
     names: Mapping[str, Sequence[Any]],
     routes: _Routes,
     edges: dict[ReadEdge, None],
-    nodes: dict[LabelExpr | None | Copied, None],
+    nodes: dict[LabelExpr | Copied | None, None],
 ) -> None:
     """Add what a pattern's relationships and the nodes that stand alone may be; repeated patterns are given apart."""
     own = {node.name: node.labels for node in graph.nodes}
