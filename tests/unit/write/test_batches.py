@@ -332,6 +332,24 @@ ROW_BY_ROW = [
     "UNWIND [] AS r CREATE (:P)",
     "UNWIND null AS r CREATE (:P)",
 ]
+BEHIND = [
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k]->(m) RETURN n.name, k.w, m.x",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k:R]-(m) SET m.y = coalesce(m.x, 7), k.n = n.id",
+    "MATCH (n) SET n:Seen WITH n OPTIONAL MATCH (n)-[k:S]->(m:Seen) RETURN n.name, m.id, type(k)",
+    "OPTIONAL MATCH (n:P)-[k:S]->(m) SET m.x = 3 WITH n, k, m MATCH (n) WHERE k IS NULL OR m.x = 3 RETURN n.name, k, m",
+    "MATCH (n:P)-[k:R]->(m) SET k.w = 9 WITH k, collect(m) AS l UNWIND l AS m MATCH (m)<-[k]-(n) RETURN n.name, k.w, m",
+    "MATCH p = (n:P)-[:R]->() SET n.x = 1 WITH p, nodes(p) AS l MATCH (q:Q) RETURN q.id, [n IN l | n.x] AS x, length(p)",
+    "UNWIND $rows AS r CREATE (n:New {id: r.id}) WITH n, r MATCH (m:P {id: n.id}) CREATE (n)-[:T {q: r.props.q}]->(m)",
+    "UNWIND $rows AS r MERGE (n:P {id: r.id}) SET n += r.props WITH n, r.tags AS t MATCH (n)--(m) RETURN t, m.q, n.q",
+    "MATCH (n:P) SET n.x = n.id WITH n MATCH (n)-[:R|S*1..2]->(m) WHERE EXISTS { (m)-[:S]->() } RETURN n.x, m.x",
+    "MATCH (n:P) SET n.x = n.id WITH max(n.x) AS x MATCH (m:P {x: x}) SET m.best = x REMOVE m.x RETURN m.best, m.x",
+    "MATCH (n:P) SET n.x = 1 WITH n ORDER BY n.id DESC LIMIT 2 MATCH (n)-[k:R]->() DELETE k RETURN n.id, type(k)",
+    "MATCH (n:P)-[k]->(m) DELETE k WITH n, m MATCH (n)-[j]->(o) RETURN n.id, j.w, o.id",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k:R]->(m) MERGE (m)-[:T]->(n) WITH m, n MATCH (m)-[:T]->(n) RETURN count(*)",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[:R]->(m) RETURN 1 / (m.id - 2)",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[:R]->(m) WITH count(DISTINCT m) AS c, n WHERE c > 0 RETURN n.name, c",
+]
+"""What is read behind an update, by the engine where it can be."""
 RULES = (
     "CREATE CONSTRAINT FOR (p:Unique) REQUIRE p.id IS UNIQUE",
     "CREATE CONSTRAINT FOR (p:Given) REQUIRE p.name IS NOT NULL",
@@ -384,6 +402,7 @@ def use(patch: pytest.MonkeyPatch, least: int) -> None:
     patch.setattr(batch_steps, "_ROUND", least)
     patch.setattr(batch_names, "_ROWS_EACH", min(least, 16))
     patch.setattr(reading, "_SMALL", -1 if least == 1 else 1_000_000)
+    patch.setattr(reading, "_GIVEN", 0 if least == 1 else 1_000_000)
 
 
 def results(patch: pytest.MonkeyPatch, least: int, text: str, after_first: Callable[[], None] = lambda: None) -> Any:
@@ -448,6 +467,25 @@ def test_both_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = results(monkeypatch, 1, text, first_was_carried_out)
     assert text not in FAILING or isinstance(found[0][0][0], str)
     assert found == results(monkeypatch, 1_000_000, text)
+
+
+@pytest.mark.parametrize("text", BEHIND)
+def test_what_is_read_behind_an_update(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(reading, "_table", noted(reading._table, done))
+    behind = noted(reading.PartReader.continued, done)
+    monkeypatch.setattr(reading.PartReader, "continued", behind)
+
+    def was_read_by_the_engine() -> None:
+        assert ("continued", "_table") in zip(done, done[1:], strict=False) or "/ (" in text
+
+    found = results(monkeypatch, 1, text, was_read_by_the_engine)
+    assert found == results(monkeypatch, 1_000_000, text)
+
+
+def test_elements_that_were_deleted_are_not_read_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "MATCH (n:P)-[k]->() DELETE k WITH k, n MATCH (n) RETURN n.name, type(k)"
+    assert results(monkeypatch, 1, text) == results(monkeypatch, 1_000_000, text)
 
 
 def merge_of_a_path(chance: random.Random) -> str:
