@@ -258,9 +258,7 @@ class _Compiler(Compiler):
 
         super().__init__(environment, lambda: graph, self._version_now, context)
         self._live, self._parts = graph, parts
-        self._handed: dict[
-            int, Callable[[], Rows]
-        ] = {}  # by the ``id`` of an update its rows, for who walks on from them
+        self._handed: dict[int, Callable[[], Rows]] = {}  # by the ``id`` of an update its rows, to walk on from
         self._held = _Held(graph.overlay, memory)
         self._check = self._held.check
         env: LiveEnvironment = self._env  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from qengine import optimizer
 from qengine._beside import Beside
 from qengine._frozen import replace
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn, from_many, from_arrow
+from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn, from_arrow, from_many
 from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle

@@ -93,8 +93,8 @@ class WriteSet:
                 self._follow(asked)
                 if asked.is_hit or any(map(asked.is_fresh, reads.roots, map(meeting.wanted, reads.roots))):
                     return False
-                candidates, values = asked.candidates(), asked.unseen()
-            for copied, unseen, value in values:
+                candidates, fresh = asked.candidates(), asked.unseen()
+            for copied, unseen, value in fresh:
                 if meeting.is_there(copied, value):
                     asked.is_hit = True
                     return False
