@@ -20,6 +20,7 @@ from qengine.plan import logical as op
 from qengine.plan.access import HASH, Probe, access_paths, equality
 from qengine.plan.column_types import column_types
 from qengine.plan.pattern import Direction, LabelExpr, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.traverse import nodes_of
 from qengine.types import Kind, Type
 
 _OPERATORS = frozenset((
@@ -142,7 +143,7 @@ def read_set(plan: op.LogicalPlan) -> ReadSet | None:
     keys: set[str] | None = set()
     graphs: list[QueryGraph] = []
     names: dict[str, list[Any]] = {}
-    for each in _parts(plan.root):
+    for each in nodes_of(plan.root):
         match each:
             case QueryGraph():
                 graphs.append(each)
@@ -176,18 +177,6 @@ def read_set(plan: op.LogicalPlan) -> ReadSet | None:
         _add_graph(place, graph, names, routes, edges, nodes)
     roots = dict.fromkeys(route.root for route, _ in routes.values())
     return ReadSet(edges, nodes, roots, None if keys is None else frozenset(keys))
-
-
-def _parts(root: Any) -> Iterator[Any]:
-    """Yield a plan's nodes and those of patterns, expressions and subqueries."""
-    waiting = [root]
-    while waiting:
-        each = waiting.pop()
-        if type(each) is tuple:
-            waiting += each
-        elif (fields := getattr(each, "child_fields", None)) is not None:
-            yield each
-            waiting += [getattr(each, name) for name in fields]
 
 
 def _reads_all_keys(expr: x.Expr) -> bool:

@@ -238,7 +238,7 @@ def _union_values(array: Any) -> list[Any]:
         rows = np.flatnonzero(codes == code)
         places = offsets[rows]
         low = int(places.min())
-        found = to_values(array.field(code).slice(low, int(places.max()) + 1 - low))  # of few values not the whole child
+        found = to_values(array.field(code).slice(low, int(places.max()) + 1 - low))  # not all of it for a few
         for row, place in zip(rows.tolist(), (places - low).tolist(), strict=True):
             values[row] = found[place]
     return values

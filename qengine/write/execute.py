@@ -321,7 +321,8 @@ class _Compiler(Compiler):
         if found is None or id(found[1]) in self._handed or not matches(found[0]):
             return None
         assert self._parts is not None
-        run, reader = self._updated(found[1]), PartReader(found[0], self._parts)
+        reader = PartReader(found[0], self._parts)
+        run = self._updated(found[1], reader.given)
         given: Rows = []
         walked: list[Source] = []
         self._handed[id(found[1])] = lambda: given
@@ -342,7 +343,7 @@ class _Compiler(Compiler):
     def whole(self, root: op.Operator, *, wanted: bool) -> Callable[[], Rows]:
         """Return what runs a whole plan and gives its rows, or none where they aren't ``wanted``."""
         if isinstance(root, up.Update) and self._context.profile is None:
-            run = self._updated(root)
+            run = self._updated(root, None if wanted else ())
 
             def found() -> Rows:
                 given = run({})
@@ -356,10 +357,10 @@ class _Compiler(Compiler):
         run = self._updated(operator)
         return lambda outer: iter(as_rows(run(outer)))
 
-    def _updated(self, operator: up.Update) -> Callable[[Row], Given]:
-        """Return what carries out an update."""
+    def _updated(self, operator: up.Update, wanted: Collection[str] | None = None) -> Callable[[Row], Given]:
+        """Return what carries out an update; ``wanted``: the columns of its rows that are read, None for all."""
         ahead = values_ahead(operator.steps) if self._plans(operator.input) else {}
-        together = self._together(operator.input) or self._planned(operator.input, ahead.values())
+        together = self._together(operator.input) or self._planned(operator, ahead.values(), wanted)
         run = self._steps.all(operator.steps, ahead)
         # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
         behind = self._behind(operator.input)
@@ -392,15 +393,22 @@ class _Compiler(Compiler):
         alone = self._parts is not None and self._context.profile is None and begins_alone(operator)
         return alone and matches(operator) and not up.writes(operator)
 
-    def _planned(self, operator: op.Operator, ahead: Iterable[Ahead]) -> Callable[[], Table | None] | None:
+    def _planned(
+        self, update: up.Update, ahead: Iterable[Ahead], wanted: Collection[str] | None
+    ) -> Callable[[], Table | None] | None:
         """Return what gives the rows that the engine finds as a table, with values for steps; None for other rows."""
+        operator = update.input
         if not self._plans(operator):
             return None
         assert self._parts is not None
-        plain = PartReader(operator, self._parts)
+        columns = columns_of(operator)
+        if wanted is not None:
+            read = up.names_read(update.steps).union(wanted)
+            columns = tuple(name for name in columns if name in read) or columns
+        items, more = tuple((name, Variable(name)) for name in columns), tuple((each.name, each.expr) for each in ahead)
+        plain = PartReader(operator if columns == columns_of(operator) else op.Project(operator, items), self._parts)
         readers = [plain]
-        if more := tuple((each.name, each.expr) for each in ahead):
-            items = tuple((name, Variable(name)) for name in columns_of(operator))
+        if more:
             readers.insert(0, PartReader(op.Project(operator, (*items, *more)), self._parts))
 
         def found() -> Table | None:

@@ -65,12 +65,15 @@ class PartPlans:
 
 
 class PartReader:
-    """Reads one part of a statement by the engine's executors, where that takes less than walking."""
+    """Reads one part of a statement by the engine's executors, where that takes less than walking.
+
+    ``given``: the columns that it begins with, where these are given.
+    """
 
     def __init__(self, part: op.Operator, plans: PartPlans) -> None:
         self._part, self._plans = part, plans
         self._is_anchored = is_anchored(part)
-        self._given = next((each.columns for each in operators(part) if isinstance(each, op.Argument)), ())
+        self.given = next((each.columns for each in operators(part) if isinstance(each, op.Argument)), ())
         self._is_led = self._is_anchored or is_anchored(part, walks=True)
         self._lists = _unwound(part)
         self._others = parameters(part).keys() - set(self._lists)
@@ -104,7 +107,7 @@ class PartReader:
 
     def _batch(self, table: Table, store: GraphStore, context: ExecutionContext) -> Batch:
         """Return given rows as the engine has them, with internal ids instead of numbers; errors as ``continued``."""
-        columns = {name: _placed(table.columns[name], store, context) for name in self._given}
+        columns = {name: _placed(table.columns[name], store, context) for name in self.given}
         return Batch(table.length, columns)
 
     def _plan(self, overlay: Overlay, execution: Execution) -> tuple[PhysicalPlan, GraphStore] | None:

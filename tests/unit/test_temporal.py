@@ -12,6 +12,7 @@ import pytest
 
 import qengine
 from qengine.errors import ExecutionError
+from qengine.storage.variant import from_python
 from qengine.temporal import (
     Date,
     DateTime,
@@ -26,7 +27,6 @@ from qengine.temporal import (
     parse_time,
     zones,
 )
-from qengine.storage.variant import from_python
 from qengine.temporal import arrow as arrays
 from qengine.temporal.arrow import to_array, to_values
 from qengine.temporal.native import from_native

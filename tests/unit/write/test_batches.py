@@ -403,7 +403,6 @@ def use(patch: pytest.MonkeyPatch, least: int) -> None:
     patch.setattr(batch_steps, "_ROUND", least)
     patch.setattr(batch_names, "_ROWS_EACH", min(least, 16))
     patch.setattr(reading, "_SMALL", -1 if least == 1 else 1_000_000)
-    patch.setattr(reading, "_GIVEN", 0 if least == 1 else 1_000_000)
 
 
 def results(patch: pytest.MonkeyPatch, least: int, text: str, after_first: Callable[[], None] = lambda: None) -> Any:
@@ -480,13 +479,39 @@ def test_what_is_read_behind_an_update(text: str, monkeypatch: pytest.MonkeyPatc
     def was_read_by_the_engine() -> None:
         assert ("continued", "_table") in itertools.pairwise(done) or "/ (" in text
 
+    monkeypatch.setattr(reading, "_GIVEN", 0)
     found = results(monkeypatch, 1, text, was_read_by_the_engine)
+    monkeypatch.undo()
+    assert found == results(monkeypatch, 1_000_000, text)
+
+
+@pytest.mark.parametrize(
+    ("end", "columns"),
+    [
+        ("SET d.dup = true", {"d"}),
+        ("MERGE (d)-[:OF]->(k:K {of: x}) ON CREATE SET k.n = size(l)", {"d", "x", "l"}),
+        ("FOREACH (i IN [x] | CREATE (d)-[:OF]->(:K {of: i}))", {"d", "x"}),
+        ("CALL (d) { SET d.dup = true }", {"d"}),
+        ("SET d.dup = true WITH d, x MATCH (d)-[k]->() SET k.x = x", {"d", "x"}),
+        ("SET d.dup = true RETURN x", {"d", "x", "l"}),
+    ],
+)
+def test_columns_that_nothing_reads_are_not_taken_over(
+    end: str, columns: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, own = [], reading._table
+    monkeypatch.setattr(reading, "_table", lambda *given: taken.append(own(*given)) or own(*given))
+    text = f"MATCH (n:P) WITH collect(n) AS l, max(n.id) AS x UNWIND l AS d {end}"
+    found = results(monkeypatch, 1, text)
+    assert set(taken[0].columns) == columns
     assert found == results(monkeypatch, 1_000_000, text)
 
 
 def test_elements_that_were_deleted_are_not_read_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "MATCH (n:P)-[k]->() DELETE k WITH k, n MATCH (n) RETURN n.name, type(k)"
-    assert results(monkeypatch, 1, text) == results(monkeypatch, 1_000_000, text)
+    walked = results(monkeypatch, 1_000_000, text)
+    monkeypatch.setattr(reading, "_GIVEN", 0)
+    assert results(monkeypatch, 1, text) == walked
 
 
 def merge_of_a_path(chance: random.Random) -> str:
