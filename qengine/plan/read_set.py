@@ -138,6 +138,19 @@ def _admit(conditions: _Labels, labels: frozenset[str]) -> bool:
     return not conditions or all(each.admits(labels) for each in conditions)
 
 
+def keys_read(tree: Any) -> frozenset[str] | None:
+    """Return the keys of the properties that expressions and plans read; None for any, and where that can't be told."""
+    found = set()
+    for each in nodes_of(tree):
+        if isinstance(each, op.Operator) and type(each) not in _OPERATORS:
+            return None
+        if isinstance(each, x.Expr) and (type(each) not in _EXPRESSIONS or _reads_all_keys(each)):
+            return None
+        if isinstance(each, x.Property):
+            found.add(each.key)
+    return frozenset(found)
+
+
 def read_set(plan: op.LogicalPlan) -> ReadSet | None:
     """Return what a bound plan reads; None where that may be anything, as procedures and users' functions do."""
     keys: set[str] | None = set()

@@ -33,6 +33,9 @@ CREATE (a:P {id: 1, name: 'first'}), (b:P {id: 1, name: 'second'}), (c:P:Q {id: 
 """
 
 TOGETHER = [
+    "MATCH (n) SET n.x = COUNT { (n)--() }",
+    "MATCH (n:P) SET n.x = size([(n)-[:R]->(m) | m.id]), n.y = EXISTS { (n)-[:R]->({id: 2}) } SET n.z = n.x",
+    "MATCH (n:P)-[k:R]->(m) SET k.x = COUNT { (m)-->() } + n.id, n += {y: [(m)--(o) WHERE o.id > 1 | o.id][0]}",
     "MATCH (n:P) MERGE (k:K {of: n.id})",
     "MATCH (n:P) MERGE (k:K {of: n.id}) MERGE (n)-[:OF]->(k) RETURN n.name, k.of",
     "MATCH (n:P) CREATE (k:K {of: n.id, x: n.id + 1})",
@@ -328,7 +331,10 @@ ROW_BY_ROW = [
     "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
     "MATCH (n)--(m) SET n.id = n.id + 1",
     "MATCH (n)--(m) SET n.id = m.id",
-    "MATCH (n) SET n.x = COUNT { (n)--() }",
+    "MATCH (n:P) SET n.z = 1 SET n.x = COUNT { (n)--({z: 1}) }",
+    "MATCH (n:P) SET n:Q SET n.x = COUNT { (n)--(:Q) }, n.y = size([(n)--(m:Q) | m])",
+    "MATCH (n:P) SET n.z = 1 SET n.x = COUNT { (n)--(m) WHERE properties(m).z = 1 }",
+    "MATCH (n:P) CREATE (n)-[:R]->(:New) SET n.x = COUNT { (n)-->() }",
     "MATCH (n)--(m) SET n.name = null",
     "UNWIND [] AS r CREATE (:P)",
     "UNWIND null AS r CREATE (:P)",
