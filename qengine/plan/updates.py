@@ -231,7 +231,7 @@ def names_read(steps: tuple[Step, ...]) -> frozenset[str]:
             case NewRelationship(start=start, end=end):
                 found |= {start, end}
             case QueryGraph(nodes=nodes, relationships=relationships):
-                found.update(element.name for element in (*nodes, *relationships))
+                found.update((*(each.name for each in nodes), *(each.name for each in relationships)))
             case CallSubquery(outer=names) | Argument(columns=names):
                 found.update(names)
     return frozenset(found)

@@ -505,8 +505,14 @@ def test_what_is_read_behind_an_update(text: str, monkeypatch: pytest.MonkeyPatc
 def test_columns_that_nothing_reads_are_not_taken_over(
     end: str, columns: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken, own = [], reading._table
-    monkeypatch.setattr(reading, "_table", lambda *given: taken.append(own(*given)) or own(*given))
+    taken: list[Any] = []
+    own = reading._table
+
+    def noting(*given: Any) -> Any:
+        taken.append(own(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(reading, "_table", noting)
     text = f"MATCH (n:P) WITH collect(n) AS l, max(n.id) AS x UNWIND l AS d {end}"
     found = results(monkeypatch, 1, text)
     assert set(taken[0].columns) == columns
