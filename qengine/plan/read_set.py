@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 from qengine._frozen import frozen
 from qengine.plan import expr as x
 from qengine.plan import logical as op
-from qengine.plan.access import HASH, Probe, access_paths
+from qengine.plan.access import HASH, Probe, access_paths, equality
 from qengine.plan.column_types import column_types
-from qengine.plan.pattern import Direction, LabelExpr, PatternRelationship, QueryGraph
+from qengine.plan.pattern import Direction, LabelExpr, PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.traverse import nodes_of
 from qengine.types import Kind, Type
 
 _OPERATORS = frozenset((
@@ -70,6 +71,16 @@ class Route:
 
 
 @frozen
+class Copied:
+    """Nodes with these labels whose property ``key`` equals ``source`` of others, which ``of`` admits and rows have."""
+
+    labels: LabelExpr | None
+    key: str
+    of: LabelExpr | None
+    source: str
+
+
+@frozen
 class ReadEdge:
     """A relationship of a pattern: the conditions on its type (None: any) and on the labels of its ends.
 
@@ -97,20 +108,22 @@ class ReadSet:
     """What a plan reads.
 
     ``edges``: the relationships of its patterns. ``nodes``: the conditions on labels of the nodes that no relationship
-    must join to others, but for those that routes lead to. ``roots``: where these begin. ``keys``: of properties, None
-    for any.
+    must join to others, but for those that routes lead to, and for those of which ``copied`` tells more. ``roots``:
+    where routes begin. ``keys``: of properties, None for any.
     """
 
-    __slots__ = ("_keys", "_nodes", "edges", "roots")
+    __slots__ = ("_keys", "_nodes", "copied", "edges", "roots")
 
     def __init__(
         self,
         edges: Iterable[ReadEdge],
-        nodes: frozenset[LabelExpr | None],
+        nodes: Iterable[LabelExpr | Copied | None],
         roots: Iterable[Root],
         keys: frozenset[str] | None,
     ) -> None:
-        self.edges, self._nodes, self.roots, self._keys = tuple(edges), nodes, tuple(roots), keys
+        self.edges, self.roots, self._keys = tuple(edges), tuple(roots), keys
+        self.copied = tuple(each for each in nodes if isinstance(each, Copied))
+        self._nodes = tuple(each for each in nodes if not isinstance(each, Copied))
 
     def has_node(self, labels: frozenset[str]) -> bool:
         """Tell whether a new node with such labels may be among what is read, without a new relationship or a root."""
@@ -125,12 +138,25 @@ def _admit(conditions: _Labels, labels: frozenset[str]) -> bool:
     return not conditions or all(each.admits(labels) for each in conditions)
 
 
+def keys_read(tree: Any) -> frozenset[str] | None:
+    """Return the keys of the properties that expressions and plans read; None for any, and where that can't be told."""
+    found = set()
+    for each in nodes_of(tree):
+        if isinstance(each, op.Operator) and type(each) not in _OPERATORS:
+            return None
+        if isinstance(each, x.Expr) and (type(each) not in _EXPRESSIONS or _reads_all_keys(each)):
+            return None
+        if isinstance(each, x.Property):
+            found.add(each.key)
+    return frozenset(found)
+
+
 def read_set(plan: op.LogicalPlan) -> ReadSet | None:
     """Return what a bound plan reads; None where that may be anything, as procedures and users' functions do."""
     keys: set[str] | None = set()
     graphs: list[QueryGraph] = []
     names: dict[str, list[Any]] = {}
-    for each in _parts(plan.root):
+    for each in nodes_of(plan.root):
         match each:
             case QueryGraph():
                 graphs.append(each)
@@ -159,23 +185,11 @@ def read_set(plan: op.LogicalPlan) -> ReadSet | None:
         keys = None
     routes = _routes(graphs, names)
     edges: dict[ReadEdge, None] = {}
-    nodes: set[LabelExpr | None] = set()
+    nodes: dict[LabelExpr | Copied | None, None] = {}
     for place, graph in enumerate(graphs):
         _add_graph(place, graph, names, routes, edges, nodes)
     roots = dict.fromkeys(route.root for route, _ in routes.values())
-    return ReadSet(edges, frozenset(nodes), roots, None if keys is None else frozenset(keys))
-
-
-def _parts(root: Any) -> Iterator[Any]:
-    """Yield a plan's nodes and those of patterns, expressions and subqueries."""
-    waiting = [root]
-    while waiting:
-        each = waiting.pop()
-        if type(each) is tuple:
-            waiting += each
-        elif (fields := getattr(each, "child_fields", None)) is not None:
-            yield each
-            waiting += [getattr(each, name) for name in fields]
+    return ReadSet(edges, nodes, roots, None if keys is None else frozenset(keys))
 
 
 def _reads_all_keys(expr: x.Expr) -> bool:
@@ -260,7 +274,7 @@ def _add_graph(
     names: Mapping[str, Sequence[Any]],
     routes: _Routes,
     edges: dict[ReadEdge, None],
-    nodes: set[LabelExpr | None],
+    nodes: dict[LabelExpr | Copied | None, None],
 ) -> None:
     """Add what a pattern's relationships and the nodes that stand alone may be; repeated patterns are given apart."""
     own = {node.name: node.labels for node in graph.nodes}
@@ -270,8 +284,44 @@ def _add_graph(
             edges[_read_edge(edge, index, own, names, routes)] = None
         if _is_plain(edge) or (edge.chain is None and edge.hops is not None and edge.hops[0]):
             held |= {edge.start, edge.end}
-    alone = (node for node in graph.nodes if not node.bound and node.name not in held)
-    nodes.update(node.labels for node in alone if (index, node.name) not in routes)
+    for node in graph.nodes:
+        if not (node.bound or node.name in held or (index, node.name) in routes):
+            nodes[_copied(node, graph, names) or node.labels] = None
+
+
+def _copied(node: PatternNode, graph: QueryGraph, names: Mapping[str, Sequence[Any]]) -> Copied | None:
+    """Return what a node must equal, where that is a property of nodes that were found before this pattern."""
+    together = {each.name for each in graph.nodes if not each.bound}
+    for predicate in (*node.predicates, *graph.predicates):
+        known = equality(predicate, node.name)
+        if known is None or known.identity or (found := _copied_from(known.value, names)) is None:
+            continue
+        name, key = found
+        if name not in together and ((of := names[name][0]) is None or isinstance(of, LabelExpr)):
+            return Copied(node.labels, known.key, of, key)
+    return None
+
+
+def _copied_from(expr: x.Expr, names: Mapping[str, Sequence[Any]]) -> tuple[str, str] | None:
+    """Return of which variable a value is a property, and which: it may be the least, or the largest, or collected."""
+    listed = False
+    for _ in range(2 * len(names) + 2):
+        known = names.get(expr.name, ()) if isinstance(expr, x.Variable) else ()
+        match expr:
+            case x.Property(subject=x.Variable(name=name), key=key) if not listed:
+                origin = _origin(name, names)
+                return None if origin is None else (origin, key)
+            case x.AggregateCall(name="min" | "max", args=(argument,)) if not listed:
+                expr = argument
+            case x.AggregateCall(name="collect", args=(argument,)) if listed:
+                expr, listed = argument, False
+            case x.Variable() if len(known) == 1 and isinstance(known[0], x.Expr):
+                expr = known[0]
+            case x.Variable() if len(known) == 1 and isinstance(known[0], op.Unwind) and not listed:
+                expr, listed = known[0].expr, True
+            case _:
+                return None
+    return None
 
 
 def _read_edge(

@@ -214,6 +214,18 @@ def conjunction(parts: tuple[Expr, ...]) -> Expr:
     return parts[0] if len(parts) == 1 else Logical("AND", parts)
 
 
+def nodes_of(tree: Any) -> Iterator[Any]:
+    """Yield a plan's nodes and those of patterns, steps, expressions and subqueries, parents first."""
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if type(each) is tuple:
+            waiting += each
+        elif (fields := getattr(each, "child_fields", None)) is not None:
+            yield each
+            waiting += [getattr(each, name) for name in fields]
+
+
 def parameters(plan: Any) -> dict[str, Span | None]:
     """Return the parameters that a plan (any tree of plan nodes) reads, with the place of the first mention."""
     found: dict[str, Span | None] = {}

@@ -12,10 +12,10 @@ from typing import TypeAlias
 from qengine.catalog.rules import Rule
 from qengine.errors import Span
 from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator, Step
+from qengine.plan.logical import Argument, Operator, Step
 from qengine.plan.node import node
 from qengine.plan.pattern import QueryGraph
-from qengine.plan.traverse import operators
+from qengine.plan.traverse import free_variables, nodes_of, operators
 
 __all__ = [
     "AddRule",
@@ -34,6 +34,7 @@ __all__ = [
     "SetProperty",
     "Step",
     "Update",
+    "names_read",
     "writes",
 ]
 
@@ -218,3 +219,19 @@ class Update(Operator):
 def writes(plan: Operator) -> bool:
     """Tell whether a plan has an ``Update`` anywhere; subqueries in expressions have none."""
     return any(isinstance(each, Update) for each in operators(plan))
+
+
+def names_read(steps: tuple[Step, ...]) -> frozenset[str]:
+    """Return the names of the columns that steps read, perhaps with others."""
+    found: set[str] = set()
+    for each in nodes_of(steps):
+        match each:
+            case Expr():
+                found |= free_variables(each)
+            case NewRelationship(start=start, end=end):
+                found |= {start, end}
+            case QueryGraph(nodes=nodes, relationships=relationships):
+                found.update((*(each.name for each in nodes), *(each.name for each in relationships)))
+            case CallSubquery(outer=names) | Argument(columns=names):
+                found.update(names)
+    return frozenset(found)

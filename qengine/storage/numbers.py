@@ -161,11 +161,21 @@ class NumberPieces:
 
     def number(self, place: int) -> int:
         """Return the number at one place."""
-        return int(self.of(np.array([place]))[0])
+        begins, firsts = self._lists[:2]
+        run = bisect_right(begins, place) - 1
+        return firsts[run] + place - begins[run]
 
     def place(self, number: int) -> int:
         """Return the place of one number, -1 where there is none."""
-        return int(self.places(np.array([number]))[0])
+        firsts, begins, lengths = self._lists[2:]
+        run = bisect_right(firsts, number) - 1
+        within = number - firsts[run]
+        return begins[run] + within if run >= 0 and within < lengths[run] else -1
+
+    @cached_property
+    def _lists(self) -> tuple[list[int], ...]:
+        """What is searched for one place or number: begins and firsts by place, then ``_by_number``."""
+        return tuple(each.tolist() for each in (self.begins, self.firsts, *self._by_number))
 
     @cached_property
     def _by_number(self) -> tuple[Array, Array, Array]:

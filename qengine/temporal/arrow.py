@@ -233,8 +233,15 @@ def zone_of(arrow: Any) -> int | str:
 
 def _union_values(array: Any) -> list[Any]:
     codes, offsets = union_parts(array)
-    children = [to_values(array.field(i)) for i in range(array.type.num_fields)]
-    return [children[code][place] for code, place in zip(codes.tolist(), offsets.tolist(), strict=True)]
+    values: list[Any] = [None] * len(codes)
+    for code in np.unique(codes).tolist():
+        rows = np.flatnonzero(codes == code)
+        places = offsets[rows]
+        low = int(places.min())
+        found = to_values(array.field(code).slice(low, int(places.max()) + 1 - low))  # not all of it for a few
+        for row, place in zip(rows.tolist(), (places - low).tolist(), strict=True):
+            values[row] = found[place]
+    return values
 
 
 def _struct_values(array: Any) -> list[Any]:
@@ -248,8 +255,12 @@ def _struct_values(array: Any) -> list[Any]:
 
 
 def _list_values(array: Any) -> list[Any]:
-    items, offsets = to_values(array.values), array.offsets.to_pylist()
-    lists: list[Any] = [items[begin:end] for begin, end in pairwise(offsets)]
+    if not len(array):
+        return []
+    offsets = array.offsets.to_pylist()
+    first = offsets[0]
+    items = to_values(array.values.slice(first, offsets[-1] - first))  # ``values`` are those of all lists of the column
+    lists: list[Any] = [items[begin - first : end - first] for begin, end in pairwise(offsets)]
     if array.null_count:
         lists = [each if valid else None for each, valid in zip(lists, array.is_valid().to_pylist(), strict=True)]
     return lists

@@ -10,7 +10,8 @@ from qengine.exec.scalar.entities import ENTITIES
 from qengine.plan import expr as x
 from qengine.plan import updates as up
 from qengine.plan.expr import Call, Expr, MapOf, Parameter, Property, Variable
-from qengine.plan.traverse import free_variables, is_repeatable, preorder
+from qengine.plan.read_set import keys_read
+from qengine.plan.traverse import differs_each_time, free_variables, is_repeatable, nodes_of, preorder
 
 SIMPLE = (x.Literal, x.Parameter, x.Variable, x.Property, x.Call, x.Logical, x.Comparison, x.Case, x.ListOf, x.MapOf)
 """Expressions that read nothing but what is in them: properties are of what they are of."""
@@ -36,6 +37,7 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
     found: dict[int, Ahead] = {}
     changed: set[str] = set()
     made: set[str] = set()
+    only_properties = True  # were changed by the steps before
     often = Counter(id(expr) for step in steps for _, expr in _values(step))
     for step in steps:
         values = tuple(_values(step))
@@ -48,8 +50,13 @@ def values_ahead(steps: tuple[up.Step, ...]) -> Mapping[int, Ahead]:
         changed |= later
         replaces = isinstance(step, up.SetProperties) and step.replace
         subject = step.subject.name if isinstance(step, up.SetProperty | up.SetProperties) and settings else ""  # type: ignore[attr-defined]
+        only_properties &= isinstance(step, up.SetProperty | up.SetProperties | up.RemoveProperty) and not replaces
         for _, expr in values:
             reads = reads_of(expr)
+            if reads is None and only_properties and often[id(expr)] == 1:
+                keys = keys_below(expr)
+                if keys is not None and keys.isdisjoint(changed | settings):
+                    found[id(expr)] = Ahead(f"value {len(found)}", expr, apart=False)
             if reads is None or often[id(expr)] > 1 or any(key in changed for _, key in reads):
                 continue
             if not made.isdisjoint(free_variables(expr)):
@@ -97,6 +104,13 @@ def _values(step: up.Step) -> Iterator[tuple[str, Expr]]:
             for each in elements:
                 if isinstance(each.properties, MapOf):
                     yield from (("", value) for _, value in each.properties.entries)
+
+
+def keys_below(expr: Expr) -> frozenset[str] | None:
+    """Return which properties an expression with subqueries reads, anywhere; None where that isn't known."""
+    calls = (each for each in nodes_of(expr) if isinstance(each, Call))
+    has_subquery = any(isinstance(each, x.Subquery) for each in preorder(expr))
+    return keys_read(expr) if has_subquery and not any(map(differs_each_time, calls)) else None
 
 
 def reads_of(expr: Expr) -> list[tuple[str, str]] | None:

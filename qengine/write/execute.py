@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from qengine.errors import ExecutionError, QengineError, ResourceError, Span
+from qengine.errors import ExecutionError, QengineError, ResourceError, Span, Unsupported
 from qengine.exec.common.csv_blocks import rows_of_file
 from qengine.exec.context import ExecutionContext, OperatorStats
 from qengine.exec.memory import MemoryAccount
@@ -31,7 +31,7 @@ from qengine.write.execution import Execution
 from qengine.write.key_lookup import few_rows
 from qengine.write.live import LiveEnvironment, LiveGraph
 from qengine.write.overlay import Overlay
-from qengine.write.reading import PartPlans, PartReader, begins_alone, matches
+from qengine.write.reading import PartPlans, PartReader, begins_alone, behind_update, matches
 from qengine.write.rules import check_touched
 from qengine.write.steps import Given, Held, StepCompiler, enough
 from qengine.write.table import Rows, Table, as_rows
@@ -258,6 +258,7 @@ class _Compiler(Compiler):
 
         super().__init__(environment, lambda: graph, self._version_now, context)
         self._live, self._parts = graph, parts
+        self._handed: dict[int, Callable[[], Rows]] = {}  # by the ``id`` of an update its rows, to walk on from
         self._held = _Held(graph.overlay, memory)
         self._check = self._held.check
         env: LiveEnvironment = self._env  # type: ignore[assignment]
@@ -286,7 +287,10 @@ class _Compiler(Compiler):
 
     def _rows(self, operator: op.Operator) -> Source:
         if isinstance(operator, up.Update):
-            return self._update(operator)
+            handed = self._handed.get(id(operator))
+            return self._update(operator) if handed is None else lambda outer: iter(handed())
+        if (behind := self._behind(operator)) is not None:
+            return lambda outer: iter(as_rows(behind(outer)))
         changes = up.writes(operator)
         if changes and isinstance(operator, op.Limit):
             source, count = self.rows(operator.input), compile(operator.count, self._env)
@@ -311,10 +315,35 @@ class _Compiler(Compiler):
 
         return rows
 
+    def _behind(self, operator: op.Operator) -> Callable[[Row], Given] | None:
+        """Return what gives the rows of what goes on from those of an update: the engine's where these are many."""
+        found = behind_update(operator) if self._parts is not None and self._context.profile is None else None
+        if found is None or id(found[1]) in self._handed or not matches(found[0]):
+            return None
+        assert self._parts is not None
+        reader = PartReader(found[0], self._parts)
+        run = self._updated(found[1], reader.given)
+        given: Rows = []
+        walked: list[Source] = []
+        self._handed[id(found[1])] = lambda: given
+
+        def rows(outer: Row) -> Given:
+            nonlocal given
+            updated = run(outer)
+            with suppress(Unbatched, Unsupported, ExecutionError):  # an error comes again where its row is
+                if (table := reader.continued(updated, self._live.overlay, self._execution)) is not None:
+                    return self._held.together(table)
+            given = as_rows(updated)
+            if not walked:
+                walked.append(super(_Compiler, self).rows(operator))
+            return self._held.gathered(walked[0](outer))
+
+        return rows
+
     def whole(self, root: op.Operator, *, wanted: bool) -> Callable[[], Rows]:
         """Return what runs a whole plan and gives its rows, or none where they aren't ``wanted``."""
         if isinstance(root, up.Update) and self._context.profile is None:
-            run = self._updated(root)
+            run = self._updated(root, None if wanted else ())
 
             def found() -> Rows:
                 given = run({})
@@ -328,18 +357,22 @@ class _Compiler(Compiler):
         run = self._updated(operator)
         return lambda outer: iter(as_rows(run(outer)))
 
-    def _updated(self, operator: up.Update) -> Callable[[Row], Given]:
-        """Return what carries out an update."""
+    def _updated(self, operator: up.Update, wanted: Collection[str] | None = None) -> Callable[[Row], Given]:
+        """Return what carries out an update; ``wanted``: the columns of its rows that are read, None for all."""
         ahead = values_ahead(operator.steps) if self._plans(operator.input) else {}
-        together = self._together(operator.input) or self._planned(operator.input, ahead.values())
+        together = self._together(operator.input) or self._planned(operator, ahead.values(), wanted)
         run = self._steps.all(operator.steps, ahead)
         # Where the engine doesn't find the rows as a table, there are few, or they fail: they are walked.
-        source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
+        behind = self._behind(operator.input)
+        if behind is None:
+            source = super().rows(operator.input) if self._plans(operator.input) else self.rows(operator.input)
         names = frozenset(each.name for each in ahead.values())
         walks = self._parts is not None and self._context.profile is None
         few = few_rows(self._live, self._env, operator.input) if walks else None
 
         def rows(outer: Row) -> Given:
+            if behind is not None:
+                return run(behind(outer))
             if few is not None and (found := few()) is not None:
                 return run(found)
             given: Table | None = None
@@ -360,15 +393,22 @@ class _Compiler(Compiler):
         alone = self._parts is not None and self._context.profile is None and begins_alone(operator)
         return alone and matches(operator) and not up.writes(operator)
 
-    def _planned(self, operator: op.Operator, ahead: Iterable[Ahead]) -> Callable[[], Table | None] | None:
+    def _planned(
+        self, update: up.Update, ahead: Iterable[Ahead], wanted: Collection[str] | None
+    ) -> Callable[[], Table | None] | None:
         """Return what gives the rows that the engine finds as a table, with values for steps; None for other rows."""
+        operator = update.input
         if not self._plans(operator):
             return None
         assert self._parts is not None
-        plain = PartReader(operator, self._parts)
+        columns = columns_of(operator)
+        if wanted is not None:
+            read = up.names_read(update.steps).union(wanted)
+            columns = tuple(name for name in columns if name in read) or columns
+        items, more = tuple((name, Variable(name)) for name in columns), tuple((each.name, each.expr) for each in ahead)
+        plain = PartReader(operator if columns == columns_of(operator) else op.Project(operator, items), self._parts)
         readers = [plain]
-        if more := tuple((each.name, each.expr) for each in ahead):
-            items = tuple((name, Variable(name)) for name in columns_of(operator))
+        if more:
             readers.insert(0, PartReader(op.Project(operator, (*items, *more)), self._parts))
 
         def found() -> Table | None:

@@ -6,7 +6,7 @@ What would read much isn't followed: then they may meet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.plan.access import HASH
 from qengine.plan.expr import Expr, ListOf, Literal, Parameter
 from qengine.plan.pattern import Direction, LabelExpr
-from qengine.plan.read_set import Root, Route, Step
+from qengine.plan.read_set import Copied, Root, Route, Step
 from qengine.storage.adjacency import Adjacency
 from qengine.storage.arrays import Array
 from qengine.storage.store import GraphStore
@@ -83,20 +83,35 @@ class Meeting:
             return known
         found: set[int] = set()
         for key in {probe.key for probe in root.probes}:
-            index = hash_index(self._store, key, self._context)
-            if index is None:
-                if self._store.node_property(key) is None:
-                    continue
-                note_scan(self._store, HASH, key)
-                raise Unknown
             for value in self.wanted(root):
-                found.update(index.few(value, self._context))
+                found.update(self._having(key, value))
                 if len(found) > _MOST_ROOTS:
                     raise Unknown
         labels = self._store.label_set
         ids = [each for each in sorted(found) if all(condition.admits(labels(each)) for condition in root.labels)]
         nodes = self._nodes[root] = np.array(ids, np.int64)
         return nodes
+
+    def _having(self, key: str, value: int | str) -> Sequence[int]:
+        """Return the nodes that have a value of a property.
+
+        Raises
+        ------
+        Unknown
+            Where that has no index yet.
+        """
+        index = hash_index(self._store, key, self._context)
+        if index is not None:
+            return index.few(value, self._context)
+        if self._store.node_property(key) is None:
+            return ()
+        note_scan(self._store, HASH, key)
+        raise Unknown
+
+    def is_there(self, copied: Copied, value: int | str) -> bool:
+        """Tell whether a node that rows may have has a value of the property that is copied; errors as ``wanted``."""
+        of, labels = copied.of, self._store.label_set
+        return any(of is None or of.admits(labels(each)) for each in self._having(copied.source, value))
 
     def meets(self, route: Route | None, goals: Collection[int]) -> bool:
         """Tell whether a route may lead to one of some nodes, by their ids; None leads anywhere.

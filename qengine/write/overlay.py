@@ -16,7 +16,7 @@ from qengine.storage.states import Commit, NodeBlock, NodeState, Patch, Relation
 from qengine.types import Type
 from qengine.write.base import Base
 from qengine.write.block_table import BlockLinks, BlockTable, BlockValues, place_of
-from qengine.write.patch_table import PatchTable, apply_patches, row_in
+from qengine.write.patch_table import PatchTable, apply_patches
 from qengine.write.touched import TouchedValues
 from qengine.write.value_types import property_types, types_given
 
@@ -112,7 +112,7 @@ class Overlay:
         self._rules = {"now": base.store.rules, "committed": base.store.rules}
         self._nodes: dict[int, NodeState | None] = {}
         self._relationships: dict[int, RelationshipState | None] = {}
-        self._gone: dict[int, RelationshipState] = {}  # deleted relationships, whose types may still be asked for
+        self._gone: dict[int, RelationshipState] = {}  # deleted, not of the base: their types may still be asked for
         self._added: dict[int, dict[int, None]] = {}  # relationships of each node that are not in the base
         self._pairs: dict[tuple[int, int], dict[int, None]] = {}
         self._labels: dict[str, dict[int, None]] = {}  # touched nodes that have a label
@@ -208,13 +208,10 @@ class Overlay:
         return None if block is None else block.state(number)
 
     def known_relationship(self, number: int) -> RelationshipState | None:
-        """Return a relationship, also one that was deleted since the transaction began."""
-        return self.relationship(number) or self._gone.get(number) or self._gone_by_patch(number)
+        """Return a relationship; one that was deleted, since the base or since the writer began, without properties."""
+        return self.relationship(number) or self._gone.get(number) or self._without_properties(number)
 
-    def _gone_by_patch(self, number: int) -> RelationshipState | None:
-        own = (self.relationship_patches.by_place[place] for place in self._own_relationship_patches)
-        if not any(patch.deleted and row_in(patch, number) >= 0 for patch in own):
-            return None
+    def _without_properties(self, number: int) -> RelationshipState | None:
         state = self.base.relationship(number)
         return None if state is None else RelationshipState(state.type, state.start, state.end, _NO_PROPERTIES)
 
@@ -448,7 +445,7 @@ class Overlay:
 
     def committed(self) -> None:
         """Take note that what was changed stays; it can't be taken back any more."""
-        self._own_nodes, self._own_relationships, self._gone = {}, {}, {}
+        self._own_nodes, self._own_relationships = {}, {}
         self._own_node_blocks, self._own_relationship_blocks = {}, {}
         if self._own_node_patches or self._own_relationship_patches:
             self._own_node_patches, self._own_relationship_patches = {}, {}
@@ -458,6 +455,12 @@ class Overlay:
         self._undo.clear()
         self.values.committed()
         self.relationship_values.committed()
+
+    def ended(self) -> None:
+        """Take back what wasn't committed: the writer ends."""
+        self.take_back(0)
+        if self._gone:
+            self._gone = {}
 
     def create_node(self, labels: tuple[str, ...], properties: Mapping[str, Any]) -> int:
         """Make a node and return its number."""
@@ -559,13 +562,9 @@ class Overlay:
         for first in range(0, len(numbers := table.numbers), _AT_ONCE):
             part = [number for number in numbers[first : first + _AT_ONCE].tolist() if number not in touched]
             self.read_ahead([], part)
-            before = {number: self.base.relationship(number) for number in part}
-            states = dict(before)
+            states = {number: self.base.relationship(number) for number in part}
             apply_patches(states, table)
             for number, state in states.items():
-                was = before[number]
-                if state is None and was is not None and number in own:
-                    self._put(self._gone, number, RelationshipState(was.type, was.start, was.end, _NO_PROPERTIES))
                 self._put_relationship(number, state, own=number in own)
         self._drop_all(table, self._own_relationship_patches)
 
@@ -611,7 +610,8 @@ class Overlay:
             self._delete(number, state.type, state.start, state.end)
 
     def _delete(self, number: int, type: str, start: int, end: int) -> None:
-        self._put(self._gone, number, RelationshipState(type, start, end, _NO_PROPERTIES))
+        if number >= self.base.next_relationship:
+            self._put(self._gone, number, RelationshipState(type, start, end, _NO_PROPERTIES))
         self._put_relationship(number, None)
         self.changes.relationships_deleted += 1
 

@@ -1,8 +1,8 @@
-"""Reads by the engine's executors what a statement reads before it changes anything."""
+"""Reads by the engine's executors what a statement reads before it changes anything, or behind what it has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,29 +10,37 @@ import pyarrow as pa
 
 from qengine import optimizer
 from qengine._beside import Beside
+from qengine._frozen import replace
 from qengine.exec.common.batch import Batch
-from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn
-from qengine.exec.common.pipeline import batches
+from qengine.exec.common.columns import ArrowColumn, Column, NodeColumn, RelationshipColumn, from_arrow, from_many
+from qengine.exec.common.pipeline import batches, continuing
 from qengine.exec.context import ExecutionContext
 from qengine.exec.scalar.values import NodeHandle, PathHandle, RelationshipHandle
+from qengine.optimizer.lower.subquery import lower_part
 from qengine.plan import logical as op
+from qengine.plan import updates as up
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import Call, ListOf, Literal, Parameter
 from qengine.plan.physical import PhysicalPlan
-from qengine.plan.traverse import operators, parameters
+from qengine.plan.traverse import free_variables, operators, parameters
+from qengine.storage.numbers import Numbers
 from qengine.storage.store import GraphStore
 from qengine.storage.variant import concatenate
+from qengine.write.column_values import Unbatched
 from qengine.write.execution import Execution
 from qengine.write.live import is_known
 from qengine.write.overlay import Overlay
 from qengine.write.table import Column as TableColumn
-from qengine.write.table import Elements, Plain, Table
+from qengine.write.table import Elements, Plain, Rows, Table
 
 _SMALL = 2_000  # elements of a graph that is walked sooner than planned for
 _STEPS = 20_000  # elements that are walked, as often as there are rows, sooner than planned for
 FEW = 1_000
 """Rows that are looked up one by one."""
+_GIVEN = 256  # rows of an update that are walked on from one by one
+_SHARE = 4096  # of a graph's elements there may be as many: a version of a large one takes longer
 _LONG = 1 << 62
+_BEHIND = (op.Match, op.Filter, op.Project, op.Aggregate, op.Distinct, op.Sort, op.Skip, op.Limit, op.Unwind)
 _PLAIN = frozenset((pa.bool_(), pa.int64(), pa.float64(), pa.string()))
 
 
@@ -47,16 +55,26 @@ class PartPlans:
         known = self._plans.of(store)
         found = known.get(id(part))
         if found is None or found[0] is not part:
-            found = known[id(part)] = part, optimizer.plan(op.LogicalPlan(part, columns_of(part)), store)
+            columns = columns_of(part)
+            if begins_alone(part):
+                plan = optimizer.plan(op.LogicalPlan(part, columns), store)
+            else:
+                plan = PhysicalPlan(lower_part(part, frozenset(columns), store), columns)
+            found = known[id(part)] = part, plan
         return found[1]
 
 
 class PartReader:
-    """Reads one part of a statement by the engine's executors, where that takes less than walking."""
+    """Reads one part of a statement by the engine's executors, where that takes less than walking.
+
+    ``given``: the columns that it begins with, where these are given.
+    """
 
     def __init__(self, part: op.Operator, plans: PartPlans) -> None:
         self._part, self._plans = part, plans
         self._is_anchored = is_anchored(part)
+        self.given = next((each.columns for each in operators(part) if isinstance(each, op.Argument)), ())
+        self._is_led = self._is_anchored or is_anchored(part, walks=True)
         self._lists = _unwound(part)
         self._others = parameters(part).keys() - set(self._lists)
 
@@ -69,6 +87,28 @@ class PartReader:
         """Return the rows of the part as the engine finds them; None where walking takes less."""
         found = self._plan(overlay, execution)
         return None if found is None else _rows(*found, execution.context)
+
+    def continued(self, given: Rows | Table, overlay: Overlay, execution: Execution) -> Table | None:
+        """Return the rows of a part that goes on from given ones as a table; None where walking takes less.
+
+        Raises
+        ------
+        Unbatched
+            Where rows have elements that there aren't any more.
+        """
+        size = overlay.base.size + overlay.touched
+        if not given or (len(given) <= max(_GIVEN, size // _SHARE) and (self._is_led or size <= _SMALL)):
+            return None
+        store, context = execution.sealed(), execution.context
+        plan = self._plans.of(self._part, store)
+        batch = self._batch(given if isinstance(given, Table) else Table.of(given), store, context)
+        found = continuing(plan.root, store, context)(batch)
+        return _table([each.select(plan.columns) for each in found], store)
+
+    def _batch(self, table: Table, store: GraphStore, context: ExecutionContext) -> Batch:
+        """Return given rows as the engine has them, with internal ids instead of numbers; errors as ``continued``."""
+        columns = {name: _placed(table.columns[name], store, context) for name in self.given}
+        return Batch(table.length, columns)
 
     def _plan(self, overlay: Overlay, execution: Execution) -> tuple[PhysicalPlan, GraphStore] | None:
         context, shown = execution.context, execution.shown
@@ -92,6 +132,28 @@ class PartReader:
 def begins_alone(part: op.Operator) -> bool:
     """Tell whether a part begins with nothing, rather than with an outer row."""
     return not any(isinstance(each, op.Argument) for each in operators(part))
+
+
+def behind_update(operator: op.Operator) -> tuple[op.Operator, up.Update] | None:
+    """Return what goes on from the rows of an update, as a part that begins with them, and the update; else None."""
+    above: list[Any] = []
+    below = operator
+    while isinstance(below, _BEHIND):
+        above.append(below)
+        below = below.input
+    if not isinstance(below, up.Update) or not above:
+        return None
+    match above[-1]:
+        case op.Project(items=items):
+            read = frozenset[str]().union(*(free_variables(expr) for _, expr in items))
+        case op.Aggregate(keys=keys, aggregates=aggregates):
+            read = frozenset[str]().union(*(free_variables(expr) for _, expr in (*keys, *aggregates)))
+        case _:
+            read = frozenset(columns_of(below))
+    part: op.Operator = op.Argument(tuple(name for name in columns_of(below) if name in read))
+    for each in reversed(above):
+        part = replace(each, input=part)
+    return part, below
 
 
 def matches(part: op.Operator) -> bool:
@@ -212,17 +274,44 @@ def _numbered(column: Column, store: GraphStore) -> list[Any]:
 
 
 def _renumbered(value: Any, store: GraphStore) -> Any:
+    return _with_ids(value, store.node_numbers.number, store.relationship_numbers.number)
+
+
+def _with_ids(value: Any, node: Callable[[int], int], relationship: Callable[[int], int]) -> Any:
+    """Return a value with other ids in its elements."""
     match value:
         case NodeHandle():
-            return NodeHandle(store.node_numbers.number(value.id))
+            return NodeHandle(node(value.id))
         case RelationshipHandle():
-            return RelationshipHandle(store.relationship_numbers.number(value.id))
+            return RelationshipHandle(relationship(value.id))
         case PathHandle():
-            nodes = tuple(_renumbered(each, store) for each in value.nodes)
-            return PathHandle(nodes, tuple(_renumbered(each, store) for each in value.relationships))
+            nodes = tuple(_with_ids(each, node, relationship) for each in value.nodes)
+            return PathHandle(nodes, tuple(_with_ids(each, node, relationship) for each in value.relationships))
         case list():
-            return [_renumbered(each, store) for each in value]
+            return [_with_ids(each, node, relationship) for each in value]
         case dict():
-            return {key: _renumbered(each, store) for key, each in value.items()}
+            return {key: _with_ids(each, node, relationship) for key, each in value.items()}
         case _:
             return value
+
+
+def _placed(column: TableColumn, store: GraphStore, context: ExecutionContext) -> Column:
+    if isinstance(column, Plain):
+        return from_arrow(column.array)
+    if isinstance(column, Elements):
+        of_nodes = column.handle is NodeHandle
+        ids = (store.node_numbers if of_nodes else store.relationship_numbers).places(column.numbers)
+        if ((ids < 0) & (column.numbers >= 0)).any():
+            raise Unbatched
+        return NodeColumn(ids) if of_nodes else RelationshipColumn(ids)
+
+    def place(numbers: Numbers) -> Callable[[int], int]:
+        def found(number: int) -> int:
+            if (id := numbers.place(number)) < 0:
+                raise Unbatched
+            return id
+
+        return found
+
+    node, relationship = place(store.node_numbers), place(store.relationship_numbers)
+    return from_many([_with_ids(value, node, relationship) for value in column], context.check)

@@ -433,5 +433,5 @@ class Writer:
         """Let others write; what wasn't committed is taken back."""
         if self._open:
             self._open = False
-            (self._below or self.overlay).take_back(0)
+            (self._below or self.overlay).ended()
             self._versions._release()

@@ -14,7 +14,7 @@ from typing import Any
 
 from qengine.exec.common.value_index import Unanswered
 from qengine.exec.context import ExecutionContext
-from qengine.plan.read_set import ReadEdge, ReadSet, Root
+from qengine.plan.read_set import Copied, ReadEdge, ReadSet, Root
 from qengine.storage.normal import language_type
 from qengine.storage.patched_columns import same_value
 from qengine.storage.states import Commit, NodeState, RelationshipState, size_of
@@ -93,7 +93,12 @@ class WriteSet:
                 self._follow(asked)
                 if asked.is_hit or any(map(asked.is_fresh, reads.roots, map(meeting.wanted, reads.roots))):
                     return False
-                candidates = asked.candidates()
+                candidates, fresh = asked.candidates(), asked.unseen()
+            for copied, unseen, value in fresh:
+                if meeting.is_there(copied, value):
+                    asked.is_hit = True
+                    return False
+                unseen.pop(value, None)
             return not any(
                 meeting.meets(edge.near, starts) and meeting.meets(edge.far, ends) for edge, starts, ends in candidates
             )
@@ -210,6 +215,7 @@ class _Asked:
         self._values: list[tuple[Root, str, set[int | str], list[Any]]] = [
             (root, probe.key, set(), []) for root in reads.roots for probe in root.probes
         ]
+        self._copies: list[tuple[Copied, dict[int | str, None]]] = [(each, {}) for each in reads.copied]
 
     def add(self, place: int, start: int, end: int) -> None:
         """Add a new relationship that may be one of the plan's, by its place there, and the ids of its ends.
@@ -233,6 +239,17 @@ class _Asked:
                     values.add(value)
                 else:
                     others.append(value)
+        for copied, unseen in self._copies:
+            value = properties.get(copied.key)
+            if value is not None and (copied.labels is None or copied.labels.admits(labels)):
+                if type(value) in _PLAIN:
+                    unseen[value] = None
+                else:
+                    self.is_hit = True
+
+    def unseen(self) -> list[tuple[Copied, dict[int | str, None], int | str]]:
+        """Return values of new nodes that rows may look up, each with where it is kept until no row is known to."""
+        return [(copied, unseen, value) for copied, unseen in self._copies for value in unseen]
 
     def candidates(self) -> list[tuple[ReadEdge, set[int], set[int]]]:
         """Return relationships of the plan with the ids of the nodes that their ends may be, of which none is new."""

@@ -171,6 +171,14 @@ KINDS = (
     ("MATCH (n {k: 0})-[:R*1..2]->(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:R]->(:A {k: 9})", True),
     ("MATCH (n {k: 0})-[*1..4]->(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:T]->(:B {k: 9})", False),
     ("MATCH (n {k: 0})<-[*0..]-(m) RETURN m.k AS k", "MATCH (c {k: 2}) CREATE (c)-[:T]->(:B {k: 9})", True),
+    ("MATCH (n:A {k: 0})-->(b) MATCH (m:C {k: b.k}) RETURN m.k AS k", "CREATE (:C {k: 9})", True),
+    ("MATCH (n:A {k: 0})-->(b) MATCH (m:C {k: b.k}) RETURN m.k AS k", "CREATE (:C {k: 1})", False),
+    ("MATCH (n:A {k: 0})-->(b:B) WITH max(b.k) AS x MATCH (m {k: x}) RETURN m.k AS k", "CREATE (:C {k: 3})", True),
+    ("MATCH (n:A {k: 0})-->(b:B) WITH max(b.k) AS x MATCH (m {k: x}) RETURN m.k AS k", "CREATE (:C {k: 1})", False),
+    ("MATCH (b:B) WITH collect(b.k) AS l UNWIND l AS x MATCH (m:C {k: x}) RETURN m.k", "CREATE (:C {k: 9})", True),
+    ("MATCH (b:B) WITH collect(b.k) AS l UNWIND l AS x MATCH (m:C {k: x}) RETURN m.k", "CREATE (:C {k: 4})", False),
+    ("MATCH (b:B) WITH max(b.k) + 5 AS x MATCH (m:C {k: x}) RETURN m.k AS k", "CREATE (:C {k: 9})", False),
+    ("MATCH (a:A), (m:C {k: a.k}) RETURN m.k AS k", "CREATE (:A:C {k: 9})", False),
     ("SHOW INDEXES YIELD name RETURN name", "CREATE INDEX i FOR (n:A) ON (n.k)", False),
 )  # fmt: skip
 
@@ -233,6 +241,8 @@ ROOTED = (
     "MATCH (a:A {k: $k})-[r:R]->(b), (b)-[:S]->(c)-[:T]->(d), (a)--(d) RETURN count(*) AS c",
     "MATCH (a {k: $k})-->(b) WITH DISTINCT b MATCH (b)-[:R*1..2]->(d) WHERE NOT EXISTS { (d)-[:S]->(b) } RETURN d.k",
     "MATCH (a {k: $k})-[:R]->(b) MATCH (n:C {k: b.k}) RETURN n.i AS i",
+    "MATCH (a {k: $k})-[:R]-(b) WITH max(b.k) AS m MATCH (n:B {k: m}) RETURN n.i AS i",
+    "MATCH (a {k: $k})--(b) WITH collect(DISTINCT b.k) AS l UNWIND l AS v MATCH (n:B {k: v}) RETURN n.i AS i",
     "MATCH (a {k: $k})((x)-[:R]->(y)){1,2}(b)-[:S]->(c) RETURN c.k AS k",
     "UNWIND [$k, $j] AS v MATCH (a {k: v})-[:R]->(b) RETURN b.k AS k",
     "MATCH (a {k: $k})-[:S]-(b) RETURN b.k AS k UNION MATCH (b {k: $j})--(a) RETURN a.k AS k",

@@ -45,6 +45,7 @@ def _check(seeds: range, patch: pytest.MonkeyPatch, folder: Path | None = None) 
         way = _WAYS[seed % len(_WAYS)]
         patch.setattr(reading, "_SMALL", -1 if way == "planned" else 2_000)
         patch.setattr(reading, "FEW", -1 if way == "planned" else 1_000)
+        patch.setattr(reading, "_GIVEN", 0 if way in ("planned", "together") else 256)
         patch.setattr(steps, "LEAST", 1 if way in ("planned", "together") else 16)
         patch.setattr(batch_changes, "PATCHED", 1 if way in ("planned", "together") else 512)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from qengine.storage.columns import PropertyColumn
 from qengine.storage.edits import NOTHING, Edit, Order, taken
 from qengine.storage.numbers import NumberList, NumberPieces, NumberRange
 from qengine.storage.patched_columns import patched
+from qengine.storage.splicing import spliced_entries
 
 
 @st.composite
@@ -111,3 +113,18 @@ def test_many_pieces_and_few_give_the_same_rows():
         fresh = pa.array(-np.arange(count), pa.int64())
         whole = pa.concat_arrays([old, fresh])
         assert taken(edit.pieces, old, fresh).equals(whole.take(pa.array(edit.pieces.all())))
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_entries_of_long_lists_are_those_of_the_pieces(moves):
+    """So many that several threads copy them."""
+    rng, before = np.random.default_rng(1), 1_200_000
+    removed = np.unique(rng.integers(0, before, 300))
+    at = np.sort(rng.integers(0, before, 400))
+    edit = Edit(before, removed, at, before + np.arange(len(at)))
+    stays = np.setdiff1d(np.arange(before), removed)
+    old = rng.choice(stays, before).astype(np.uint32)
+    added = rng.integers(0, before, len(at)).astype(np.uint32)
+    moved = edit.new_places[old] if moves else old
+    expected = np.concatenate((moved, added))[edit.pieces.all()]
+    assert (spliced_entries(old, edit, added, edit if moves else None) == expected).all()

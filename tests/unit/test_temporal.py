@@ -12,6 +12,7 @@ import pytest
 
 import qengine
 from qengine.errors import ExecutionError
+from qengine.storage.variant import from_python
 from qengine.temporal import (
     Date,
     DateTime,
@@ -26,6 +27,7 @@ from qengine.temporal import (
     parse_time,
     zones,
 )
+from qengine.temporal import arrow as arrays
 from qengine.temporal.arrow import to_array, to_values
 from qengine.temporal.native import from_native
 
@@ -197,6 +199,23 @@ def test_arrow_holds_values_exactly(values, arrow) -> None:
     assert array.type == arrow if arrow is not None else pa.types.is_struct(array.type)
     assert to_values(array) == values
     assert to_values(array.slice(1)) == values[1:]
+
+
+@pytest.mark.parametrize("mixed", [[], ["text", 1, Date(2020, 1, 1)]])
+def test_few_values_of_a_column_read_no_others(mixed, monkeypatch) -> None:
+    values = [each for i in range(200) for each in ([i, i + 1], [], None, [i], *mixed)]
+    array, lengths = from_python(values, "a property"), []
+
+    def counted(part):
+        lengths.append(len(part))
+        return to_values(part)
+
+    monkeypatch.setattr(arrays, "to_values", counted)
+    for begin in range(0, len(values), 7):
+        for count in (0, 1, 2, 5):
+            assert to_values(array.slice(begin, count)) == values[begin : begin + count]
+    assert max(lengths) <= 8
+    assert to_values(array) == values
 
 
 def test_results_as_arrow(graph) -> None:

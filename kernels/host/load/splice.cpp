@@ -10,7 +10,7 @@
 namespace qe {
 namespace {
 
-constexpr uint64_t kSerialBelow = 1 << 16;
+constexpr uint64_t kSerialBelow = 1 << 20;  // entries that are copied in less time than threads begin
 constexpr uint64_t kFewBuckets = 1 << 12, kManyBuckets = 1 << 16;
 
 int workers_for(uint64_t n, int threads) { return n < kSerialBelow ? 1 : std::max(threads, 1); }

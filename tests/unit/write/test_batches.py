@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,9 @@ CREATE (a:P {id: 1, name: 'first'}), (b:P {id: 1, name: 'second'}), (c:P:Q {id: 
 """
 
 TOGETHER = [
+    "MATCH (n) SET n.x = COUNT { (n)--() }",
+    "MATCH (n:P) SET n.x = size([(n)-[:R]->(m) | m.id]), n.y = EXISTS { (n)-[:R]->({id: 2}) } SET n.z = n.x",
+    "MATCH (n:P)-[k:R]->(m) SET k.x = COUNT { (m)-->() } + n.id, n += {y: [(m)--(o) WHERE o.id > 1 | o.id][0]}",
     "MATCH (n:P) MERGE (k:K {of: n.id})",
     "MATCH (n:P) MERGE (k:K {of: n.id}) MERGE (n)-[:OF]->(k) RETURN n.name, k.of",
     "MATCH (n:P) CREATE (k:K {of: n.id, x: n.id + 1})",
@@ -327,11 +331,32 @@ ROW_BY_ROW = [
     "UNWIND $rows AS r MATCH (p:P) WHERE p.id = r.id AND p.name = 'first' SET p.x = r.x",
     "MATCH (n)--(m) SET n.id = n.id + 1",
     "MATCH (n)--(m) SET n.id = m.id",
-    "MATCH (n) SET n.x = COUNT { (n)--() }",
+    "MATCH (n:P) SET n.z = 1 SET n.x = COUNT { (n)--({z: 1}) }",
+    "MATCH (n:P) SET n:Q SET n.x = COUNT { (n)--(:Q) }, n.y = size([(n)--(m:Q) | m])",
+    "MATCH (n:P) SET n.z = 1 SET n.x = COUNT { (n)--(m) WHERE properties(m).z = 1 }",
+    "MATCH (n:P) CREATE (n)-[:R]->(:New) SET n.x = COUNT { (n)-->() }",
     "MATCH (n)--(m) SET n.name = null",
     "UNWIND [] AS r CREATE (:P)",
     "UNWIND null AS r CREATE (:P)",
 ]
+BEHIND = [
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k]->(m) RETURN n.name, k.w, m.x",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k:R]-(m) SET m.y = coalesce(m.x, 7), k.n = n.id",
+    "MATCH (n) SET n:Seen WITH n OPTIONAL MATCH (n)-[k:S]->(m:Seen) RETURN n.name, m.id, type(k)",
+    "OPTIONAL MATCH (n:P)-[k:S]->(m) SET m.x = 3 WITH n, k, m MATCH (n) WHERE k IS NULL OR m.x = 3 RETURN n.name, k, m",
+    "MATCH (n:P)-[k:R]->(m) SET k.w = 9 WITH k, collect(m) AS l UNWIND l AS m MATCH (m)<-[k]-(n) RETURN n.name, k.w, m",
+    "MATCH p = (n:P)-[:R]->() SET n.x = 1 WITH p, nodes(p) AS l MATCH (q:Q) RETURN q.id, [n IN l | n.x], length(p)",
+    "UNWIND $rows AS r CREATE (n:New {id: r.id}) WITH n, r MATCH (m:P {id: n.id}) CREATE (n)-[:T {q: r.props.q}]->(m)",
+    "UNWIND $rows AS r MERGE (n:P {id: r.id}) SET n += r.props WITH n, r.tags AS t MATCH (n)--(m) RETURN t, m.q, n.q",
+    "MATCH (n:P) SET n.x = n.id WITH n MATCH (n)-[:R|S*1..2]->(m) WHERE EXISTS { (m)-[:S]->() } RETURN n.x, m.x",
+    "MATCH (n:P) SET n.x = n.id WITH max(n.x) AS x MATCH (m:P {x: x}) SET m.best = x REMOVE m.x RETURN m.best, m.x",
+    "MATCH (n:P) SET n.x = 1 WITH n ORDER BY n.id DESC LIMIT 2 MATCH (n)-[k:R]->() DELETE k RETURN n.id, type(k)",
+    "MATCH (n:P)-[k]->(m) DELETE k WITH n, m MATCH (n)-[j]->(o) RETURN n.id, j.w, o.id",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[k:R]->(m) MERGE (m)-[:T]->(n) WITH m, n MATCH (m)-[:T]->(n) RETURN m.id",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[:R]->(m) RETURN 1 / (m.id - 2)",
+    "MATCH (n:P) SET n.x = 1 WITH n MATCH (n)-[:R]->(m) WITH count(DISTINCT m) AS c, n WHERE c > 0 RETURN n.name, c",
+]
+"""What is read behind an update, by the engine where it can be."""
 RULES = (
     "CREATE CONSTRAINT FOR (p:Unique) REQUIRE p.id IS UNIQUE",
     "CREATE CONSTRAINT FOR (p:Given) REQUIRE p.name IS NOT NULL",
@@ -448,6 +473,57 @@ def test_both_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = results(monkeypatch, 1, text, first_was_carried_out)
     assert text not in FAILING or isinstance(found[0][0][0], str)
     assert found == results(monkeypatch, 1_000_000, text)
+
+
+@pytest.mark.parametrize("text", BEHIND)
+def test_what_is_read_behind_an_update(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(reading, "_table", noted(reading._table, done))
+    behind = noted(reading.PartReader.continued, done)
+    monkeypatch.setattr(reading.PartReader, "continued", behind)
+
+    def was_read_by_the_engine() -> None:
+        assert ("continued", "_table") in itertools.pairwise(done) or "/ (" in text
+
+    monkeypatch.setattr(reading, "_GIVEN", 0)
+    found = results(monkeypatch, 1, text, was_read_by_the_engine)
+    monkeypatch.undo()
+    assert found == results(monkeypatch, 1_000_000, text)
+
+
+@pytest.mark.parametrize(
+    ("end", "columns"),
+    [
+        ("SET d.dup = true", {"d"}),
+        ("MERGE (d)-[:OF]->(k:K {of: x}) ON CREATE SET k.n = size(l)", {"d", "x", "l"}),
+        ("FOREACH (i IN [x] | CREATE (d)-[:OF]->(:K {of: i}))", {"d", "x"}),
+        ("CALL (d) { SET d.dup = true }", {"d"}),
+        ("SET d.dup = true WITH d, x MATCH (d)-[k]->() SET k.x = x", {"d", "x"}),
+        ("SET d.dup = true RETURN x", {"d", "x", "l"}),
+    ],
+)
+def test_columns_that_nothing_reads_are_not_taken_over(
+    end: str, columns: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[Any] = []
+    own = reading._table
+
+    def noting(*given: Any) -> Any:
+        taken.append(own(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(reading, "_table", noting)
+    text = f"MATCH (n:P) WITH collect(n) AS l, max(n.id) AS x UNWIND l AS d {end}"
+    found = results(monkeypatch, 1, text)
+    assert set(taken[0].columns) == columns
+    assert found == results(monkeypatch, 1_000_000, text)
+
+
+def test_elements_that_were_deleted_are_not_read_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "MATCH (n:P)-[k]->() DELETE k WITH k, n MATCH (n) RETURN n.name, type(k)"
+    walked = results(monkeypatch, 1_000_000, text)
+    monkeypatch.setattr(reading, "_GIVEN", 0)
+    assert results(monkeypatch, 1, text) == walked
 
 
 def merge_of_a_path(chance: random.Random) -> str:
