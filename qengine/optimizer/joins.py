@@ -178,14 +178,20 @@ def _with_given_rows(
         join = _joined(matching, cardinality, *(_named(names, each) for each in (keys, left, right)))
         once = _side_matching(matching, join, join.build)
         held = min(found, model.rows(mask_of(names.index(each) for each in once.wanted))) if once.counted else found
-        if held > _MOST_HELD or joining_cost(0.0, held, times * order.rows) >= limit:
+        pairs = times * order.rows
+        if once.counted and left == bound:  # what is held comes with how often
+            shared = 1.0
+            for key in members(keys):
+                shared *= max(model.problem.candidates[key], 1.0)
+            pairs = min(pairs, times * held / shared)
+        if held > _MOST_HELD or joining_cost(0.0, held, pairs) >= limit:
             continue
         probed, searched = times, 0.0
         if left != bound:
             near = replace(_side_matching(matching, join, join.probe), names=_named(names, left & ~bound))
             first = matching_order(replace(near, bound=matching.bound), cardinality)
             probed, searched = times * first.rows, times * first.cost
-        took = searched + joining_cost(probed, held, times * order.rows)
+        took = searched + joining_cost(probed, held, pairs)
         if took < limit:
             before = matching_order(once, cardinality).cost
             took += before

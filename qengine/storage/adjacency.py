@@ -14,6 +14,8 @@ from qengine.storage.arrays import Array, address_of
 from qengine.storage.kernels import NO_VERTEX, Rows, locate
 
 GROUP_PAIRS = 15
+_SEEN_FIRST = 64  # vertices
+_MOST_COLUMNS = 4
 GROUP = np.dtype([("pair", [("vertex", "<u4"), ("offset", "<u4")], (GROUP_PAIRS,)), ("link", "<u4"), ("end", "<u4")])
 """One hashed group of 128 bytes, as ``qe::PcsrGroup``."""
 
@@ -95,20 +97,44 @@ class Adjacency:
             return int(np.count_nonzero(self.offsets[1:] > self.offsets[:-1]))
         return len(self.rows()[0])
 
+    @cached_property
+    def columns(self) -> Array:
+        """Where no vertex has two neighbours, the few runs of vertices that have one, else empty.
+
+        uint32[runs, 3]: the first vertex, how many follow each other, where the first one's neighbour is.
+        """
+        none = np.empty((0, 3), np.uint32)
+        count = self.hi - self.lo
+        if self.form is not Form.DENSE or self.offsets is None or not 0 < len(self.neighbours) <= count:
+            return none
+        few = np.linspace(0, count - 1, min(count, _SEEN_FIRST), dtype=np.int64)  # most others are told apart by these
+        if (self.offsets[few + 1] - self.offsets[few] > 1).any():
+            return none
+        degrees = np.diff(self.offsets)
+        if degrees.max() > 1:
+            return none
+        bounds = np.flatnonzero(np.diff(degrees.astype(np.int8), prepend=0, append=0))
+        if len(bounds) > 2 * _MOST_COLUMNS:
+            return none
+        begins, ends = bounds[::2], bounds[1::2]
+        return np.stack([begins + self.lo, ends - begins, self.offsets[begins]], axis=1).astype(np.uint32)
+
     def as_struct(self) -> ctypes.Structure:
         """Return the ctypes mirror; it keeps the arrays alive."""
+        keys = self.columns if self.keys is None else self.keys
         struct = PcsrStruct(
             int(self.form),
             self.lo,
             self.hi,
-            self.home_groups if self.form is Form.GROUPS else 0 if self.keys is None else len(self.keys),
+            self.home_groups if self.form is Form.GROUPS else len(keys),
             _address(self.offsets),
-            _address(self.keys),
+            _address(keys),
             _address(self.groups),
             _address(self.neighbours),
             _address(self.edge_ids),
             len(self.neighbours),
         )
+        struct.columns = keys
         struct.arrays = (self.offsets, self.keys, self.groups, self.neighbours, self.edge_ids)
         return struct
 

@@ -143,6 +143,8 @@ class SplicedAdjacency(Adjacency):
     depth: int
     """Of how many lists that were never read these are to be made."""
 
+    columns = np.empty((0, 3), np.uint32)  # aren't looked for: it takes as long as making the lists
+
     _splice: Splice | None
     _length: int
     _missing: set[str]

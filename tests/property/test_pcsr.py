@@ -79,6 +79,27 @@ def test_every_form_holds_what_it_was_given(form, edges, undirected, properties)
     check(edges, built, undirected, properties)
 
 
+@given(
+    runs=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=6),
+    ends=st.randoms(use_true_random=False),
+    properties=st.booleans(),
+)
+def test_lists_of_one_are_columns(runs, ends, properties):
+    starts, first = [], 1
+    for gap, size in runs:
+        starts += range(first + gap, first + gap + size)
+        first += gap + size
+    edges = [(start, ends.randrange(first)) for start in starts]
+    built = build_type(*arrays(edges), undirected=False, properties=properties, form=Form.DENSE)
+    check(edges, built, False, properties)
+    known = built.adjacencies[Direction.OUT].columns.tolist()
+    apart = 1 + sum(gap > 0 for gap, _ in runs[1:])
+    assert len(known) == (apart if apart <= 4 else 0)
+    assert not known or [v for begin, size, _ in known for v in range(begin, begin + size)] == starts
+    more = build_type(*arrays([*edges, edges[-1]]), undirected=False, properties=properties, form=Form.DENSE)
+    assert len(more.adjacencies[Direction.OUT].columns) == 0
+
+
 def test_overflow_chains_are_followed(monkeypatch):
     monkeypatch.setattr(forms, "KEYS_PER_GROUP", 40)  # two overflow groups behind most home groups
     rng = np.random.default_rng(1)

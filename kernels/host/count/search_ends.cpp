@@ -141,6 +141,22 @@ void Worker::count_each(const View& view, Set staying, Set set, uint32_t* counts
   }
 }
 
+// The same where lists are columns: the one neighbour of each vertex is looked up in the marks.
+void Worker::count_column(const View& view, Set staying, Set set, uint32_t* counts) {
+  const Pcsr& list = match_.lists[match_.list_ids[view.lists.first]];
+  const uint32_t first = view.lo & ~63u;
+  uint64_t* bits = end_marks(view);
+  for (size_t i = 0; i < staying.n; ++i) bits[(staying.data[i] - first) >> 6] |= uint64_t{1} << (staying.data[i] & 63);
+  for (size_t i = 0; i < set.n; ++i) {
+    prefetch_list(list, set, i);
+    const Slice at = locate(list, set.data[i]);
+    const uint32_t y = at.end > at.begin ? list.neighbours[at.begin] : kNoVertex;
+    counts[i] = y >= view.lo && y < view.hi ? bits[(y - first) >> 6] >> (y & 63) & 1 : 0;
+  }
+  for (size_t i = 0; i < staying.n; ++i) bits[(staying.data[i] - first) >> 6] = 0;
+  spend(kBindCost / 4 * set.n + 2 * staying.n);
+}
+
 // Without those at the ends of the set whose lists are bounded to ids that the staying part has none of.
 Set Worker::meeting(const View& view, Set set, Set staying) {
   size_t begin = 0, end = set.n;
@@ -154,7 +170,9 @@ void Worker::count_common(const View& view, Set staying, Set set, uint32_t* coun
   uint32_t* to = counts + (met.data - set.data);
   std::fill(counts, to, 0);
   std::fill(to + met.n, counts + set.n, 0);
-  if (met.n < kFewVertices || staying.n < kFewMembers) count_each(view, staying, met, to);
+  const bool column = view.unique && has_columns(match_.lists[match_.list_ids[view.lists.first]]);
+  if (column && !view.below && !view.above && met.n >= staying.n) count_column(view, staying, met, to);
+  else if (met.n < kFewVertices || staying.n < kFewMembers) count_each(view, staying, met, to);
   else count_marked(view, staying, met, to);
 }
 

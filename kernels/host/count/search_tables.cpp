@@ -23,6 +23,8 @@ constexpr size_t kLookUpCost = 2;                     // in ids read
 constexpr size_t kMostEntries = size_t{1} << 20;      // of a table: 16 MiB
 constexpr size_t kShare = 16;                         // a table is made for so many times fewer look-ups than it has entries
 constexpr size_t kPending = 64;                       // sums that are fetched together before they grow
+constexpr size_t kSeenApart = 4096;  // ids that are added up before it is known whether they meet
+constexpr size_t kFewMeet = 16;      // that one in so many does isn't worth adding up
 constexpr size_t kAhead = 8;                          // entries of tables that are fetched before they are read
 
 }  // namespace
@@ -174,10 +176,19 @@ uint64_t Worker::push(const Node& node, int from, size_t n) {
   }
   const bool every = !of.filtered && of.avoided.empty();
   Pushed& to = pushed(level, true);
+  const size_t span = of.hi - of.lo;
+  const bool apart = to.came > kSeenApart && to.came - to.met < to.came / kFewMeet;
   uint64_t* sums = to.sums.data();
-  size_t met = 0, pending = 0;
+  uint64_t sum = 0;
+  size_t came = 0, met = 0, pending = 0;
   uint32_t ys[kPending];
   uint64_t more[kPending];
+  const auto go_on = [&] {
+    Column columns[kMostColumns];
+    fill_columns(node, met, columns);
+    add_to(sum, push_on(node, columns, met));
+    met = 0;
+  };
   const auto settle = [&] {
     for (size_t k = 0; k < pending; ++k) {
       uint64_t& sum = sums[ys[k] - of.lo];
@@ -185,6 +196,19 @@ uint64_t Worker::push(const Node& node, int from, size_t n) {
       add_to(sum, more[k]);
     }
     pending = 0;
+  };
+  // Where hardly any have met, ids that come go on as they are, some together.
+  const auto take = [&](uint32_t y, uint64_t weight) {
+    if (apart) {
+      to.ids.data()[met] = y;
+      to.weights.data()[met] = weight;
+      if (++met == span) go_on();
+      return;
+    }
+    __builtin_prefetch(sums + (y - of.lo), 1);
+    ys[pending] = y;
+    more[pending] = weight;
+    if (++pending == kPending) settle();
   };
   const View* view = every ? plain_view(level, from) : nullptr;
   for (size_t i = 0; i < n; ++i) {
@@ -194,22 +218,23 @@ uint64_t Worker::push(const Node& node, int from, size_t n) {
     for (size_t k = 0; k < set.n; ++k) {
       const uint32_t y = set.data[k];
       if (!every && !passes(level, y)) continue;
-      __builtin_prefetch(sums + (y - of.lo), 1);
-      ys[pending] = y;
-      more[pending] = weights[i];
-      if (++pending == kPending) settle();
+      take(y, weights[i]);
     }
+    came += set.n;
     spend(kLookUpCost + set.n);
   }
   settle();
-  for (size_t i = 0; i < met; ++i) {
-    uint64_t& sum = sums[to.ids.data()[i] - of.lo];
-    to.weights.data()[i] = sum;
-    sum = 0;
+  if (!apart) {
+    to.came += came;
+    to.met += met;
+    for (size_t i = 0; i < met; ++i) {
+      uint64_t& of_id = sums[to.ids.data()[i] - of.lo];
+      to.weights.data()[i] = of_id;
+      of_id = 0;
+    }
   }
-  Column columns[kMostColumns];
-  fill_columns(node, met, columns);
-  return push_on(node, columns, met);
+  go_on();
+  return sum;
 }
 
 }  // namespace qe

@@ -165,6 +165,8 @@ void Deriver<Levels>::settle(int j) {
   to.local_greater = listed(known.local_greater);
   to.less = listed(known.less);
   to.greater = listed(known.greater);
+  to.beside_seed = to.operands.size() == 2 && to.operands[0].from == From::kView && to.operands[0].newest < plan_.seeds &&
+                   !to.operands[0].bounded() && to.operands[1].from == From::kView;
   for_each(known.different - known.grouped, [&](int other) { to.avoided.push_back({other, known.certain.has(other)}); });
 }
 

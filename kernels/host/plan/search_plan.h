@@ -61,6 +61,7 @@ struct LevelInfo {
   std::vector<int> rest_less, rest_greater;
   From cut = From::kCandidates;
   std::vector<int> local_less, local_greater;  // bounds that no operand satisfies by construction
+  bool beside_seed = false;         // two lists of vertices, the first a seed's and unbounded
   bool check_ranges = false;        // several ranges, and no operand lies within them
   std::vector<Avoided> avoided;     // but for the levels of its own group
   std::vector<int> less, greater;   // all earlier levels whose id is known to be greater (less)

@@ -31,6 +31,7 @@ void Worker::restore(const int64_t* values, size_t stride, int depth) {
     const Set& set = frame(level).kept;
     if (kept) frame(level).at = lower_bound(set.data, set.n, static_cast<uint32_t>(value));
     bind(level, static_cast<uint32_t>(value));
+    held_[level] = stamp_[level];
   }
   bound_depth_ = depth;
 }

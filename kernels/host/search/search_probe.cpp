@@ -82,7 +82,7 @@ const uint64_t* Worker::hub_row(const Operand& operand, Set list, size_t saved) 
 
 // The bitmap to look one of the two sets up in, and which: marks of the older part, or a hub's row.
 Worker::Probe Worker::probe(int level, const Pair& pair) {
-  const Operand& last = info(level).operands.back();
+  const Operand& last = *pair.last;
   uint32_t end = kNoVertex;
   if (const uint64_t* row = whole_row(last, pair.newest, &end); row && pair.older.n <= 2 * pair.newest.n)
     return {row, false, end};

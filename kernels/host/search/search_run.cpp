@@ -146,6 +146,7 @@ void SearchRun::run_unit(Worker& worker, int64_t unit, bool whole) {
 void SearchRun::run_rows(Worker& worker, int64_t unit, bool whole) {
   const int64_t end = std::min(rows_, (unit + 1) * unit_rows_);
   for (int64_t row = unit * unit_rows_; row < end; ++row) {
+    worker.prefetch_seeds(row, end);
     const uint64_t found = worker.search_row(row);
     if (!summed()) continue;
     uint64_t& sum = sums_[static_cast<size_t>(row)];

@@ -24,9 +24,10 @@ Set slice(const uint32_t* data, size_t n, uint32_t lo, uint32_t hi) {
 Set Worker::view(int index) {
   const View& view = plan_.views[static_cast<size_t>(index)];
   ViewState& state = views_[static_cast<size_t>(index)];
-  if (state.stamp != stamp_[view.level]) {
+  const uint64_t stamp = view.level < plan_.seeds ? held_[view.level] : stamp_[view.level];
+  if (state.stamp != stamp) {
     state.set = neighbours(view, state, vertex(view.level));
-    state.stamp = stamp_[view.level];
+    state.stamp = stamp;
   }
   return state.set;
 }
@@ -151,13 +152,29 @@ const Set& Worker::partial(int level, size_t k) {
 bool Worker::pair(int level, Pair* pair) {
   const LevelInfo& of = info(level);
   const size_t n = of.operands.size();
-  pair->newest = operand(of.operands[n - 1], of);
+  if (of.beside_seed) return pair_beside_seed(of, pair);
+  pair->last = &of.operands[n - 1];
+  pair->newest = operand(*pair->last, of);
   if (pair->newest.n == 0) return false;
   if (n == 1) return true;
   pair->older = partial(level, n - 2);
   if (pair->older.n == 0) return false;
   pair->stamp = frame(level).partials[n - 2].stamp;
   return true;
+}
+
+// The same where the first operand is a seed's list: it may stay the same from row to row. Of two seeds' lists, that is the
+// older part which has done so for longer.
+bool Worker::pair_beside_seed(const LevelInfo& of, Pair* pair) {
+  const Operand *older = &of.operands[0], *newest = &of.operands[1];
+  const bool seeds = newest->newest < plan_.seeds && !newest->bounded() && of.rest_less.empty() && of.rest_greater.empty();
+  if (seeds && held_[older->newest] > held_[newest->newest]) std::swap(older, newest);
+  pair->last = newest;
+  pair->newest = operand(*newest, of);
+  if (pair->newest.n == 0) return false;
+  pair->older = operand(*older, of);
+  pair->stamp = held_[older->newest];
+  return pair->older.n > 0;
 }
 
 Set Worker::within_ranges(const PlanLevel& level, Set set, Frame& to) {

@@ -10,6 +10,7 @@ Worker::Worker(SearchRun& run)
     : run_(run), plan_(run.plan()), match_(*run.plan().plan), ops_(run.ops()), charge_(run.control()) {
   std::fill_n(value_, plan_.levels.size(), 0);
   std::fill_n(stamp_, plan_.levels.size(), 0);
+  std::fill_n(held_, plan_.levels.size(), 0);
   frames_.resize(plan_.levels.size());
   for (size_t k = 0; k < frames_.size(); ++k) frames_[k].partials.resize(plan_.levels[k].operands.size());
   views_.resize(plan_.views.size());
@@ -56,10 +57,21 @@ bool Worker::bind_seeds(int64_t row) {
   bound_depth_ = 0;
   for (int level = 0; level < plan_.seeds; ++level) {
     const int64_t v = run_.seed(level, row);
-    if (v < 0 || !admits(level, static_cast<uint32_t>(v))) return false;
+    const bool same = stamp_[level] > 0 && value_[level] == v;  // before that is tried
+    if (v < 0 || !admits(level, static_cast<uint32_t>(v))) {
+      value_[level] = -1;
+      return false;
+    }
     bind(level, static_cast<uint32_t>(v));
+    if (!same) held_[level] = stamp_[level];
   }
   return true;
+}
+
+void Worker::prefetch_seeds(int64_t row, int64_t end) const {
+  const auto at = [&](int level, int64_t ahead) { return row + ahead < end ? run_.seed(level, row + ahead) : -1; };
+  for (int level = 0; level < plan_.seeds; ++level)
+    for (int index : info(level).feeds) prefetch_list(match_.lists[index], at(level, kNear), at(level, kFar));
 }
 
 uint64_t Worker::search_row(int64_t row) {

@@ -89,6 +89,7 @@ class Worker {
   // Seeded: binds the seeds of one input row and walks on; returns the count where nothing is enumerated.
   uint64_t search_row(int64_t row);
   bool bind_seeds(int64_t row);
+  void prefetch_seeds(int64_t row, int64_t end) const;  // asks for the lists of the rows after that one
 
   // Breadth first (search_extend.cpp): extends rows of a frontier by one level.
   void restore(const int64_t* values, size_t stride, int depth);
@@ -161,6 +162,7 @@ class Worker {
     Buffer<uint32_t> ids;
     Buffer<uint64_t> weights;
     Buffer<uint64_t> sums;
+    size_t came = 0, met = 0;  // ids that were added up so far, and different ones each time
   };
   struct Recalled {  // a line of cache
     uint64_t among;  // which of a node's `others` follow its near vertices; where they are alike, how many vertices
@@ -207,6 +209,7 @@ class Worker {
   struct Pair {  // what is left of an intersection: the older part and the newest operand
     Set older, newest;
     uint64_t stamp;  // of the older part before its last bounds
+    const Operand* last = nullptr;  // that the newest one is of
   };
   struct Cut {  // where the view of a vertex lies in its whole list
     uint32_t vertex, n;
@@ -292,17 +295,24 @@ class Worker {
     for (int index : level.feeds) prefetch_list(match_.lists[index], set, i);
   }
 
+  void prefetch_list(const Pcsr& list, const Set& set, size_t i) const {
+    if (i + kNear < set.n) prefetch_list(list, set.data[i + kNear], i + kFar < set.n ? set.data[i + kFar] : -1);
+  }
+
   // The same for the lists of one view alone.
   void prefetch(const View& view, const Set& set, size_t i) const {
     for (int k = 0; k < view.lists.count; ++k) prefetch_list(match_.lists[match_.list_ids[view.lists.first + k]], set, i);
   }
 
-  void prefetch_list(const Pcsr& list, const Set& set, size_t i) const {
+  // Asks for the list of a vertex that is read soon, and where that of a later one is; -1: none.
+  static void prefetch_list(const Pcsr& list, int64_t near, int64_t far) {
     if (list.form != kDense) return;
-    if (i + kFar < set.n) __builtin_prefetch(list.offsets + (set.data[i + kFar] - list.lo));
-    if (i + kNear >= set.n) return;
-    const uint32_t v = set.data[i + kNear];
-    if (v >= list.lo && v < list.hi) __builtin_prefetch(list.neighbours + list.offsets[v - list.lo]);
+    if (has_columns(list)) {
+      __builtin_prefetch(list.neighbours + locate(list, static_cast<uint32_t>(far)).begin);
+      return;
+    }
+    if (far >= 0) __builtin_prefetch(list.offsets + (far - list.lo));
+    if (near >= list.lo && near < list.hi) __builtin_prefetch(list.neighbours + list.offsets[near - list.lo]);
   }
 
   // Sets (search_sets.cpp)
@@ -317,6 +327,7 @@ class Worker {
   uint64_t stamp_of(int level) const { return level < 0 ? 1 : stamp_[level]; }
   const Set& partial(int level, size_t k);
   bool pair(int level, Pair* pair);
+  bool pair_beside_seed(const LevelInfo& of, Pair* pair);
   Set older_part(const LevelInfo& level, const Pair& pair);
   Set cut_part(const LevelInfo& level);
   const uint64_t* marks(int level, const Pair& pair);
@@ -413,6 +424,7 @@ class Worker {
   uint64_t* end_marks(const View& view);
   Set meeting(const View& view, Set set, Set staying);
   void count_common(const View& view, Set staying, Set set, uint32_t* counts);
+  void count_column(const View& view, Set staying, Set set, uint32_t* counts);
   void count_marked(const View& view, Set staying, Set set, uint32_t* counts);
   void count_each(const View& view, Set staying, Set set, uint32_t* counts);
 
@@ -462,6 +474,7 @@ class Worker {
   WedgeRows wedge_rows_;
   int64_t value_[kMaxLevels];
   uint64_t stamp_[kMaxLevels];
+  uint64_t held_[kMaxLevels];  // of a seed: its stamp when it was bound to another vertex than in the row before
   uint64_t clock_ = 1;
   int64_t budget_ = 0;              // work until the next poll
   int64_t allowance_ = INT64_MAX;  // and after that, until this worker gives up

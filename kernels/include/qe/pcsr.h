@@ -2,7 +2,8 @@
 //
 // `neighbours` holds the lists one after the other, each sorted ascending; equal entries are parallel
 // relationships. The row index takes one of three forms behind locate(v) -> [begin, end):
-//   dense   offsets[v - lo], v in [lo, hi): where most of the range has edges
+//   dense   offsets[v - lo], v in [lo, hi): where most of the range has edges. Where no vertex has two, and those
+//           that have one are few runs of ids, lists are columns: the runs say where v's is, and no offset is read
 //   groups  hashed 128-byte groups of 15 (vertex, offset) pairs, an overflow link and END: one cache line pair
 //           (one GPU transaction) for almost every look-up
 //   sorted  keys ascending + offsets: binary search, the baseline
@@ -31,9 +32,9 @@ static_assert(sizeof(PcsrGroup) == 128, "one transaction");
 struct Pcsr {
   int32_t form;
   uint32_t lo, hi;              // dense: id range [lo, hi) that offsets cover; others: range of the keys
-  uint32_t n_keys;              // sorted: entries in keys; groups: number of home groups
+  uint32_t n_keys;              // sorted: entries in keys; groups: number of home groups; dense: of runs
   const uint64_t* offsets;      // dense: hi - lo + 1; sorted: n_keys + 1; groups: null
-  const uint32_t* keys;         // sorted only
+  const uint32_t* keys;         // sorted; dense: of each run the first id, how many follow each other, the first one's entry
   const PcsrGroup* groups;      // groups only: home groups, then overflow groups
   const uint32_t* neighbours;   // n_entries
   const uint32_t* edge_ids;     // n_entries or null
@@ -69,8 +70,18 @@ QE_BOTH QE_APART inline Slice locate_key(const Pcsr& p, uint32_t v) {
   return {p.offsets[low], p.offsets[low + 1]};
 }
 
+// Whether lists are columns.
+QE_BOTH inline bool has_columns(const Pcsr& p) { return p.form == kDense && p.n_keys != 0; }
+
+QE_BOTH inline Slice locate_in_columns(const Pcsr& p, uint32_t v) {
+  for (const uint32_t* run = p.keys; run != p.keys + 3 * p.n_keys; run += 3)
+    if (v - run[0] < run[1]) return {run[2] + uint64_t{v - run[0]}, run[2] + uint64_t{v - run[0]} + 1};
+  return {0, 0};
+}
+
 QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
   if (p.form != kDense) return locate_key(p, v);
+  if (p.n_keys != 0) return locate_in_columns(p, v);
   if (v < p.lo || v >= p.hi) return {0, 0};
   return {p.offsets[v - p.lo], p.offsets[v - p.lo + 1]};
 }

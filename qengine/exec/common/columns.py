@@ -39,6 +39,8 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 _MANY = 1 << 16  # values that become a column at a time
+_TIMES_SHARED = 4  # in so many rows objects stand at least on average that are known to be the same
+_LIST, _PLACE = 56, 8  # bytes of a list, and of a place in it
 _PATH_BYTES = 160  # of a path as a Python object
 _MOST_SHARED = 1 << 30  # items of which two places fit into 63 bits
 
@@ -434,26 +436,51 @@ class ConstantColumn(Column):
 
 
 class ObjectColumn(Column):
-    """Any values of the language as Python objects."""
+    """Any values of the language as Python objects.
 
-    __slots__ = ("_bytes", "objects")
+    ``shared``: where few objects stand in many rows, these objects, and the place (int64) among them of each row's;
+    else None.
+    """
 
-    def __init__(self, objects: list[Any]) -> None:
-        self.objects = objects
+    __slots__ = ("_bytes", "_objects", "shared")
+
+    def __init__(self, objects: list[Any] | None, shared: tuple[list[Any], IntArray] | None = None) -> None:
+        self._objects = objects
+        self.shared = shared
         self._bytes: int | None = None
 
+    @property
+    def objects(self) -> list[Any]:
+        """The object of each row."""
+        if self._objects is None:
+            assert self.shared is not None
+            few, places = self.shared
+            self._objects = list(map(few.__getitem__, places.tolist()))
+        return self._objects
+
     def __len__(self) -> int:
-        return len(self.objects)
+        return len(self.objects if self.shared is None else self.shared[1])
 
     def take(self, indices: IntArray) -> Column:
-        objects = self.objects
-        return ObjectColumn([objects[index] for index in indices.tolist()])
+        if self.shared is not None:
+            return self._placed(self.shared[0], self.shared[1][indices])
+        return self._placed(self.objects, indices)
 
     def slice(self, offset: int, length: int) -> Column:
-        return ObjectColumn(self.objects[offset : offset + length])
+        if self.shared is None:
+            return ObjectColumn(self.objects[offset : offset + length])
+        return self._placed(self.shared[0], self.shared[1][offset : offset + length])
+
+    @staticmethod
+    def _placed(few: list[Any], places: IntArray) -> ObjectColumn:
+        if len(few) * _TIMES_SHARED > len(places):
+            return ObjectColumn(list(map(few.__getitem__, places.tolist())))
+        return ObjectColumn(None, (few, places.astype(np.int64)))
 
     def is_null(self) -> BoolArray:
-        return np.fromiter((value is None for value in self.objects), np.bool_, len(self.objects))
+        few, places = (self.objects, None) if self.shared is None else self.shared
+        null = np.fromiter((value is None for value in few), np.bool_, len(few))
+        return null if places is None else null[places]
 
     def values(self) -> list[Any]:
         return self.objects
@@ -461,7 +488,12 @@ class ObjectColumn(Column):
     @property
     def nbytes(self) -> int:
         if self._bytes is None:
-            self._bytes = size_of(self.objects)
+            if self.shared is None:
+                self._bytes = size_of(self.objects)
+            else:  # the same: each row's counts
+                few, places = self.shared
+                sizes = np.array([size_of(value) for value in few], np.int64)
+                self._bytes = _LIST + _PLACE * len(places) + int(sizes[places].sum())
         return self._bytes
 
 

@@ -22,7 +22,7 @@ from qengine.exec.gpu.pcsr_build import symmetric_lists
 from qengine.exec.gpu.placement import Use
 from qengine.exec.view import ExecView
 from qengine.plan.pattern import Direction
-from qengine.storage.adjacency import Adjacency, PcsrStruct
+from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
 
 _ALIGNMENT = 256
 _POINTERS = (
@@ -169,6 +169,8 @@ class _Upload:
     def lists(self, table: npt.NDArray[Any]) -> dict[int, int]:
         """Make the graph's lists resident; return the device's addresses by the host's."""
         table["edge_ids"] = 0  # relationships are found by their position in OUT
+        for name in ("n_keys", "keys"):  # columns are found by their offsets
+            table[name][table["form"] == Form.DENSE] = 0
         places: dict[int, int] = {}
         for each in self.resolved.keep:
             if isinstance(each, PcsrStruct):
@@ -269,7 +271,8 @@ def resident_lists(
     *index, neighbours, edge_ids = struct.arrays
     begins = (address(each, by_vertex=True) for each in index)
     addresses = (*begins, address(neighbours), address(edge_ids) if ids else 0)
-    return struct.form, struct.lo, struct.hi, struct.n_keys, *addresses, len(lists)
+    n_keys = 0 if lists.form is Form.DENSE else struct.n_keys  # as in ``_Upload.lists``
+    return struct.form, struct.lo, struct.hi, n_keys, *addresses, len(lists)
 
 
 def _starts(store: ExecView, lists: ctypes.Structure, *, by_vertex: bool) -> Sequence[int]:

@@ -88,13 +88,18 @@ class ByRow:
 
         None where few are the same: values that an earlier clause gives stand in many rows, each time as one object.
         """
-        held = [column.objects for column in columns.values() if isinstance(column, ObjectColumn)]
+        held = [column for column in columns.values() if isinstance(column, ObjectColumn)]
         if not held or self._charges or not self._repeatable:
             return None
         if any(not isinstance(column, ObjectColumn | ConstantColumn) for column in columns.values()):
             return None
+        if len(held) == 1 and held[0].shared is not None:
+            _, first, places = np.unique(held[0].shared[1], return_index=True, return_inverse=True)
+            return first.astype(np.int64), places.astype(np.int64)
         found: dict[tuple[int, ...], int] = {}
-        alike = [found.setdefault(key, len(found)) for key in zip(*(map(id, each) for each in held), strict=True)]
+        alike = [
+            found.setdefault(key, len(found)) for key in zip(*(map(id, each.objects) for each in held), strict=True)
+        ]
         if len(found) * _LEAST_TIMES > len(alike):
             return None
         places = np.array(alike, np.int64)

@@ -61,9 +61,13 @@ def compared_rows(op: str, left: Column, right: Column) -> BoolArray | None:
 
 def _as_integers(column: ObjectColumn, kind: type) -> Column:
     """Return a column as Arrow's integers where all its values are of a temporal class; else as it is."""
-    kinds = set(map(type, column.objects))
+    few, places = (column.objects, None) if column.shared is None else column.shared
+    kinds = set(map(type, few))
     kinds.discard(type(None))
-    return ArrowColumn(to_array(column.objects)) if kinds == {kind} else column
+    if kinds != {kind}:
+        return column
+    found = ArrowColumn(to_array(few))
+    return found if places is None else found.take(places)
 
 
 def _in_one_unit(left: ArrowColumn, right: ArrowColumn) -> tuple[IntArray, IntArray] | None:

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qengine._frozen import replace
 from qengine.errors import OutOfMemory, ResourceError
 from qengine.exec.common.batch import BATCH_ROWS, LONG_ROWS, Batch
 from qengine.exec.common.batch_parts import pieces, repeated_pieces
 from qengine.exec.common.columns import Column, NodeColumn, RelationshipColumn, count_column, vertex_ids
+from qengine.exec.common.grouping import Groups, by_code, group_rows
 from qengine.exec.common.operators.stage import ROW, Build, Stage
 from qengine.exec.common.vertex_scan import counted_vertices, scanned_level, scanned_vertices
 from qengine.plan import logical, physical
 
 if TYPE_CHECKING:
+    from qengine.exec.common.columns import IntArray
     from qengine.exec.common.row_sinks import SinkRequest
     from qengine.exec.common.runtime import Matchers, Runtime
+    from qengine.exec.context import ExecutionContext
     from qengine.exec.host.eliminate import Counts
     from qengine.exec.host.reach_kernel import ReachKernels
     from qengine.exec.host.search import SearchChunk
+    from qengine.exec.view import ExecView, MaskProvider
+
+_BYTES = 72  # of a row, while it is told which are alike
+_ALIKE = 1.25  # so many times as many rows as different ones are worth telling these apart
 
 
 def search_stage(operator: physical.Search, build: Build, first: int) -> Stage:
@@ -57,7 +65,8 @@ def _searched(
     operator: physical.Search, upstream: Stage, build: Build, first: int, diversion: SinkRequest | None = None
 ) -> Stage:
     runtime = build.runtime
-    find = _search(runtime) if diversion is None else partial(_search(runtime), diversion=diversion)
+    search = _search(runtime)
+    find = partial(_each_row_once, search) if diversion is None else partial(search, diversion=diversion)
     kinds = {
         level.name: NodeColumn if isinstance(level, physical.VertexLevel) else RelationshipColumn
         for level in operator.levels
@@ -83,6 +92,47 @@ def _searched(
                     wanted = min(most, 4 * wanted)
 
     return run
+
+
+def _each_row_once(
+    search: Callable[..., Iterator[SearchChunk]],
+    store: ExecView,
+    operator: physical.Search,
+    seeds: Sequence[IntArray],
+    rows: int,
+    context: ExecutionContext,
+    masks: MaskProvider,
+) -> Iterator[SearchChunk]:
+    """Yield the embeddings for each row; where they are only counted, or asked for, once for rows that are alike."""
+    given = {level.name for level in operator.levels[: operator.seeds]}
+    asked = operator.exists or operator.count is not None
+    room = context.memory.unclaimed(0) > _BYTES * rows
+    if asked and room and rows > 1 and given and given.issuperset(operator.emit):
+        groups = group_rows([NodeColumn(ids) for ids in seeds], rows)
+        if groups.count * _ALIKE <= rows:
+            with context.memory.holding("Search") as holding:
+                holding.add(_BYTES * rows)
+                chunks = search(store, operator, [ids[groups.first] for ids in seeds], groups.count, context, masks)
+                yield from _for_equal_rows(chunks, groups)
+            return
+    yield from search(store, operator, seeds, rows, context, masks)
+
+
+def _for_equal_rows(chunks: Iterator[SearchChunk], groups: Groups) -> Iterator[SearchChunk]:
+    """Yield what was found for each group, its row, for all of the group's rows."""
+    order = by_code(groups.codes, groups.count)
+    sizes = np.bincount(groups.codes, minlength=groups.count)
+    begins = np.cumsum(sizes) - sizes
+    for found in chunks:
+        times = sizes[found.row]
+        alike = np.repeat(np.arange(len(times)), times)
+        places = np.arange(len(alike)) - np.repeat(np.cumsum(times) - times, times)
+        yield replace(
+            found,
+            row=order[begins[found.row][alike] + places],
+            columns={name: column[alike] for name, column in found.columns.items()},
+            count=None if found.count is None else found.count[alike],
+        )
 
 
 def _search(runtime: Runtime) -> Callable[..., Iterator[SearchChunk]]:
