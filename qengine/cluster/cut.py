@@ -116,6 +116,8 @@ def cut(plan: PhysicalPlan, faster: float) -> Cut | str:
     first, below = chain[place], chain[:place]
     if not all(isinstance(each, _BY_ROW) for each in below):
         return "what comes before its first pattern looks at several rows"
+    if isinstance(first, Eliminate) and first.alone:
+        return "a condition of its first pattern is told by counting alone"
     search = first.search if isinstance(first, Eliminate) else first
     assert isinstance(search, Search)
     if search.seeds or not search.levels or not isinstance(search.levels[0], VertexLevel):

@@ -168,6 +168,8 @@ class _Share:
                 return 1.0 - self.mean(key, nulls, _OTHER)
             case Call(name="IS NOT NULL", args=(Variable(),)):
                 return 1.0
+            case Call(name="IS NOT NULL", args=(Call() as arg,)):  # what has a value where what it reads has
+                return 1.0 - self.nulls_of(arg)
             case Call(name="IN", args=(Property(subject=Variable(), key=key), items)):
                 return self.of_membership(key, items)
             case Call(name="IN", args=(Call(name="id" | "elementid", args=(Variable(),)), items)):

@@ -10,47 +10,97 @@ steps by their places in the program. Numbers are whole and not negative; None f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from qengine._frozen import frozen
-from qengine.plan.expr import Expr
+from qengine.plan.expr import Expr, Parameter
 from qengine.plan.node import node
 from qengine.plan.pattern import Direction, LabelExpr
+from qengine.plan.traverse import preorder
+
+VALUED = "value's"
+"""Stands for a vertex or a relationship in an expression that is evaluated for each."""
 
 
-@frozen
-class Ordered:
-    """Links of vertices with ranges of values, such that the ``lower`` of one is less than the ``upper`` of another.
+@node("arcs")
+class ArcEnds:
+    """Links of vertices with arcs: those that begin there ("start"), that end there ("end"), or both ("loop").
 
-    Both are keys of properties. Two vertices, linked by the one that is ``above`` and the other, share one range where
-    that holds, and none elsewhere: what is less than a value is cut into ranges of 1, 2, 4, … values, of each size
-    one at most, as in a Fenwick tree. ``strict``: else they may be equal. Ranges are no more than vertices.
+    The arcs of a relation without a value are its relationships, those of one type behind those of another; where it is
+    taken either way each but a self-loop comes once more, turned round, behind all of its type.
     """
 
-    lower: str
-    upper: str
-    strict: bool
+    arcs: Relation
+    at: str
+
+
+@node("expr", "arcs")
+class Values:
+    """What an expression, which reads ``VALUED`` alone, gives for each vertex, or for each arc of a relation.
+
+    ``labels``: of the vertices for which it must be evaluated; for others it may fail.
+    """
+
+    expr: Expr
+    arcs: Relation | None = None
+    labels: LabelExpr | None = None
+
+
+@node("lower", "upper")
+class Shared:
+    """Links of elements with numbers, so that two of them share one, and no more, where their values compare.
+
+    They do by ``op``. Of "=" numbers stand for values, of "<" and "<=" for ranges of values of the ``lower``: what is
+    less than a value of the ``upper`` is cut into ranges of 1, 2, 4, … values, of each size one at most, as in a
+    Fenwick tree. ``above``: it is the upper ones that are linked. ``within``: numbers are shared at one vertex alone,
+    which is "start" or "end" of arcs, "self" of a vertex. There are no more numbers than lower elements.
+    """
+
+    lower: Values
+    upper: Values
+    op: str
     above: bool
+    within: tuple[str, str] | None = None
+
+    @property
+    def linked(self) -> Values:
+        """What is linked with numbers."""
+        return self.upper if self.above else self.lower
 
 
-@node("conditions")
+@node("conditions", "value")
 class Relation:
     """How many relationships of ``types`` lead from one vertex to another in ``direction``; a self-loop counts once.
 
-    ``conditions``: predicates with the variable that stands for the relationship in them. With a ``value``, a key, it
-    is none of relationships: it leads once from each vertex to the one whose number is the code of the property's
-    value, so that two vertices are linked with one where they have the same; or, ``Ordered``, to ranges of values.
-    There are no more values than vertices.
+    ``conditions``: predicates with the variable that stands for the relationship in them. With a ``value`` it is none
+    of relationships between vertices: it leads once from each vertex to its arcs, or from each vertex or arc to the
+    numbers that it shares with others.
     """
 
     types: tuple[str, ...]
     direction: Direction
     conditions: tuple[tuple[str, tuple[Expr, ...]], ...] = ()
-    value: str | Ordered | None = None
+    value: ArcEnds | Shared | None = None
 
     def reversed(self) -> Relation:
         """Return the relation seen from the other end."""
         return Relation(self.types, self.direction.reversed(), self.conditions, self.value)
+
+    def arcs(self) -> tuple[Relation, ...]:
+        """Return the relations whose arcs it links with something."""
+        match self.value:
+            case ArcEnds(arcs=arcs):
+                return (arcs,)
+            case Shared(lower=lower, upper=upper):
+                return tuple(each.arcs for each in (lower, upper) if each.arcs is not None)
+        return ()
+
+    def of_graph(self) -> bool:
+        """Tell whether it follows from the graph alone, whatever a query's conditions and parameters are."""
+        if self.conditions or any(arcs.conditions for arcs in self.arcs()):
+            return False
+        read = (self.value.lower, self.value.upper) if isinstance(self.value, Shared) else ()
+        return not any(isinstance(part, Parameter) for each in read for part in preorder(each.expr))
 
 
 @node("nodes", "loops")
@@ -351,6 +401,12 @@ def is_matrix(steps: Sequence[Step], place: int) -> bool:
 def is_symmetric(relations: Sequence[Relation]) -> bool:
     """Tell whether the product of relations is the same from both ends: each is, or stands there turned round, too."""
     return all(each.direction is Direction.BOTH or each.reversed() in relations for each in relations)
+
+
+def arcs_in(steps: Iterable[Step]) -> set[Relation]:
+    """Return the relations whose arcs matrices link with something: vectors are over vertices and these then."""
+    matrices = (step for step in steps if isinstance(step, Matrix))
+    return {arcs for step in matrices for relation in step.relations for arcs in relation.arcs()}
 
 
 def is_labels_alone(own: NodeIndicator) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from qengine.plan import elimination
+from qengine.plan.expr import Expr, Property, Variable
 from qengine.plan.expr_text import ExprText, labels_text, name_text
 from qengine.plan.kernels import kernel
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import Eliminate
 from qengine.plan.schedule import Among, Call, KernelCall, Schedule
+from qengine.plan.traverse import substitute
 
 
 def elimination_lines(operator: Eliminate, expr: ExprText) -> Iterator[str]:
@@ -124,22 +126,42 @@ def _forest_node(nodes: tuple[elimination.ForestNode, ...], place: int, names: l
 
 
 def _relation(relation: elimination.Relation, expr: ExprText) -> str:
-    if relation.value is not None:
-        one, several = _values(relation.value)
-        return one if relation.direction is Direction.OUT else f"nodes by {several}"
+    match relation.value:
+        case elimination.ArcEnds(arcs=arcs, at=at):
+            ends = {"start": "starts", "end": "ends", "loop": "loops"}[at]
+            found = f"{ends} of {_relation(arcs, expr)}"
+            return found if relation.direction is Direction.OUT else f"nodes by {found}"
+        case elimination.Shared() as value:
+            one, several = _shared(value, expr)
+            return one if relation.direction is Direction.OUT else f"{several[0]} by {several[1]}"
     types = f":{'|'.join(map(name_text, relation.types))}" if relation.types else ""
     where = "".join(f" WHERE {expr.joined(predicates, ' AND ')}" for _, predicates in relation.conditions)
     left, right = "<" * (relation.direction is Direction.IN), ">" * (relation.direction is Direction.OUT)
     return f"{left}-[{types}{where}]-{right}"
 
 
-def _values(value: str | elimination.Ordered) -> tuple[str, str]:
-    """Return what a vertex is linked with, and what it is called behind "by"."""
-    if isinstance(value, str):
-        return f"value of {name_text(value)}", name_text(value)
-    lower, upper = name_text(value.lower), name_text(value.upper)
-    found = f"ranges {'below' if value.strict else 'up to'} {upper}" if value.above else f"ranges with {lower}"
-    return found, found
+def _shared(value: elimination.Shared, expr: ExprText) -> tuple[str, tuple[str, str]]:
+    """Return what an element is linked with, and what elements are called, and that behind "by"."""
+    lower, upper = (_values(each, expr) for each in (value.lower, value.upper))
+    if value.op == "=":
+        linked = _values(value.linked, expr)
+        found, by = f"value of {linked}", linked
+    else:
+        found = f"ranges {'below' if value.op == '<' else 'up to'} {upper}" if value.above else f"ranges with {lower}"
+        by = found
+    where = "" if value.within is None else f" at its {value.within[value.above]}"
+    arcs = value.linked.arcs
+    return found + where, ("nodes" if arcs is None else _relation(arcs, expr), by + where)
+
+
+def _values(values: elimination.Values, expr: ExprText) -> str:
+    """Return an expression of an element's values, properties by their keys."""
+
+    def bare(part: Expr) -> Expr | None:
+        own = isinstance(part, Property) and part.subject == Variable(elimination.VALUED, type=part.subject.type)
+        return Variable(part.key) if own and isinstance(part, Property) else None
+
+    return expr(substitute(values.expr, bare))
 
 
 def _term(term: elimination.Term, names: list[str]) -> str:

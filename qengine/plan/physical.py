@@ -341,7 +341,8 @@ class Eliminate(Operator):
     counting) where those are cheaper, perhaps all; ``emit`` is up to two nodes, for which the terms have outputs.
     ``schedules``: for each device which kernels compute it, and what that is expected to take, its searches included.
     Executors without these steps run ``search``, and so do those of devices without a schedule: there it is expected
-    to take less. ``reason`` says in EXPLAIN why.
+    to take less. ``alone``: but the search doesn't ask all that is counted, and can't take its place. ``reason`` says
+    in EXPLAIN why.
     """
 
     input: Operator
@@ -352,6 +353,7 @@ class Eliminate(Operator):
     emit: tuple[str, ...] = ()
     schedules: Sequence[Schedule] = ()
     reason: str = ""
+    alone: bool = False
 
     def schedule(self, device: str) -> Schedule | None:
         """Return how a device computes it, None where it searches instead."""

@@ -12,6 +12,7 @@ from qengine.catalog.functions import lookup
 from qengine.errors import Span
 from qengine.plan.expr import (
     Call,
+    Comparison,
     Expr,
     ListComprehension,
     Literal,
@@ -207,6 +208,16 @@ def conjuncts(expr: Expr) -> tuple[Expr, ...]:
     if isinstance(expr, Logical) and expr.op == "AND":
         return tuple(part for arg in expr.args for part in conjuncts(arg))
     return (expr,)
+
+
+def comparisons_in(condition: Expr) -> Iterator[Expr]:
+    """Yield conditions that all hold where one does: chains of comparisons are cut."""
+    for each in conjuncts(condition):
+        if isinstance(each, Comparison) and len(each.ops) > 1:
+            for op, left, right in zip(each.ops, each.args, each.args[1:], strict=False):
+                yield replace(each, ops=(op,), args=(left, right))
+        else:
+            yield each
 
 
 def conjunction(parts: tuple[Expr, ...]) -> Expr:

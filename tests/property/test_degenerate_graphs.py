@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from qengine import Graph
 from qengine.errors import ResourceError
+from qengine.testing.compare import agree
+from tests.examples import examples
 from tests.limits.looks import watched
 
 Counts = npt.NDArray[np.int64]
@@ -173,6 +175,11 @@ def test_leaves_of_a_star_are_one_root(shape: str) -> None:
     assert looks_for(star(leaves), f"REPEATABLE ELEMENTS {pattern(shape)} RETURN a.id, count(*)") < leaves / 16
 
 
+def test_leaves_of_a_star_meet_the_same() -> None:
+    leaves = 1 << 13
+    assert looks_for(star(leaves), "(a)--(b)--(c) RETURN a.id, count(DISTINCT c), max(c.id)") < leaves / 16
+
+
 def test_hubs_are_pushed_once() -> None:
     """A worker looks at the clock every four roots, and after each row of a hub that it pushes."""
     adjacency = hubs(6000, 1, seed=4)
@@ -194,3 +201,33 @@ def test_counts_of_a_large_star() -> None:
         ).fetchall()
         assert [count for _, count in by] == [n**half, n ** (half - 1)]
     assert graph.query(f"MATCH {ring(4)} RETURN count(*)").value() == 0
+
+
+@st.composite
+def hubs_and_leaves(draw: st.DrawFn) -> Graph:
+    """Make two hubs of 34 leaves in all, a few relationships more, loops or parallel ones among them, and values."""
+    leaves = range(2, 36)
+    second = draw(st.integers(0, 34))
+    edges = [(k, int(k - 2 < second and k % 2)) for k in leaves]
+    turned = draw(st.integers(0, 34))
+    edges = [(b, a) if k < turned else (a, b) for k, (a, b) in enumerate(edges)]
+    vertex = st.integers(0, 8)
+    edges += draw(st.lists(st.tuples(vertex, vertex), max_size=5))
+    values = draw(st.lists(st.sampled_from([None, 1, 2, 3]), min_size=36, max_size=36))
+    nodes = [{"id": k, "labels": ["AB"[k % 3 == 0]], "properties": {"k": k, "v": values[k]}} for k in range(36)]
+    return Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in edges])
+
+
+@settings(max_examples=examples(60))
+@given(
+    hubs_and_leaves(),
+    st.sampled_from(["(a)-->(b)<--(c)", "(a)--(b)--(c)", "(a:A)--(b)--(c)", "(a)--(b)--(c:B)"]),
+    st.sampled_from(MODES),
+    st.sampled_from([
+        "WITH DISTINCT a, c RETURN count(*)", "WITH DISTINCT a.v AS v, c RETURN v, count(*)",
+        "WITH DISTINCT a, c RETURN c.v, count(*)", "WITH DISTINCT a, c WHERE a.v > 1 RETURN count(*)",
+        "RETURN a.k, count(DISTINCT c), min(c.k), max(c.k)", "RETURN a.k, min(c.v), max(c.v), count(DISTINCT c.v)",
+    ]),
+)  # fmt: skip
+def test_what_twins_meet_is_what_each_meets_by_itself(graph: Graph, text: str, mode: str, end: str) -> None:
+    agree(graph, f"MATCH {mode}{text} {end}", asked=f"/*+ eliminate */ MATCH {mode}{text} {end}")

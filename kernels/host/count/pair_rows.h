@@ -80,6 +80,35 @@ class PairRows {
     }
   }
 
+  // Is each row one vector, the same for roots that reach the same, times a number, and another number at the root itself?
+  // The plan of that vector; null where rows are otherwise.
+  static const ForestPlan* alone_in(const PairTerm* terms, int32_t n_terms) {
+    const ForestPlan* found = nullptr;
+    for (int32_t t = 0; t < n_terms; ++t) {
+      if (terms[t].plan->n_tops == 0) continue;
+      if (found != nullptr && !same_vector(*found, *terms[t].plan)) return nullptr;
+      found = terms[t].plan;
+    }
+    return found;
+  }
+  // That vector around u, whatever u's numbers are.
+  const Sparse<V>& vector(uint32_t u) { return roots_[vector_].vector(terms_[vector_].plan->tops[0], u); }
+  // What its numbers are multiplied by, and the number at u.
+  std::pair<Signed, Signed> scales(uint32_t u) const {
+    Signed own = 0, scaled = 0;
+    for (size_t t = 0; t < roots_.size(); ++t) {
+      Signed& to = has_vector_[t] ? scaled : own;
+      to = plus(to, scale(terms_[t], u));
+    }
+    return {scaled, own};
+  }
+
+  static Signed product(Signed factor, V number) {
+    if (factor == static_cast<int64_t>(factor) && number >> 63 == 0)
+      return static_cast<Signed>(static_cast<int64_t>(factor)) * static_cast<int64_t>(number);
+    return times(factor, signed_of(number));
+  }
+
   // Calls take(v) for each vertex of the row of u, perhaps several times.
   template <typename Take>
   void ends(uint32_t u, Take&& take) {
@@ -98,13 +127,9 @@ class PairRows {
   // The row where all vectors are one, which is read as it is, and other terms are only numbers of u with itself.
   template <typename Take>
   void alone(uint32_t u, Take&& take) {
-    Signed own = 0, scaled = 0;
-    for (size_t t = 0; t < roots_.size(); ++t) {
-      Signed& to = has_vector_[t] ? scaled : own;
-      to = plus(to, scale(terms_[t], u));
-    }
+    auto [scaled, own] = scales(u);
     if (scaled != 0) {
-      const Sparse<V>& made = roots_[vector_].vector(terms_[vector_].plan->tops[0], u);
+      const Sparse<V>& made = vector(u);
       const uint32_t* members = made.members();
       for (size_t i = 0; i < made.n;) {
         const uint32_t v = members[i];
@@ -129,12 +154,6 @@ class PairRows {
     const Signed factor = static_cast<Signed>(term.factor_high) * (Signed{1} << 64) + term.factor_low;
     return product(factor, own);
   }
-  static Signed product(Signed factor, V number) {
-    if (factor == static_cast<int64_t>(factor) && number >> 63 == 0)
-      return static_cast<Signed>(static_cast<int64_t>(factor)) * static_cast<int64_t>(number);
-    return times(factor, signed_of(number));
-  }
-
   void add(const PairTerm& term, Forest<V, V>& roots, uint32_t u) {
     const Signed scaled = scale(term, u);
     if (scaled == 0) return;

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from qengine import _native
 from qengine._frozen import frozen
 from qengine.exec.common.lists_read import Part
 from qengine.exec.common.merged_lists import MANY, MERGING, entries_of, merged_entries
-from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.context import ExecutionContext
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Matrix, Ordered, Relation, is_symmetric
+from qengine.plan.elimination import Matrix, Relation, Shared, is_symmetric
 from qengine.plan.pattern import Direction
 from qengine.storage.adjacency import Adjacency, Form, PcsrStruct
-from qengine.storage.normal import is_string
+
+if TYPE_CHECKING:
+    from qengine.exec.common.runtime import Runtime
 
 NUMBERS = _native.record("u8 at; i4 bytes unused")
 """As ``qe::eliminate::Numbers``."""
@@ -107,16 +106,29 @@ def numbers(values: Array | None) -> tuple[int, int, int]:
 
 
 class Relations:
-    """The relations of one execution. ``charge`` is told of bytes before they are allocated, and may refuse them."""
+    """The relations of one execution. ``charge`` is told of bytes before they are allocated, and may refuse them.
+
+    ``n``: vertices. ``size``: how many numbers a vector has, as many as there are vertices, or arcs of one of ``arcs``.
+    ``runtime``: what evaluates values that are compared, where some are.
+    """
 
     def __init__(
-        self, store: ExecView, masks: MaskProvider, context: ExecutionContext, charge: Callable[[int], None]
+        self,
+        store: ExecView,
+        masks: MaskProvider,
+        context: ExecutionContext,
+        charge: Callable[[int], None],
+        runtime: Runtime | None = None,
+        arcs: Iterable[Relation] = (),
     ) -> None:
         self.store = store
         self.masks = masks
         self.context = context
         self.charge = charge
+        self.runtime = runtime
         self.n = store.vertex_count
+        self.size = max([self.n, *map(self.arc_count, arcs)])
+        self.linked: dict[Shared, tuple[Array, Array, int]] = {}
 
     def matrix(self, step: Matrix) -> SparseMatrix:
         """Return the product, pair by pair, of relations, seen from the row's vertex.
@@ -128,7 +140,7 @@ class Relations:
         """
         relations = step.relations
         if relations[0].value is not None:
-            return self._valued(relations[0].value, relations[0].direction)
+            return self._valued(relations[0])
         if (found := stored(self.store, relations)) is not None and not (step.once and found.repeats):
             return found
         if len(relations) == 1:
@@ -139,17 +151,15 @@ class Relations:
 
     def cached_matrix(self, step: Matrix) -> SparseMatrix:
         """Return the same, which the graph keeps where no conditions choose among relationships and it has room."""
-        if any(relation.conditions for relation in step.relations):
+        if not all(relation.of_graph() for relation in step.relations):
             return self.matrix(step)
         found: SparseMatrix = self.store.derived.get(("matrix", step), lambda: self.matrix(step))
         return replace(found, owned=found.owned or found.nbytes <= self.store.derived.most)
 
     def is_cached(self, relation: Relation) -> bool:
         """Tell whether the graph keeps the matrix of a relation once it is made."""
-        indices = (index for index in map(self.store.type_index, relation.types) if index is not None)
-        entries = sum(self.store.types[index].count for index in indices) * (1 + (relation.direction is Direction.BOTH))
         most: int = self.store.derived.most
-        return not relation.conditions and 8 * (self.n + 1) + 4 * entries <= most
+        return not relation.conditions and 8 * (self.n + 1) + 4 * self.arc_count(relation) <= most
 
     def lists(self, relation: Relation) -> Lists:
         """Return a relation as stored lists."""
@@ -157,7 +167,7 @@ class Relations:
         taken: list[Part] = []
         keep: list[Any] = []
         symmetric = True
-        for index in [index for index in map(self.store.type_index, relation.types) if index is not None]:
+        for index in self.indices(relation):
             info = self.store.types[index]
             both = relation.direction is Direction.BOTH
             if info.undirected:
@@ -165,7 +175,7 @@ class Relations:
             else:
                 ways = (Direction.OUT, Direction.IN) if both else (relation.direction,)
             symmetric = symmetric and (info.undirected or both)
-            mask = self._admitted(relation, index)
+            mask = self.admitted(relation, index)
             out = self.store.adjacency(index, Direction.OUT).as_struct()
             for way in ways:
                 lists = self.store.adjacency(index, way)
@@ -183,6 +193,15 @@ class Relations:
                 keep += [struct, out, mask]
         return Lists((_Part * len(parts))(*parts), tuple(taken), symmetric, tuple(keep))
 
+    def arc_count(self, relation: Relation) -> int:
+        """Return how many numbers the arcs of a relation have, those that its conditions leave out among them."""
+        ways = 1 + (relation.direction is Direction.BOTH)
+        return ways * sum(self.store.types[index].count for index in self.indices(relation))
+
+    def indices(self, relation: Relation) -> list[int]:
+        """Return the types of a relation that the graph has."""
+        return [index for index in map(self.store.type_index, relation.types) if index is not None]
+
     def loops(self, relation: Relation) -> npt.NDArray[np.uint64]:
         """Return for each vertex how many self-loops a relation has."""
         lists = self.lists(relation)
@@ -195,6 +214,7 @@ class Relations:
     def message(self, lists: Lists, vector: Array | None, wide: bool, out: Array) -> None:
         """Write for each vertex the sum of a vector's numbers (None: 1 each) over its entries in the lists."""
         at = 0 if vector is None else vector.ctypes.data
+        out[self.n :] = 0
         only_lengths = vector is None and not any(part.admitted for part in lists.parts)
         if only_lengths and not wide and len(lists.parts) >= MANY:
             self._lengths(lists, out)
@@ -232,7 +252,7 @@ class Relations:
 
     # ------------------------------------------------------------ making matrices
 
-    def _admitted(self, relation: Relation, index: int) -> npt.NDArray[np.bool_] | None:
+    def admitted(self, relation: Relation, index: int) -> npt.NDArray[np.bool_] | None:
         """Return for each relationship of a type whether all conditions hold, None where there are none."""
         found = None
         for variable, predicates in relation.conditions:
@@ -269,67 +289,20 @@ class Relations:
         pairs = lists.symmetric and not repeats and not bool((rows == ids).any())
         return SparseMatrix(offsets, ids, 0, self.n, pairs=pairs, repeats=repeats, owned=False)
 
-    def _valued(self, value: str | Ordered, direction: Direction) -> SparseMatrix:
-        """Make the matrix that links each vertex with the code of its value, or with ranges of values, or back."""
-        there, values = self._ranges(value) if isinstance(value, Ordered) else self._coded(value)
-        rows, columns = (values, there) if direction is Direction.IN else (there, values)
-        offsets = self._offsets()
+    def _valued(self, relation: Relation) -> SparseMatrix:
+        """Make the matrix that links elements with what they share, or that back."""
+        from qengine.exec.common.value_links import links  # which few queries need
+
+        elements, numbers, n_elements, n_numbers = links(self, relation)
+        turned = relation.direction is Direction.IN
+        rows, columns, n_rows = (numbers, elements, n_numbers) if turned else (elements, numbers, n_elements)
+        offsets = self._array(n_rows + 1, np.uint64)
         offsets[0] = 0
-        np.cumsum(np.bincount(rows, minlength=self.n), out=offsets[1:])
+        np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
         self.charge(16 * len(rows))
         pairs = rows.astype(np.uint64) << np.uint64(32) | columns.astype(np.uint64)
         pairs.sort()
-        return SparseMatrix(offsets, pairs.astype(np.uint32), 0, self.n, owned=False)
-
-    def _coded(self, key: str) -> tuple[Array, Array]:
-        """Return the vertices, uint32, that have a value, ascending, and the code of each value, from 0 on."""
-        vertices, values = self._values(key)
-        return vertices, pc.dictionary_encode(values).indices.to_numpy()
-
-    def _values(self, key: str) -> tuple[Array, Any]:
-        """Return the vertices, uint32, that have a value, ascending, and the values as Arrow's; of strings ranks."""
-        column = self.store.node_property(key)
-        if column is None or pa.types.is_null(column.array.type):
-            return np.empty(0, np.uint32), pa.array([], pa.int64())
-        array = column.array
-        self.charge(24 * len(array))
-        if is_string(array.type):
-            array = TextProperty(self.store, column, (key,)).ranks()
-        there = column.begin + np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
-        return there.astype(np.uint32), array.drop_null()
-
-    def _ranges(self, value: Ordered) -> tuple[Array, Array]:
-        """Return vertices, uint32, and a range of values that each is linked with, in any order.
-
-        The range of the values of ranks from ``end - (end & -end)`` to before ``end`` is number ``end - 1``.
-        """
-        below, lower = self._numbers(value.lower)
-        known, ranks = np.unique(lower, return_inverse=True)
-        if value.above:
-            vertices, upper = self._numbers(value.upper)
-            ends = np.searchsorted(known, upper, side="left" if value.strict else "right")
-        else:
-            vertices, ends = below, 1 + ranks
-        found = [(vertices[:0], ends[:0])]
-        while len(vertices):
-            self.context.check()
-            kept = (ends > 0) & (ends <= len(known))
-            vertices, ends = vertices[kept], ends[kept]
-            self.charge(16 * len(vertices))
-            found.append((vertices, ends - 1))
-            least = ends & -ends
-            ends = ends - least if value.above else ends + least
-        vertices, ranges = (np.concatenate(each) for each in zip(*found, strict=True))
-        return vertices, ranges
-
-    def _numbers(self, key: str) -> tuple[Array, Array]:
-        """Return the vertices, uint32, that have a value, ascending, and numbers, or moments, ordered as the values."""
-        vertices, values = self._values(key)
-        numbers = values.to_numpy(zero_copy_only=False)
-        ordered = (
-            ~pc.is_nan(values).to_numpy(zero_copy_only=False) if pa.types.is_floating(values.type) else slice(None)
-        )
-        return vertices[ordered], numbers[ordered]
+        return SparseMatrix(offsets, pairs.astype(np.uint32), 0, n_rows, owned=False)
 
     def _product(self, relations: tuple[Relation, ...]) -> SparseMatrix:
         """Make the matrix of the pairs that all relations link, each once."""
@@ -366,8 +339,7 @@ class Relations:
         return Lists((_Part * 1)(part), (), lists.symmetric, (struct,))
 
     def _may_loop(self, relation: Relation) -> bool:
-        indices = (index for index in map(self.store.type_index, relation.types) if index is not None)
-        return any(self.store.types[index].loops for index in indices)
+        return any(self.store.types[index].loops for index in self.indices(relation))
 
     def _offsets(self) -> Array:
         return self._array(self.n + 1, np.uint64)

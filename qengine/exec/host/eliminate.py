@@ -35,7 +35,7 @@ from qengine.exec.host.term_sums import summed_terms
 from qengine.exec.host.vertex_numbers import counts_found
 from qengine.exec.memory import Holding
 from qengine.exec.view import ExecView, MaskProvider
-from qengine.plan.elimination import Pairs
+from qengine.plan.elimination import Pairs, arcs_in
 from qengine.plan.kernels import kernel
 from qengine.plan.physical import Eliminate, Search
 from qengine.plan.schedule import Among, Call
@@ -240,7 +240,8 @@ class _Run:
         self.wide = wide
         self.n: int = runtime.store.vertex_count
         self.found: dict[int, Found] = {}
-        self.relations = Relations(runtime.store, masks, self.context, self._charge)
+        arcs = arcs_in(operator.steps)
+        self.relations = Relations(runtime.store, masks, self.context, self._charge, runtime, arcs)
         self.steps = Steps(operator.steps, facts.vectors, self.found, self.relations, self._charge, wide, values)
         self.holding: Holding = runtime.memory.holding("Eliminate")
         self.making = 0
@@ -330,7 +331,7 @@ class _Run:
             factor = term.factor * prod(sums[place] for place in term.totals)
             assert term.output is not None
             if factor:
-                scaled.append((factor, self.steps.vector(term.output)))
+                scaled.append((factor, self.steps.vector(term.output)[: self.n]))
         return scaled
 
     def _by_vertex(self) -> Counts:

@@ -60,7 +60,7 @@ Found = Array | SparseMatrix | Lists | None
 
 
 def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np.uint64]:
-    """Return the vector of an ``NodeIndicator``."""
+    """Return the vector of an ``NodeIndicator``, 0 for what is no vertex."""
     store, masks = relations.store, relations.masks
     admitted = []
     for name, labels, predicates in own.nodes:
@@ -83,7 +83,7 @@ def indicator_vector(relations: Relations, own: NodeIndicator) -> npt.NDArray[np
     held = computed(store.vertex_count, np.uint64, held_by_all, relations.context)
     for relation in own.loops:
         held *= relations.loops(relation)
-    return held
+    return filled(held, relations.size)
 
 
 class Steps:
@@ -119,7 +119,7 @@ class Steps:
     def size(self, domain: Domain) -> int:
         """Return how many elements a domain has."""
         assert domain is None
-        return int(self.relations.n)
+        return int(self.relations.size)
 
     def sizes(self, *places: int | None) -> int:
         """Return the size of the largest domain of some matrices' rows and columns, or of vectors."""
@@ -159,7 +159,7 @@ class Steps:
             children += node.nodes
         linked = [place for node in steps for place in (node.start, node.link)]
         n = self.sizes(*linked) if linked else self.size(None)
-        factors = [each for place in vectors if (each := self._filled(self.vector(place), n)) is not None]
+        factors = [filled(self.vector(place), n) for place in vectors]
         tables = (
             np.array(nodes, _FOREST_NODE),
             np.array([*children, 0], np.int32),
@@ -168,10 +168,10 @@ class Steps:
             np.array([*(each.ctypes.data for each in factors), 0], np.uint64),
             *factors,
         )
-        given = None if vector is None else self._filled(self.optional(vector), n)
-        roots = address(given)
+        roots = None if vector is None else self.optional(vector)
+        given = None if roots is None else filled(roots, n)
         record = np.array(
-            [(len(nodes), len(tops), *(table.ctypes.data for table in tables[:5]), roots, n, 0)], _FOREST_PLAN
+            [(len(nodes), len(tops), *(table.ctypes.data for table in tables[:5]), address(given), n, 0)], _FOREST_PLAN
         )
         return Plan(record, tables if given is None else (*tables, given))
 
@@ -219,14 +219,6 @@ class Steps:
             return self.widened(np.ones(self.size(domain_of(self.steps, place)), np.uint64))
         return found
 
-    def _filled(self, vector: Array | None, n: int) -> Array | None:
-        """Return a vector with zeros behind it, of n numbers in all."""
-        if vector is None or len(vector) == n:
-            return vector
-        filled = np.zeros((n, *vector.shape[1:]), np.uint64)
-        filled[: len(vector)] = vector
-        return filled
-
     def widened(self, numbers: Array) -> Array:
         """Return numbers of 64 bits with as many as the run's have."""
         return self._as_read(numbers) if self.wide else numbers
@@ -235,6 +227,15 @@ class Steps:
         """Return an array for n numbers."""
         self.charge(n * (16 if self.wide else 8))
         return np.empty((n, 2) if self.wide else n, np.uint64)
+
+
+def filled(vector: npt.NDArray[np.uint64], n: int) -> npt.NDArray[np.uint64]:
+    """Return a vector with zeros behind it, of n numbers in all."""
+    if len(vector) == n:
+        return vector
+    found = np.zeros((n, *vector.shape[1:]), np.uint64)
+    found[: len(vector)] = vector
+    return found
 
 
 def told_apart(run: Callable[..., _T], *args: Any, **named: Any) -> _T:

@@ -22,6 +22,7 @@ from qengine.exec.host.elimination_steps import (
     Steps,
     Unfit,
     address,
+    filled,
     indicator_vector,
     records_of,
     told_apart,
@@ -74,7 +75,7 @@ def run_total(steps: Steps, call: KernelCall) -> dict[int, int]:
 def _indicator(steps: Steps, call: KernelCall) -> Found:
     step = steps.steps[call.places[0]]
     assert isinstance(step, NodeIndicator)
-    if not step.nodes and not step.loops:
+    if not (step.nodes or step.loops or steps.relations.size > steps.relations.n):
         return None
     return steps.widened(indicator_vector(steps.relations, step))
 
@@ -87,7 +88,8 @@ def _kept_indicator(steps: Steps, call: KernelCall) -> Found:
 
 def _values(steps: Steps, call: KernelCall) -> Found:
     assert steps.values is not None
-    return steps.values if steps.values.ndim == 1 + steps.wide else steps.widened(steps.values)
+    values = filled(steps.values, steps.size(None))
+    return values if values.ndim == 1 + steps.wide else steps.widened(values)
 
 
 def _stored(steps: Steps, call: KernelCall) -> Found:

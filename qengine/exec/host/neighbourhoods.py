@@ -112,7 +112,7 @@ class Piece(Steps):
 
     def size(self, domain: Domain) -> int:
         """Return how many vertices there are, or pairs of these roots."""
-        return self.relations.n if domain is None else len(self.pairs(domain).ids)
+        return self.relations.size if domain is None else len(self.pairs(domain).ids)
 
     def matrix(self, place: int) -> SparseMatrix:
         """Return a matrix with at most one number an entry: of one over vertices they are multiplied once for all."""

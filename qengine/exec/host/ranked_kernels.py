@@ -113,7 +113,7 @@ def _ranked_matrices(steps: Steps, places: Sequence[int]) -> RankedMatrices:
     ways = [_is_symmetric(steps, place) for place in places]
 
     def make() -> RankedMatrices:
-        return RankedMatrices(matrices, ways, steps.size(None), steps.context)
+        return RankedMatrices(matrices, ways, steps.relations.n, steps.context)
 
     key = *(steps.steps[place] for place in places), "ranked together"
     found: RankedMatrices = steps.store.derived.get(key, make) if all(each.owned for each in matrices) else make()

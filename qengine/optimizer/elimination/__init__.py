@@ -11,6 +11,7 @@ from qengine._frozen import frozen, replace
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.elimination.calls import scheduled
+from qengine.optimizer.elimination.compared import Compared, SharedValues, Told, shared_values, ways
 from qengine.optimizer.elimination.cost import StepCosts
 from qengine.optimizer.elimination.facts import ProgramFacts
 from qengine.optimizer.elimination.program import StepBuilder, reached, used
@@ -19,12 +20,22 @@ from qengine.optimizer.elimination.searched import Pattern, TermSearches
 from qengine.optimizer.elimination.vertices import Elimination
 from qengine.optimizer.labels import satisfying_sets
 from qengine.optimizer.pattern_edges import PatternEdge
-from qengine.plan.elimination import Matrix, NodeIndicator, NodeValues, Ordered, Relation, Step, Term
-from qengine.plan.expr import Call, Comparison, Expr, Property, Variable
+from qengine.plan.elimination import (
+    VALUED,
+    ArcEnds,
+    Matrix,
+    NodeIndicator,
+    NodeValues,
+    Relation,
+    Shared,
+    Step,
+    Term,
+    Values,
+)
+from qengine.plan.expr import Expr
 from qengine.plan.pattern import Direction, LabelExpr, PatternNode
 from qengine.plan.physical import Search
 from qengine.plan.schedule import Schedules
-from qengine.types import BOOLEAN, NODE
 
 _MOST_VERTICES = 64
 _MOST_APART = 12
@@ -45,9 +56,6 @@ Key = tuple[tuple[int, ...], int | None]
 
 _MOST_QUOTIENTS, _MOST_OF_LARGE = 400, 8
 
-_VALUED = "value's"
-"""Stands for a node in the condition that it has a value."""
-
 
 @frozen
 class Eliminated:
@@ -60,25 +68,11 @@ class Eliminated:
 
 
 @frozen
-class Compared:
-    """What must be true of the value of a property that one node has, and of one that another has.
-
-    ``op``: "=", "<>", "<" or "<="; the first two are asked of the same property.
-    """
-
-    one: str
-    other: str
-    key: str
-    other_key: str
-    op: str
-
-
-@frozen
 class Wanted:
     """What is counted: embeddings in all, or ``by`` one or two nodes.
 
     ``valued``: a node whose vertex's number (``NodeValues``) each embedding counts for, instead of 1.
-    ``compared``: what is asked of values of two nodes' properties. ``absent``: relationships that must not be there, of
+    ``compared``: what is asked of values of two elements. ``absent``: relationships that must not be there, of
     which two nodes have one at most.
     """
 
@@ -114,7 +108,7 @@ def eliminated(
     retained = tuple(list(names).index(output) for output in outputs)
     valued = None if wanted.valued is None else list(names).index(wanted.valued)
     told_apart = any(kind != -1 for kind in kinds)
-    ways = _ways(names, wanted.compared)
+    signed = ways(names, edges, wanted.compared)
 
     def sums() -> _TermSums:
         searched = not (outputs or kernels or wanted.compared)
@@ -125,7 +119,7 @@ def eliminated(
 
     def fits(whole: Quotient) -> bool:
         of_whole[whole] = sums()
-        return _added(of_whole[whole], {whole: 1}, ways)
+        return _added(of_whole[whole], {whole: 1}, signed)
 
     quotients = signed_quotients(names, edges, difference, kinds, catalog.acyclic, most, fits, wanted.absent)
     if quotients is None:
@@ -136,33 +130,13 @@ def eliminated(
         del quotients[first]
     else:
         found = sums()
-    return found.cheapest(kernels) if _added(found, quotients, ways) else None
+    return found.cheapest(kernels) if _added(found, quotients, signed) else None
 
 
-_Value = tuple[int, int, str, str, str]
-"""Two vertices of a pattern, the properties, and how their values compare: "=", "<", "<=", or "any"."""
-
-
-def _ways(names: Sequence[str], compared: Sequence[Compared]) -> list[tuple[int, tuple[_Value, ...]]]:
-    """Return what is asked of values as signed patterns: those that differ are all but those that are equal."""
-    found: list[tuple[int, tuple[_Value, ...]]] = [(1, ())]
-    for each in compared:
-        one, other = names.index(each.one), names.index(each.other)
-        if each.op in ("=", "<>"):
-            one, other = sorted((one, other))
-        ways = [(-1, "="), (1, "any")] if each.op == "<>" else [(1, each.op)]
-        found = [
-            (factor * sign, (*values, (one, other, each.key, each.other_key, op)))
-            for factor, op in reversed(ways)
-            for sign, values in found
-        ]
-    return found
-
-
-def _added(sums: _TermSums, quotients: Mapping[Quotient, int], ways: Sequence[tuple[int, tuple[_Value, ...]]]) -> bool:
+def _added(sums: _TermSums, quotients: Mapping[Quotient, int], signed: Sequence[tuple[int, tuple[Told, ...]]]) -> bool:
     """Add all terms; tell whether there is a way of counting that any device may afford."""
     return all(
-        sums.add(quotient, sign * factor, values) for quotient, factor in quotients.items() for sign, values in ways
+        sums.add(quotient, sign * factor, values) for quotient, factor in quotients.items() for sign, values in signed
     )
 
 
@@ -197,15 +171,15 @@ class _TermSums:
         self.mixed_needed: set[int] = set()
         self.mixed_cost = 0.0
 
-    def add(self, quotient: Quotient, factor: int, values: Sequence[_Value] = ()) -> bool:
+    def add(self, quotient: Quotient, factor: int, told: Sequence[Told] = ()) -> bool:
         """Add a term; tell whether there is still a way of counting that any device may afford."""
         costs = self.spending.costs
         retained = tuple(quotient.classes[place] for place in self.retained)
-        own, shared = _valued(quotient, self.own, values)
-        if any(quotient.classes[one] == quotient.classes[other] for one, other, *way in values if _never(*way)):
+        found = shared_values(quotient, told)
+        if found is None:
             return self.summed is not None or self.searches is not None
         elimination = Elimination(self.program, costs, retained)
-        _fill(elimination, quotient, own, self.relations, shared)
+        _fill(elimination, quotient, self.own, self.relations, found)
         if self.valued is not None:
             elimination.multiply(quotient.classes[self.valued], NodeValues())
         result = elimination.run()
@@ -350,39 +324,6 @@ class _Relations:
         return found
 
 
-_Shared = tuple[tuple[int, str | Ordered], tuple[int, str | Ordered]]
-"""Two vertices, each with the values by which a relation links it with those of the other (``Relation.value``)."""
-
-
-def _never(key: str, other_key: str, op: str) -> bool:
-    """Tell whether values of one vertex never compare so."""
-    return op == "<" and key == other_key
-
-
-def _valued(
-    quotient: Quotient, own: Sequence[_Own | None], values: Sequence[_Value]
-) -> tuple[list[tuple[int, _Own]], list[_Shared]]:
-    """Return what nodes say of vertices, that they have values, too; and which two vertices share a value, or range."""
-    classes = quotient.classes
-    said = [(vertex, part) for vertex, part in zip(classes, own, strict=True) if part is not None]
-    shared: list[_Shared] = []
-    node = Variable(_VALUED, type=NODE)
-    for one, other, key, other_key, op in values:
-        compared = op != "any" and classes[one] != classes[other]
-        if compared and op == "=":
-            shared.append(((classes[one], key), (classes[other], key)))
-        elif compared:
-            lower, upper = (Ordered(key, other_key, op == "<", above) for above in (False, True))
-            shared.append(((classes[one], lower), (classes[other], upper)))
-        elif op in ("<", "<="):
-            holds = Comparison((op,), (Property(node, key), Property(node, other_key)), type=BOOLEAN)
-            said.append((classes[one], (_VALUED, None, (holds,))))
-        else:
-            there = Call("IS NOT NULL", (Property(node, key),), type=BOOLEAN)
-            said += [(classes[place], (_VALUED, None, (there,))) for place in (one, other)]
-    return said, shared
-
-
 def _in_order(parts: Collection[_T]) -> tuple[_T, ...]:
     return tuple(parts) if len(parts) < 2 else tuple(sorted(parts, key=repr))
 
@@ -390,16 +331,26 @@ def _in_order(parts: Collection[_T]) -> tuple[_T, ...]:
 def _fill(
     elimination: Elimination,
     quotient: Quotient,
-    own: Sequence[tuple[int, _Own]],
+    own: Sequence[_Own | None],
     relation_of: _Relations,
-    shared: Sequence[_Shared],
+    values: SharedValues,
 ) -> None:
-    """Tell what is to be eliminated: a quotient, and a vertex more for each value that two of its vertices share."""
+    """Tell what is to be eliminated: a quotient, a vertex more for what two of its elements share, and one for each
+    relationship whose value is compared.
+    """
     relations: dict[tuple[int, int], list[Relation]] = {}
     repeated: set[tuple[int, int]] = set()
-    for bundle in quotient.bundles:
+    members: dict[int, set[_Own]] = {vertex: set() for vertex in sorted(set(quotient.classes))}
+    arcs: dict[int, tuple[int, Relation]] = {}  # by the place of a bundle: its vertex
+    for place, bundle in enumerate(quotient.bundles):
         one, other = bundle.start, bundle.end
-        relation, simple = relation_of(bundle, one > other)
+        reified = place in values.arcs
+        relation, simple = relation_of(bundle, one > other and not reified)
+        if asked := tuple(dict.fromkeys(condition for of, condition in values.of_bundles if of == place)):
+            relation = replace(relation, conditions=(*relation.conditions, (VALUED, asked)))
+        if reified:
+            arcs[place] = len(quotient.classes) + len(arcs), relation
+            continue
         if one > other:
             one, other = other, one
         found = relations.setdefault((one, other), [])
@@ -407,12 +358,22 @@ def _fill(
             repeated.add((one, other))
         if not simple or relation not in found:
             found.append(relation)
-    members: dict[int, set[_Own]] = {vertex: set() for vertex in sorted(set(quotient.classes))}
-    for vertex, part in own:
-        members[vertex].add(part)
-    for place, ends in enumerate(shared, len(quotient.classes)):
+    for vertex, part in zip(quotient.classes, own, strict=True):
+        if part is not None:
+            members[vertex].add(part)
+    for vertex, labels, condition in values.of_vertices:
+        members[vertex].add((VALUED, labels, (condition,)))
+    for place, (vertex, relation) in arcs.items():
+        members[vertex] = set()
+        for end, at in values.arcs[place].items():
+            relations[end, vertex] = [Relation((), Direction.OUT, value=ArcEnds(relation, at))]
+    for place, shared in enumerate(values.shared, len(quotient.classes) + len(arcs)):
         members[place] = set()
-        for vertex, value in ends:
+        sides = [(arcs[side.place] if side.of_edge else (side.place, None), side.value) for side in shared.sides]
+        lower, upper = (Values(value.expr, relation, value.labels) for (_, relation), value in sides)
+        alike = shared.op == "=" and lower == upper and len(set(shared.within or ())) < 2
+        for above, ((vertex, _), _) in enumerate(sides):
+            value = Shared(lower, upper, shared.op, bool(above) and not alike, shared.within)
             relations[vertex, place] = [Relation((), Direction.OUT, value=value)]
     for vertex, parts in members.items():
         loops = relations.pop((vertex, vertex), [])

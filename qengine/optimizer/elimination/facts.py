@@ -7,7 +7,7 @@ their rows' lengths say what a step takes. Only forests leave out vertices that 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from math import exp, inf, log, sqrt
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -17,6 +17,8 @@ from qengine.catalog.view import CatalogView, EdgeStatistics, RelationshipTypeIn
 from qengine.optimizer.labels import vertex_count
 from qengine.optimizer.unjoined import Element, share_of_one
 from qengine.plan.elimination import (
+    VALUED,
+    ArcEnds,
     AtPairs,
     EndRows,
     MaskedForest,
@@ -24,20 +26,23 @@ from qengine.plan.elimination import (
     Matrix,
     Neighbourhoods,
     NodeIndicator,
-    Ordered,
     Pairs,
     Product,
     Relation,
     RootedForest,
+    Shared,
     Step,
     Term,
     Turned,
+    Values,
+    arcs_in,
     domain_of,
     is_symmetric,
     operands,
 )
-from qengine.plan.expr import Comparison, Property, Variable
-from qengine.plan.pattern import Direction
+from qengine.plan.expr import Comparison, Expr, Property, Variable
+from qengine.plan.pattern import Direction, LabelExpr, LabelIs, LabelOr
+from qengine.plan.traverse import substitute
 
 _UNEVEN = 8.0
 """Times the square of the average degree among neighbours, the average of its square."""
@@ -89,13 +94,14 @@ class ProgramFacts:
         self.steps = steps
         self.device = device
         self.take: Mapping[str, float] = costs(device, "elimination")
-        self.vertices = float(max(catalog.vertex_count, 1))
+        self._vertices = float(max(catalog.vertex_count, 1))
         self.totals = None if terms is None else {place for term in terms for place in term.totals}
         self.outputs = None if terms is None else {term.output for term in terms}
         self._any_output = outputs
         self._ends = {place for term in terms or () for place in (*term.totals, term.output) if place is not None}
         self.given: Mapping[int, Sequence[int]] = {}
         self._readers: list[list[int]] = []
+        self._seen, self._has_arcs = 0, False
         self.answers: dict[tuple[Any, ...], Any] = {}
 
     def on(self, device: str) -> ProgramFacts:
@@ -108,6 +114,25 @@ class ProgramFacts:
         return other
 
     # ------------------------------------------------------------ what is settled
+
+    @property
+    def vertices(self) -> float:
+        """How many numbers a vector has: one for each vertex, or for each arc of some relation."""
+        self._look_for_arcs()
+        return self._vertices
+
+    @property
+    def has_arcs(self) -> bool:
+        """Whether vectors have numbers for arcs, too, so that what the graph keeps by vertices isn't taken."""
+        self._look_for_arcs()
+        return self._has_arcs
+
+    def _look_for_arcs(self) -> None:
+        """Take note of the arcs that steps link which were added since."""
+        if self._seen < len(self.steps):
+            found, self._seen = arcs_in(self.steps[self._seen :]), len(self.steps)
+            self._has_arcs = self._has_arcs or bool(found)
+            self._vertices = max([self._vertices, *map(self.relation_entries, found)])
 
     def readers(self, place: int) -> Sequence[int]:
         """Return the steps that read a step."""
@@ -440,16 +465,75 @@ class ProgramFacts:
             turned = self._is_union(relation) and 2 * place >= len(found_all)
             inward = turned or relation.direction is Direction.IN
             squares = (found.in_pairs if inward else found.out_pairs) + found.edges
-            root += sqrt(max(squares, found.edges * found.edges / self.vertices))
+            least = 0.0 if relation.value is not None else found.edges * found.edges / self.vertices
+            root += sqrt(max(squares, least))
         return max(1.0, root * root)
 
     @_once
     def _statistics(self, relation: Relation) -> list[EdgeStatistics]:
         if relation.value is not None:
             value = relation.value
-            return [_of_property(value, self.catalog) if isinstance(value, str) else _of_ranges(value, self.catalog)]
+            return [self._of_ends(value) if isinstance(value, ArcEnds) else self._of_shared(value)]
         found = [self.catalog.edge_statistics(None, name, None) for name in relation.types]
         return found * (2 if self._is_union(relation) else 1)  # as they lead, and turned
+
+    def _of_ends(self, value: ArcEnds) -> EdgeStatistics:
+        """Return statistics of the links between vertices and the arcs that begin, or end, there."""
+        arcs = value.arcs if value.at == "start" else value.arcs.reversed()
+        count = self.relation_entries(arcs)
+        loops = self.catalog.vertex_count if value.at == "loop" else count
+        owners = max(1.0, min(float(self._ends_of(arcs, False)), count))
+        pairs = max(0.0, self._squares_of(arcs) - count)
+        return EdgeStatistics(int(min(count, loops)), int(owners), int(count), max_in=1, out_pairs=pairs)
+
+    def _of_shared(self, value: Shared) -> EdgeStatistics:
+        """Return statistics of the links between elements and the numbers that they share.
+
+        Of each size there are half as many ranges as values fit into: each bit of a number is set half the time. At one
+        vertex there are as many values as it has arcs.
+        """
+        known = self._of_values(value.lower)
+        found = self._of_values(value.linked).edges
+        squares, different = found * (known.in_pairs + found) / max(1, known.edges), float(known.targets)
+        if value.within is not None:
+            sides = zip((value.lower, value.upper), value.within, strict=True)
+            arcs, at = next((each.arcs, at) for each, at in sides if each.arcs is not None)
+            seen = arcs if at == "start" else arcs.reversed()
+            squares = min(found * max(1.0, self._squares_of(seen) / self.relation_entries(arcs)), float(found) ** 2)
+            different = min(squares / max(1.0, found), different)
+        if value.op == "=":
+            targets = max(1, min(found, int(found * found / max(1.0, squares))))
+            return EdgeStatistics(found, found, targets, max_out=1, max_in=found, in_pairs=max(0.0, squares - found))
+        sizes = max(1, int(different)).bit_length()
+        each = (1 + sizes) / 2
+        targets = known.targets if value.within is None else known.edges
+        if value.within is None:
+            pairs = float(found) ** 2 * (2.0**sizes - 1) / (2 * max(1.0, different))
+        else:
+            pairs = squares
+        return EdgeStatistics(
+            int(found * each), found, targets, max_out=sizes, max_in=found, out_pairs=found * each * (each - 0.5),
+            in_pairs=pairs,
+        )  # fmt: skip
+
+    def _of_values(self, values: Values) -> EdgeStatistics:
+        """Return statistics of the links between elements and their values, from left to right."""
+        if values.arcs is not None:
+            labels: Any = _types(values.arcs)
+            entity, elements = "relationship", self.relation_entries(values.arcs)
+        else:
+            labels, entity, elements = None, "node", float(self.catalog.vertex_count)
+        sides = [substitute(values.expr, partial(_named, name)) for name in "ab"]
+        equal = Comparison(("=",), (sides[0], sides[1]))
+        share = share_of_one(equal, {name: Element(labels, (), 1.0, entity) for name in "ab"}, self.catalog)
+        key = values.expr.key if isinstance(values.expr, Property) else ""
+        summaries = (self.catalog.value_summaries(entity, key, labels) if key else None) or ()
+        known = sum(each.count for each in summaries)
+        there = sum(each.count - each.nulls for each in summaries) / known if known else 1.0
+        found = max(1, int(elements * there))
+        pairs = max(0.0, share * elements**2 - found)
+        different = max(1, min(found, int(found**2 / (pairs + found))))
+        return EdgeStatistics(found, found, different, max_out=1, max_in=found, in_pairs=pairs)
 
     def _is_union(self, relation: Relation) -> bool:
         return relation.direction is Direction.BOTH and not self._is_undirected(relation)
@@ -465,29 +549,12 @@ def _of_values(relations: Sequence[Relation]) -> bool:
     return any(each.value is not None for each in relations)
 
 
-def _of_ranges(value: Ordered, catalog: CatalogView) -> EdgeStatistics:
-    """Return statistics of the links between vertices and ranges of values.
-
-    Of each size there are half as many ranges as values fit into: each bit of a number is set half the time.
-    """
-    known = _of_property(value.lower, catalog)
-    found = _of_property(value.upper, catalog).edges if value.above else known.edges
-    different = known.targets
-    sizes = different.bit_length()
-    each = (1 + sizes) / 2
-    pairs = found**2 * (2.0**sizes - 1) / (2 * different)
-    return EdgeStatistics(
-        int(found * each), found, different, max_out=sizes, max_in=found, out_pairs=found * each * (each - 0.5),
-        in_pairs=pairs,
-    )  # fmt: skip
+def _types(relation: Relation) -> LabelExpr | None:
+    """Return the types of a relation as an expression."""
+    names = tuple(LabelIs(name) for name in relation.types)
+    return names[0] if len(names) == 1 else LabelOr(names) if names else None
 
 
-def _of_property(key: str, catalog: CatalogView) -> EdgeStatistics:
-    """Return statistics of the links between vertices and a property's values, from left to right."""
-    equal = Comparison(("=",), (Property(Variable("a"), key), Property(Variable("b"), key)))
-    share = share_of_one(equal, {name: Element(None, (), 1.0) for name in "ab"}, catalog)
-    summaries = catalog.value_summaries("node", key, None) or ()
-    found = sum(each.count - each.nulls for each in summaries) or catalog.vertex_count
-    pairs = max(0.0, share * catalog.vertex_count**2 - found)
-    different = max(1, min(found, int(found**2 / (pairs + found))))
-    return EdgeStatistics(found, found, different, max_out=1, max_in=found, in_pairs=pairs)
+def _named(name: str, part: Expr) -> Expr | None:
+    """Return the variable of an element in the place of that which stands for any."""
+    return Variable(name, type=part.type) if isinstance(part, Variable) and part.name == VALUED else None

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
 from qengine._frozen import record
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.difference import Differences
-from qengine.optimizer.elimination import Compared
+from qengine.optimizer.elimination.compared import Compared, Value, valued
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.selectivity import selectivity
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.expr import Call, Comparison, Expr, Logical, Parameter, Property, Variable
-from qengine.plan.fallible import condition_can_fail
-from qengine.plan.pattern import QueryGraph
-from qengine.plan.traverse import free_variables
+from qengine.plan.fallible import can_fail, condition_can_fail
+from qengine.plan.pattern import PatternNode, PatternRelationship, QueryGraph
+from qengine.plan.traverse import comparisons_in, free_variables, only_variable
 from qengine.types import BOOLEAN, Kind
 
 _FEW_VALUES = 1 << 16
-_MOST_COMPARED = 2  # conditions on two nodes' values, of a pattern that is eliminated
+_MOST_COMPARED, _MOST_DIFFERENT = 6, 2  # conditions on two elements' values, of a pattern that is eliminated
 _NUMBERS: frozenset[Kind | None] = frozenset((Kind.INTEGER, Kind.FLOAT))
-_CODED: frozenset[Kind | None] = frozenset((Kind.INTEGER, Kind.STRING))
-_ORDERED = frozenset((*_CODED, Kind.FLOAT, Kind.DATE, Kind.LOCAL_DATETIME))
+_MOMENTS: frozenset[Kind | None] = frozenset((Kind.DATE, Kind.LOCAL_DATETIME))
+_ORDERED = _MOMENTS | {Kind.INTEGER, Kind.STRING, Kind.FLOAT}
 _TURNED = {">": "<", ">=": "<="}
 
 
@@ -155,21 +155,66 @@ def has_few_values(key: str, catalog: CatalogView) -> bool:
     return selectivity((equation,), catalog, "node", None) * _FEW_VALUES >= 1.0
 
 
-def compared_values(conditions: Sequence[NamedCondition], catalog: CatalogView) -> tuple[Compared, ...] | None:
+_Element = PatternNode | PatternRelationship
+
+
+def compared_values(conditions: Sequence[Expr], graph: QueryGraph, catalog: CatalogView) -> tuple[Compared, ...] | None:
     """Return conditions as what an elimination is asked of values; None where there are others, or too many."""
+    elements: dict[str, _Element] = {node.name: node for node in graph.nodes if not node.bound}
+    elements |= {edge.name: edge for edge in graph.relationships if edge.hops is None and not edge.bound}
     found = []
-    for each in conditions:
-        types = [catalog.property_type("node", key) for key in (each.left_key, each.right_key)]
-        kinds = {None if type is None else type.kind for type in types}
-        comparable = _CODED if each.op in ("=", "<>") else _ORDERED
-        if each.left_key != each.right_key:  # equal values of one property have one vertex
-            comparable = comparable & _NUMBERS if comparable is _ORDERED else frozenset()
-        if each.left == each.right or len(kinds) > 1 or not kinds <= comparable:
+    for condition in conditions:
+        for each in comparisons_in(condition):
+            compared = _compared(each, elements, catalog)
+            if compared is None:
+                return None
+            found.append(compared)
+    different = sum(each.op == "<>" for each in found)
+    return tuple(found) if different <= _MOST_DIFFERENT and len(found) <= _MOST_COMPARED else None
+
+
+def _compared(condition: Expr, elements: Mapping[str, _Element], catalog: CatalogView) -> Compared | None:
+    """Return a comparison of values of two elements; None for another condition."""
+    match condition:
+        case Comparison(ops=(("=" | "<>" | "<" | "<=" | ">" | ">=") as op,), args=(left, right)):
+            one, other = only_variable(left), only_variable(right)
+        case _:
             return None
-        sides = [(each.left, each.left_key), (each.right, each.right_key)]
-        (one, key), (other, other_key) = sides[::-1] if each.op in _TURNED else sides
-        found.append(Compared(one, other, key, other_key, _TURNED.get(each.op, each.op)))
-    return tuple(found) if len(found) <= _MOST_COMPARED else None
+    if one is None or other is None or one == other or not {one, other} <= elements.keys():
+        return None
+    kinds = {_kind_of(left, elements[one], catalog), _kind_of(right, elements[other], catalog)}
+    nan = Kind.FLOAT in kinds
+    values = _value(left, elements[one], nan), _value(right, elements[other], nan)
+    if None in values or len(kinds) > 1 or not kinds <= _ORDERED:
+        return None
+    if op in _TURNED:
+        one, other, values = other, one, (values[1], values[0])
+    assert values[0] is not None and values[1] is not None
+    return Compared(one, other, values[0], values[1], _TURNED.get(op, op))
+
+
+def _value(side: Expr, element: _Element, nan: bool) -> Value | None:
+    """Return an expression of an element as its value; None where it may fail for some that the element may be.
+
+    It doesn't where all of these are asked whether they have it, and nothing else that would leave some out.
+    """
+    if not can_fail(side):
+        return Value(valued(side, element.name), nan=nan)
+    there = [isinstance(each, Call) and each.name == "IS NOT NULL" for each in element.predicates]
+    if not all(there) or not any(isinstance(each, Call) and each.args == (side,) for each in element.predicates):
+        return None
+    return Value(valued(side, element.name), element.labels if isinstance(element, PatternNode) else None, nan)
+
+
+def _kind_of(side: Expr, element: _Element, catalog: CatalogView) -> Kind | None:
+    """Return of which kind the values are that an expression gives, as far as it is known."""
+    match side:
+        case Property(subject=Variable(), key=key):
+            found = catalog.property_type("node" if isinstance(element, PatternNode) else "relationship", key)
+            return None if found is None else found.kind
+        case Property(subject=subject) if subject.type.kind in _MOMENTS:
+            return Kind.INTEGER
+    return None if side.type.kind in _MOMENTS else side.type.kind
 
 
 def _different(one: str, other: str) -> Expr:

@@ -72,7 +72,7 @@ class MatchLowering(MatchPairs):
             pass
         if not (self.walks or self._valued(filters)):
             last = all(name in self.bound for name in self.nodes) and not self.fixed
-            apart = last or self._counted_without_links(filters, difference)
+            apart = last or self._counted_by_elimination(filters, difference)
             if not (apart or self._compared_by_values(filters, difference)):
                 wanted = self._wanted(filters, difference)
                 self._search(list(self.nodes), self.fixed, difference, filters, wanted, final=True)

@@ -11,7 +11,7 @@ from qengine.catalog.costs import costs
 from qengine.optimizer.access import with_access
 from qengine.optimizer.difference import Differences
 from qengine.optimizer.joins import Join, JoinSide
-from qengine.optimizer.lower.conditions import PostFilters, has_few_values, joined
+from qengine.optimizer.lower.conditions import PostFilters, compared_values, has_few_values, joined
 from qengine.optimizer.lower.demand import Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
 from qengine.optimizer.lower.links import absent_links
@@ -62,26 +62,37 @@ class MatchSearches(MatchStrategies):
         self._compare_walks(list(request.matching.edges), self.walked)
         self.searched += request.matching.edges
 
-    def _counted_without_links(self, filters: PostFilters, difference: Differences) -> bool:
-        """Count all by an elimination that knows which relationships must not be there, if one pays; tell whether."""
+    def _counted_by_elimination(self, filters: PostFilters, difference: Differences) -> bool:
+        """Count all by an elimination that tells what a search doesn't, if one pays; tell whether.
+
+        That is which relationships must not be there, and how values of two elements compare.
+        """
         if self.demand.duplicates is not Duplicates.COUNT or self.bound or filters.values:
             return False
         links = absent_links(filters.general, self.graph, self.catalog)
-        if not links:
+        compared = () if is_for_gpu() else self._compared_by_elimination(filters)
+        if not (links or compared):
             return False
-        conditions = [each.condition for each in links]
+        conditions = [*(each.condition for each in links), *compared]
         rest = replace(filters, general=[each for each in filters.general if each not in conditions])
         names = list(self.nodes)
         wanted = self._wanted(rest, difference)
         request = self._request(names, self.fixed, difference, rest, wanted, True)
-        request = replace(request, absent=tuple(each.edge for each in links))
+        request = replace(request, absent=tuple(each.edge for each in links), compared=compared)
         strategy = self._strategy(request)
         if strategy.elimination is None or strategy.join is not None:
+            return False
+        if is_for_gpu() and all(each.device == "cpu" for each in strategy.elimination.schedules):
             return False
         filters.general[:] = rest.general
         self._emit(request, strategy)
         self.searched += self.fixed
         return True
+
+    def _compared_by_elimination(self, filters: PostFilters) -> tuple[Expr, ...]:
+        """Return the conditions on rows that an elimination can be asked."""
+        found = (each for each in filters.general if len(free_variables(each)) > 1)
+        return tuple(each for each in found if compared_values((each,), self.graph, self.catalog) is not None)
 
     def _compared_by_values(self, filters: PostFilters, difference: Differences) -> bool:
         """Match all with strings compared on the way where an elimination does so, at relationships, or where rows of
@@ -159,8 +170,7 @@ class MatchSearches(MatchStrategies):
             on_gpu=order.on_gpu,
         )
         if strategy.elimination is not None:
-            searched = request.searched(order)
-            self.root = self._eliminate(search, searched, strategy, self._outputs(matching, request.emitted))
+            self.root = self._eliminate(search, request, strategy)
         elif self.graph.hints.eliminates:
             raise self.graph.hints.unfollowed(
                 "eliminate",
@@ -176,10 +186,9 @@ class MatchSearches(MatchStrategies):
         if name is not None:
             self._weigh(name)
 
-    def _eliminate(
-        self, search: Search, searched: float, strategy: MatchStrategy, outputs: tuple[str, ...]
-    ) -> Operator:
-        found = strategy.elimination
+    def _eliminate(self, search: Search, request: MatchRequest, strategy: MatchStrategy) -> Operator:
+        found, searched = strategy.elimination, request.searched(strategy.order)
+        outputs = self._outputs(request.matching, request.emitted)
         assert found is not None
         first = found.schedules[0]
         if self.graph.hints.eliminates:
@@ -191,8 +200,9 @@ class MatchSearches(MatchStrategies):
             reason = f"on the GPU only: ~{_ms(first.cost)} instead of {_ms(instead)} by search"
         else:
             reason = f"~{_ms(first.cost)} instead of {_ms(searched)} by search"
-        plain = replace(search, input=Unit())
-        return Eliminate(self.root, plain, found.steps, found.terms, found.searches, outputs, found.schedules, reason)
+        plain, alone = replace(search, input=Unit()), request.eliminated_alone
+        found_by = found.steps, found.terms, found.searches
+        return Eliminate(self.root, plain, *found_by, outputs, found.schedules, reason, alone)
 
     def _levels(self, request: MatchRequest, strategy: MatchStrategy) -> tuple[Level, ...]:
         """Lay out the levels of a search; they must be few enough where it is run as one."""

@@ -21,10 +21,11 @@ from qengine.optimizer.lower.match_state import MatchState
 from qengine.optimizer.matching import Matching, MatchingOrder, matching_order, order_on_gpu
 from qengine.optimizer.memory import memory
 from qengine.optimizer.pattern_edges import PatternEdge, edge_of_types
-from qengine.optimizer.search_levels import SearchSpec, build_levels
+from qengine.optimizer.search_levels import SearchSpec, as_filter, build_levels
 from qengine.optimizer.target import is_for_gpu
 from qengine.plan.count_shapes import Component, View
 from qengine.plan.device_cost import device_search_cost
+from qengine.plan.expr import Expr
 from qengine.plan.logical import Unit
 from qengine.plan.physical import Level
 
@@ -45,17 +46,24 @@ _WIDE_COST = 1e9
 class MatchRequest:
     """What a search is asked for. ``emitted``: variables; ``existence``: one match is as good as all.
 
-    ``absent``: relationships that must not be there, which an elimination alone can tell.
+    ``absent``: relationships that must not be there, ``compared``: conditions on values of two elements, beside those
+    of the matching: what an elimination alone is asked here, else rows.
     """
 
     matching: Matching
     emitted: set[str]
     existence: bool
     absent: tuple[PatternEdge, ...] = ()
+    compared: tuple[Expr, ...] = ()
+
+    @property
+    def eliminated_alone(self) -> bool:
+        """Whether a search doesn't tell all that is asked."""
+        return bool(self.absent or self.compared)
 
     def searched(self, order: MatchingOrder) -> float:
-        """Return the nanoseconds of a search in an order, and of asking its rows one by one what must not be there."""
-        return order.cost + (_ASKED * order.rows if self.absent else 0.0)
+        """Return the nanoseconds of a search in an order, and of asking its rows one by one what it doesn't tell."""
+        return order.cost + (_ASKED * order.rows if self.eliminated_alone else 0.0)
 
 
 @frozen
@@ -208,7 +216,8 @@ class MatchStrategies(MatchState):
         hints = self.graph.hints
         asked = hints.eliminates
         free = hints.strategy is None and not (hints.order or hints.rule or hints.join)
-        compared = compared_values(matching.conditions, self.catalog)
+        conditions = (*map(as_filter, matching.conditions), *request.compared)
+        compared = compared_values(conditions, self.graph, self.catalog)
         countable = matching.counted and not matching.bound and compared is not None
         if not (asked or free) or not countable or len(emitted) > 2 or not emitted <= set(matching.names):
             return None

@@ -24,7 +24,7 @@ from qengine.plan.expr import (
     Variable,
 )
 from qengine.plan.physical import Between, SharedKeys
-from qengine.plan.traverse import conjuncts, free_variables, rewrite
+from qengine.plan.traverse import comparisons_in, free_variables, rewrite
 from qengine.types import ANY, INTEGER, Kind
 
 Way: TypeAlias = SharedKeys | Between
@@ -80,7 +80,7 @@ class _Sides:
 
     def of_all(self, conditions: Sequence[Expr]) -> Partners | None:
         """Return the best that one of some conditions tells, or several of one value's bounds."""
-        every = [each for condition in conditions for each in _split(condition)]
+        every = [each for condition in conditions for each in comparisons_in(condition)]
         parts = [each for each in every if not is_implied(each, every)]
         found = [each for part in parts if (each := self.of_one(part)) is not None]
         found += _merged([way for part in parts for way in self._bounds(part)])
@@ -237,16 +237,6 @@ def _bound(point: _Item, op: str, bound: _Item) -> Between:
     if op[0] == "<":
         return Between(point.expr, None, None, bound.expr, (False, strict), not point.of_part)
     return Between(point.expr, None, bound.expr, None, (strict, False), not point.of_part)
-
-
-def _split(condition: Expr) -> Iterator[Expr]:
-    """Yield conditions that all hold where one does: chains of comparisons are cut."""
-    for each in conjuncts(condition):
-        if isinstance(each, Comparison) and len(each.ops) > 1:
-            for op, left, right in zip(each.ops, each.args, each.args[1:], strict=False):
-                yield replace(each, ops=(op,), args=(left, right))
-        else:
-            yield each
 
 
 def _same(one: Expr | None, other: Expr | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Set
 from qengine.optimizer.memory import memory
 from qengine.optimizer.rules.contradictions import contradictions
 from qengine.optimizer.rules.counted_lists import counted_lists
+from qengine.optimizer.rules.counted_pairs import counted_pairs
 from qengine.optimizer.rules.counts_to_existence import counts_to_existence
 from qengine.optimizer.rules.each_element import each_element
 from qengine.optimizer.rules.early_conditions import early_conditions
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     counts_to_existence,
     counted_lists,  # once constants are known, which a condition on the list's items may read
     redundant_distinct,  # before those that look below DISTINCT
+    counted_pairs,  # once what is different already isn't asked for
     inlined_keys,  # once what is read of each element is settled
     unused_optionals,
     implied_edges,  # once matches are merged: within one clause relationships differ

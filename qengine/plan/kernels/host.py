@@ -91,7 +91,7 @@ def _merging_cost(facts: Facts, group: Group) -> float:
     """Rows are counted, then filled: where lists don't stand in order of the vertices, each is looked up twice."""
     step, take = facts.steps[group.places[0]], facts.take
     assert isinstance(step, Matrix)
-    share = 1.0 if any(each.conditions for each in step.relations) else _FIRST
+    share = _FIRST if all(each.of_graph() for each in step.relations) else 1.0
     cost = 2 * facts.look_up() * facts.vertices * sum(not facts.has_rows(each) for each in step.relations)
     for each in step.relations:
         cost += (take["merge"] + take["predicate"] * len(each.conditions)) * facts.relation_entries(each)

@@ -28,7 +28,11 @@ class Facts(Protocol):
 
     @property
     def vertices(self) -> float:
-        """How many vertices the graph has."""
+        """How many numbers a vector has: one for each vertex, or for each arc of some relation."""
+
+    @property
+    def has_arcs(self) -> bool:
+        """Whether vectors have numbers for arcs, too, so that what the graph keeps by vertices isn't taken."""
 
     def form(self, place: int) -> str:
         """Return how the lists of a matrix are stored: "whole", as an "overlay" above a base, or in "segments"."""

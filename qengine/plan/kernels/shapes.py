@@ -42,13 +42,14 @@ def one(facts: Facts, place: int) -> Group:
 def labels_alone(facts: Facts, place: int) -> bool:
     """Match an indicator that follows from the graph alone, whatever a query's conditions and parameters are."""
     step = facts.steps[place]
-    return isinstance(step, NodeIndicator) and bool(step.nodes or step.loops) and is_labels_alone(step)
+    own = isinstance(step, NodeIndicator) and bool(step.nodes or step.loops) and is_labels_alone(step)
+    return own and not facts.has_arcs
 
 
 def degrees(facts: Facts, place: int) -> bool:
     """Match a message that counts relationships, to vertices with some labels: it follows from the graph alone."""
     step = facts.steps[place]
-    return isinstance(step, MatVec) and counted_degrees(facts.steps, step) is not None
+    return isinstance(step, MatVec) and counted_degrees(facts.steps, step) is not None and not facts.has_arcs
 
 
 def lists_alone(facts: Facts, place: int) -> bool:

@@ -183,7 +183,8 @@ def eliminate_stage(operator: physical.Eliminate, build: Build, first: int) -> S
             else:
                 yield from _eliminated(operator, build, matchers)
         except ResourceError as error:
-            if not (operator.search.exists or operator.searches) or error.code != "CountOverflow":
+            searched = (operator.search.exists or operator.searches) and not operator.alone
+            if not searched or error.code != "CountOverflow":
                 raise
             for chunk in find(runtime.store, operator.search, [], 1, runtime.context, build.masks):
                 counts = np.ones(len(chunk.row), np.int64) if chunk.count is None else chunk.count
