@@ -209,12 +209,11 @@ def test_weighed_entries_equal_reference(graph: Graph, query: str) -> None:
 
 @st.composite
 def queries_beyond(draw: st.DrawFn) -> str:
-    """Ask for extremes of what hangs at the ends of a relationship, beside other aggregates of that."""
+    """Ask for extremes and sums of what hangs at the ends of a relationship, beside other aggregates of that."""
     pattern = draw(st.sampled_from(HANGING))
     names = [name for name in "cde" if f"({name}" in pattern]
-    beyond = st.builds(
-        "{}({}.{})".format, st.sampled_from(["min", "max"]), st.sampled_from(names), st.sampled_from("vit")
-    )
+    told = st.sampled_from(["min", "max", "sum", "avg", "count"])
+    beyond = st.builds("{}({}.{})".format, told, st.sampled_from(names), st.sampled_from("vit"))
     calls = draw(st.lists(beyond, min_size=1, max_size=3))
     exprs = [each for each in (*OF_NODE, *OF_EDGE) if each not in ("a", "b", "k", "a:A", "type(k)")]
     others = st.builds(str.format, st.sampled_from(CALLS), st.sampled_from(exprs))
@@ -227,7 +226,7 @@ def queries_beyond(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(100))
 @given(valued_graphs(), queries_beyond())
-def test_extremes_beyond_entries_equal_reference(graph: Graph, query: str) -> None:
+def test_what_is_beyond_entries_equals_reference(graph: Graph, query: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)

@@ -68,15 +68,16 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
+    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
     elif not graph.hints.strategy and budget >= _LEAST:
         by_end = partial(_counted_by_one, catalog=catalog)
         named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
         asked = replace(aggregate, aggregates=tuple(named))
-        if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog)) is not None:
+        sums = found is None or bool(found[2])  # others are sums by a node as they are
+        if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog, sums=sums)) is not None:
             otherwise, budget = weighed
-    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if found is None:
         return lower(aggregate) if hinted else otherwise
     node, summed, met = found
