@@ -233,6 +233,53 @@ def test_what_is_beyond_entries_equals_reference(graph: Graph, query: str) -> No
         agrees(graph, query)
 
 
+BEYOND = {
+    "positive": lambda k: math.exp(k % 11) if k % 5 else None,
+    "mixed": lambda k: math.sin(k) * 10 ** (k % 6),
+    "steep": lambda k: 1e14 if k % 4 == 0 else k / 7,  # own values are taken off what has lost others
+    "large": lambda k: (-1) ** k * (2**57 - k),
+    "both": lambda k: k if k % 3 else k / 8,
+}
+
+
+@pytest.mark.parametrize("kind", BEYOND)
+def test_sums_beyond_entries(kind: str) -> None:
+    """By each entry, where taking off its own value would lose most, and by few groups; more labels than are wanted."""
+    nodes = [
+        {"id": k, "labels": (("A",), ("B",), ("A", "B"))[k % 3], "properties": {"i": k % 5, "v": BEYOND[kind](k)}}
+        for k in range(18)
+    ]
+    ends = {(a, a * b % 18) for a in range(18) for b in range(1, 5)}
+    relationships = [{"type": "R", "start": a, "end": b, "properties": {"i": a % 3}} for a, b in sorted(ends)]
+    relationships += [{"type": "S", "start": b, "end": a} for a, b in sorted(ends)]
+    graph = Graph.from_records(nodes, relationships)
+    asked = "sum(c.v) AS s, avg(c.v) AS m, count(c.v) AS n, count(c) AS t, max(k.i) AS g"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        for pattern in ("(a)-[k:R]->(b)<-[:R]-(c)", "(a:A)-[k:R]->(b)<-[:R]-(c:B)", "(c)-[:S]->(a)-[k:R]->(b)"):
+            for keys in ("k.i AS x, ", "id(a) AS x, id(b) AS y, "):
+                query = f"MATCH {pattern} RETURN {keys}{asked}"
+                found = [each for each in operators(plan_of(graph, query).root) if isinstance(each, AggregateEntries)]
+                assert [len(each.values) for each in found] == [1, 0], query
+                agrees(graph, query)
+
+
+def test_own_values_are_taken_off_sums_that_cancel() -> None:
+    """Each end's sum is rounded at 1e14, and what these add up to is small."""
+    values = [0.1, 1e14, 0.3, -1e14, 0.7]
+    nodes = [{"id": k, "labels": ("A",), "properties": {"v": v}} for k, v in enumerate(values)]
+    nodes += [{"id": k, "labels": ("B",)} for k in (5, 6)]
+    ends = [(0, 5), (0, 6), (1, 5), (2, 5), (3, 6), (4, 6)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
+    query = "MATCH (a:A)-[k:R]->(b)<-[:R]-(c) RETURN id(a) AS x, sum(c.v) AS s, max(type(k)) AS t"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        assert any(isinstance(each, AggregateEntries) and each.others for each in operators(plan_of(graph, query).root))
+        agrees(graph, query)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_extremes_beyond_entries(threads: int) -> None:
     n, random = 1_000, np.random.default_rng(4)
