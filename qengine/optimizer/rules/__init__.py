@@ -20,6 +20,7 @@ from qengine.optimizer.rules.equalities_to_lists import equalities_to_lists
 from qengine.optimizer.rules.fold_constants import fold_constants
 from qengine.optimizer.rules.implied_edges import implied_edges
 from qengine.optimizer.rules.inlined_keys import inlined_keys
+from qengine.optimizer.rules.keys_in_parts import keys_in_parts
 from qengine.optimizer.rules.known_values import known_values
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
@@ -50,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     counted_lists,  # once constants are known, which a condition on the list's items may read
     redundant_distinct,  # before those that look below DISTINCT
     inlined_keys,  # once what is read of each element is settled
+    keys_in_parts,  # once keys are where they are read
     unused_optionals,
     implied_edges,  # once matches are merged: within one clause relationships differ
     push_limits,
