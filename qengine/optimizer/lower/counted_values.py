@@ -15,7 +15,7 @@ from qengine.optimizer.rows import estimated_rows
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.folding import WEIGHED, WEIGHED_VALUES
 from qengine.plan.logical import Aggregate, Match, Operator, Unit
-from qengine.plan.physical import AggregateEntries, Eliminate
+from qengine.plan.physical import AggregateEntries
 from qengine.plan.traverse import free_variables, is_repeatable, substitute
 from qengine.types import INTEGER, NODE
 
@@ -47,8 +47,6 @@ def counted_values(operator: Aggregate, lowered: Operator, catalog: CatalogView)
         return None
     below = lowered.input
     rows = estimated_rows(below, catalog)[id(below)]
-    if mixed and isinstance(below, Eliminate):  # whose rows are pairs that come several times, or once each
-        rows = below.search.rows or 0.0
     if rows < _LEAST:
         return None
     if mixed:
