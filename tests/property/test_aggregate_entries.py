@@ -606,3 +606,17 @@ def test_a_long_pattern_is_planned_around_few_of_its_relationships(monkeypatch: 
     where = " AND ".join(f"x{k}.v < x{k + 1}.v" for k in range(12))
     graph.explain(f"MATCH REPEATABLE ELEMENTS {path} WHERE {where} RETURN count(*)")
     assert 0 < len(tried) <= 6
+
+
+def test_rows_that_are_folded_are_found_rather_than_summed_where_few_are_left() -> None:
+    """Ranges of an order take as long for all nodes as for the few that the conditions leave."""
+    n, random = 20_000, np.random.default_rng(8)
+    nodes = pa.table({"id": np.arange(n), "i": np.arange(n) % 75, "g": np.arange(n) % 2})
+    start, end = random.integers(0, n, (2, 400_000))
+    graph = Graph.from_arrow([("P", nodes)], [("R", pa.table({"start": start, "end": end}))], key="id")
+    pattern = "(a:P)-[:R]->(b:P)<-[:R]-(c:P)"
+    query = f"MATCH {pattern} WHERE b.id < {{}} AND c.i < a.i RETURN a.g AS g, sum(c.i) AS s, count(*) AS n"
+    few, many = query.format(1_200), query.format(4_000)
+    assert "AggregateByNode" not in str(graph.explain(few))
+    assert "AggregateByNode" in str(graph.explain(many))
+    assert sorted(graph.query(few).fetchall()) == sorted(graph.query(f"/*+ eliminate */ {few}").fetchall())

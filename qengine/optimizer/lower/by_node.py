@@ -168,7 +168,7 @@ def cost_of_rows(source: Operator, catalog: CatalogView) -> float:
 def _spared(lowered: Aggregate) -> float:
     """Return what rows of a search take less where they are folded as they are found."""
     below = lowered.input
-    if not isinstance(below, Search) or below.count is not None or folded_variables(lowered) is None:
+    if not isinstance(below, Search) or not below.emit or folded_variables(lowered) is None:
         return 0.0
     a_row = costs("cpu", "search")["row"] + _A_ROW - _A_FOLDED_ROW
     return min(a_row * (below.rows or 0.0), below.cost or 0.0)
