@@ -144,7 +144,7 @@ class Estimate:
                 self(operator.build, self.items(operator.input, operator.seeds[0]) if operator.seeds else 1.0)
                 return times * (rows if operator.rows is None else operator.rows)
             case Eliminate(search=search):
-                return rows * min(1.0 if not search.emit else float(self.catalog.vertex_count), search.rows or 1.0)
+                return rows * min(float(self.catalog.vertex_count) ** len(operator.emit), search.rows or 1.0)
             case LookUp() | Members() | RelationshipScan():
                 return rows * operator.rows
             case Search(exists=exists, emit=()) if (known := self._from_given(operator, self.outer)) is not None:

@@ -14,11 +14,15 @@ _FOLDED = frozenset({"count", "sum", "avg", "min", "max"})
 GATHERED = frozenset({"percentilecont", "percentiledisc"})
 """Aggregates of a fold that keeps the values of each group, in any order: the host's alone."""
 EXTREMES = frozenset({"min", "max"})
+SUMMED = frozenset({"count", "sum", "avg"})
+"""Aggregates of which those of parts add up."""
 WEIGHED_VALUES = GATHERED | {"stdev", "stdevp"}
 """Aggregates that need all values of a group, each with how often it comes."""
 WEIGHED = _FOLDED | WEIGHED_VALUES
 """Aggregates that take a row's weight as a number; the others repeat the row."""
 _BEYOND = "@beyond"
+COUNTED, LEAST = " counted", " least"
+"""Behind the name of a column of sums beyond an end: that of how many values were added, and of the least of them."""
 
 
 def folded_variables(operator: Aggregate) -> frozenset[str] | None:

@@ -417,15 +417,17 @@ class Carried:
     direction: Direction
 
 
-@node("vertices")
+@node("vertices", "taken")
 class Another:
     """Says of what is counted by ``end`` that it hangs there by a relationship of the entries' kind, another than each.
 
-    The entry is among what is counted where the entry's other end is one of ``vertices``.
+    The entry is among what is counted where the entry's other end is one of ``vertices``. ``taken``: by the names of
+    columns of sums there, what was added for the entry itself, an expression of its other end.
     """
 
     end: str
     vertices: VertexLevel
+    taken: tuple[tuple[str, Expr], ...] = ()
 
 
 @node("input", "core", "counts", "values", "others")
@@ -439,8 +441,9 @@ class AggregateEntries(Operator):
     A pattern of more is a relationship, ``core`` is the aggregate over that alone, and what hangs at its ends: each of
     ``counts`` counts embeddings by one of them. An entry counts as often as their product says, less itself where one
     of ``others`` says so. Each of ``values`` aggregates by one of them, and ``core`` reads its other columns as
-    properties of that end (``plan.folding.beyond``). The host folds those; a GPU runs ``input``. Keys and arguments may
-    be of ``carried`` nodes, too. Where an end has several, ``input`` runs.
+    properties of that end (``plan.folding.beyond``); those of sums count as often as the other end says alone. The host
+    folds those; a GPU runs ``input``. Keys and arguments may be of ``carried`` nodes, too. Where an end has several,
+    ``input`` runs.
     """
 
     input: Aggregate

@@ -232,6 +232,7 @@ def _entries(operator: physical.AggregateEntries, given: Columns) -> Columns:
     for another in operator.others:
         assert another.end in counted, f"nothing is counted by {another.end}"
         _exprs(another.vertices.predicates, (another.vertices.name,))
+        assert all(free_variables(expr) <= names for _, expr in another.taken), "what is taken off is of no end"
     for program in operator.counts:
         _eliminate(program, ())
         assert len(program.emit) == 1 and set(program.emit) <= names, f"{program.emit} are no ends of entries"

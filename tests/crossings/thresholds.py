@@ -26,12 +26,14 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "optimizer.lower.bounded": {
         "_MARGIN": (1e-9,), "_LEAST_ROWS": (0,), "_LARGEST_SHARE": (1e9,), "_LARGEST_SHARE_OF_GROUPS": (1e9,),
     },
-    "optimizer.lower.by_node": {"_LEAST": (0,), "_A_ROW": (0.0, 1e12), "_RELATIONSHIP": (0.0, 1e12)},
+    "optimizer.lower.by_node": {
+        "_LEAST": (0,), "_A_ROW": (0.0, 1e12), "_A_FOLDED_ROW": (0.0,), "_RELATIONSHIP": (0.0, 1e12),
+    },
     "optimizer.lower.completed": {"_LEAST_ROWS": (0,)},
-    "optimizer.lower.counted_values": {"_REPEATED": (0,)},
+    "optimizer.lower.counted_values": {"_LEAST": (0,), "_REPEATED": (0,)},
     "optimizer.lower.match_by_value": {"_FEW_FOUND": (0, 1e9), "_OFTEN": (0, 1e9), "_MANY_PAIRS": (0,)},
     "optimizer.lower.match_pairs": {"_WORTH": (0,), "_ROW": (1e12,), "_PAIR": (0,), "_MARGIN": (1e-9,)},
-    "optimizer.lower.match_strategy": {"_TRIANGLE": (1e-9, 1e9), "_ASKED": (0, 1e12)},
+    "optimizer.lower.match_strategy": {"_TRIANGLE": (1e-9, 1e9), "_FAR_MORE": (1e-9, 1e9), "_ASKED": (0, 1e12)},
     "optimizer.lower.members": {"_MARGIN": (1e-9,), "_WORTH": (0,), "_WORTH_ONCE": (0,)},
     "optimizer.lower.over_entries": {
         "SETUP": (0, 1e9), "_AN_ENTRY": (0, 1e9), "_AN_ELEMENT": (0, 1e9), "_COMPARED": (0, 1e9),
@@ -68,7 +70,7 @@ THRESHOLDS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "exec.common.operators.single_rows": {"_SAMPLED": (1,)},
     "exec.common.operators.sort": {"_FEW_ROWS": (0,)},
     "exec.common.operators.theta_join": {"_LEAST_PAIRS": (1, 3)},
-    "exec.common.ordering": {"_FEW_VALUES": (0,)},
+    "exec.common.ordering": {"_FEW_ROWS": (2,), "_FEW_VALUES": (0,)},
     "exec.common.property_texts": {"_LEAST": (0,), "_MOST_DIFFERENT": (0.0, 1.0)},
     "exec.common.resolve": {"_HELD": (0,)},
     "exec.common.value_index": {"_FEW": (0,)},

@@ -209,12 +209,11 @@ def test_weighed_entries_equal_reference(graph: Graph, query: str) -> None:
 
 @st.composite
 def queries_beyond(draw: st.DrawFn) -> str:
-    """Ask for extremes of what hangs at the ends of a relationship, beside other aggregates of that."""
+    """Ask for extremes and sums of what hangs at the ends of a relationship, beside other aggregates of that."""
     pattern = draw(st.sampled_from(HANGING))
     names = [name for name in "cde" if f"({name}" in pattern]
-    beyond = st.builds(
-        "{}({}.{})".format, st.sampled_from(["min", "max"]), st.sampled_from(names), st.sampled_from("vit")
-    )
+    told = st.sampled_from(["min", "max", "sum", "avg", "count"])
+    beyond = st.builds("{}({}.{})".format, told, st.sampled_from(names), st.sampled_from("vit"))
     calls = draw(st.lists(beyond, min_size=1, max_size=3))
     exprs = [each for each in (*OF_NODE, *OF_EDGE) if each not in ("a", "b", "k", "a:A", "type(k)")]
     others = st.builds(str.format, st.sampled_from(CALLS), st.sampled_from(exprs))
@@ -227,11 +226,59 @@ def queries_beyond(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(100))
 @given(valued_graphs(), queries_beyond())
-def test_extremes_beyond_entries_equal_reference(graph: Graph, query: str) -> None:
+def test_what_is_beyond_entries_equals_reference(graph: Graph, query: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
         patch.setattr(elimination, "_LEAST", 0.0)
         agrees(graph, query)
+
+
+BEYOND = {
+    "positive": lambda k: math.exp(k % 11) if k % 5 else None,
+    "mixed": lambda k: math.sin(k) * 10 ** (k % 6),
+    "steep": lambda k: 1e14 if k % 4 == 0 else k / 7,  # own values are taken off what has lost others
+    "large": lambda k: (-1) ** k * (2**57 - k),
+    "both": lambda k: k if k % 3 else k / 8,
+}
+
+
+@pytest.mark.parametrize("kind", BEYOND)
+def test_sums_beyond_entries(kind: str) -> None:
+    """By each entry, where taking off its own value would lose most, and by few groups; more labels than are wanted."""
+    nodes = [
+        {"id": k, "labels": (("A",), ("B",), ("A", "B"))[k % 3], "properties": {"i": k % 5, "v": BEYOND[kind](k)}}
+        for k in range(18)
+    ]
+    ends = {(a, a * b % 18) for a in range(18) for b in range(1, 5)}
+    relationships = [{"type": "R", "start": a, "end": b, "properties": {"i": a % 3}} for a, b in sorted(ends)]
+    relationships += [{"type": "S", "start": b, "end": a} for a, b in sorted(ends)]
+    graph = Graph.from_records(nodes, relationships)
+    asked = "sum(c.v) AS s, avg(c.v) AS m, count(c.v) AS n, count(c) AS t, max(k.i) AS g"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        for pattern in ("(a)-[k:R]->(b)<-[:R]-(c)", "(a:A)-[k:R]->(b)<-[:R]-(c:B)", "(c)-[:S]->(a)-[k:R]->(b)"):
+            for keys in ("k.i AS x, ", "id(a) AS x, id(b) AS y, "):
+                query = f"MATCH {pattern} RETURN {keys}{asked}"
+                found = [each for each in operators(plan_of(graph, query).root) if isinstance(each, AggregateEntries)]
+                assert [len(each.values) for each in found] == [1, 0], query
+                agrees(graph, query)
+
+
+def test_own_values_are_taken_off_sums_that_cancel() -> None:
+    """Each end's sum is rounded at 1e14, and what these add up to is small, as is what is left."""
+    values = [1e14, -1e14, 0.3, 0.9]
+    nodes = [{"id": k, "labels": ("A",), "properties": {"v": v, "g": k < 2}} for k, v in enumerate(values)]
+    nodes += [{"id": k, "labels": ("B",)} for k in (4, 5)]
+    ends = [(0, 4), (2, 4), (1, 5), (3, 5)]
+    graph = Graph.from_records(nodes, [{"type": "R", "start": a, "end": b} for a, b in ends])
+    query = "MATCH (a:A)-[k:R]->(b)<-[:R]-(c) WHERE a.g RETURN sum(c.v) AS s, max(type(k)) AS t"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_node, "cost_of_rows", lambda *_: 1e12)
+        patch.setattr(elimination, "_LEAST", 0.0)
+        assert any(isinstance(each, AggregateEntries) and each.others for each in operators(plan_of(graph, query).root))
+        ((found, _),) = graph.query(query).fetchall()
+    assert math.isclose(found, 1.2, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -559,3 +606,17 @@ def test_a_long_pattern_is_planned_around_few_of_its_relationships(monkeypatch: 
     where = " AND ".join(f"x{k}.v < x{k + 1}.v" for k in range(12))
     graph.explain(f"MATCH REPEATABLE ELEMENTS {path} WHERE {where} RETURN count(*)")
     assert 0 < len(tried) <= 6
+
+
+def test_rows_that_are_folded_are_found_rather_than_summed_where_few_are_left() -> None:
+    """Ranges of an order take as long for all nodes as for the few that the conditions leave."""
+    n, random = 20_000, np.random.default_rng(8)
+    nodes = pa.table({"id": np.arange(n), "i": np.arange(n) % 75, "g": np.arange(n) % 2})
+    start, end = random.integers(0, n, (2, 400_000))
+    graph = Graph.from_arrow([("P", nodes)], [("R", pa.table({"start": start, "end": end}))], key="id")
+    pattern = "(a:P)-[:R]->(b:P)<-[:R]-(c:P)"
+    query = f"MATCH {pattern} WHERE b.id < {{}} AND c.i < a.i RETURN a.g AS g, sum(c.i) AS s, count(*) AS n"
+    few, many = query.format(1_200), query.format(4_000)
+    assert "AggregateByNode" not in str(graph.explain(few))
+    assert "AggregateByNode" in str(graph.explain(many))
+    assert sorted(graph.query(few).fetchall()) == sorted(graph.query(f"/*+ eliminate */ {few}").fetchall())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from qengine import Graph
@@ -155,3 +156,15 @@ def test_what_stays_with_the_graph_costs_a_run_little() -> None:
     costs, others = (costs_of(graph._store, steps) for steps in (kept, made))
     for place in range(3):
         assert costs.of(place) < others.of(place)
+
+
+def test_pairs_are_found_from_the_node_whose_conditions_leave_less() -> None:
+    start, end = np.random.default_rng(5).integers(0, 3_000, (2, 40_000))
+    nodes = pa.table({"id": np.arange(3_000), "i": np.arange(3_000)})
+    graph = Graph.from_arrow([("A", nodes)], [("R", pa.table({"start": start, "end": end}))], key="id")
+    pattern = "(a:A)-[:R]->(b:A)-[:R]->(c:A)"
+    for condition, pairs in (("c.i < 100", "c, a"), ("a.i < 100", "a, c"), ("b.i < 100", "a, c")):
+        query = f"MATCH {pattern} WHERE {condition} RETURN id(a) % 10 AS x, id(c) % 10 AS y, count(*) AS n"
+        assert f"Eliminate emit {pairs} " in str(graph.explain(query))
+        found, searched = (graph.query(each).fetchall() for each in (query, f"/*+ search */ {query}"))
+        assert sorted(found) == sorted(searched)

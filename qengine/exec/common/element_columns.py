@@ -50,6 +50,7 @@ _RANGE = 1 << 19  # elements that are evaluated at a time
 _STORED = 16  # elements whose stored values are read in the time of evaluating an expression for one
 _GREATEST = 2**63 - 1
 _VALUE = "#value"
+_MOST_READ = 3  # properties of an expression that is evaluated once for each combination of their values
 _TOLD_APART = (Kind.INTEGER, Kind.STRING, Kind.BOOLEAN)  # of which equal values are the same
 _FEWER, _REPEATED = 4096, 8  # elements; of which each value has so many in the mean, or more
 _WIDEST = 2**40  # a range of integers that are codes as they are
@@ -236,35 +237,59 @@ def _of_values(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None
 
 
 def _by_value(expr: Expr, elements: Elements, runtime: Runtime) -> tuple[Column, _Coded] | None:
-    """Return an expression of one property, evaluated once for each of its few different values, null behind them, and
-    the codes of each element's: -1 is the last.
+    """Return an expression of one property, or of few among strings, evaluated once for all elements that have the same
+    few different values there, those with null behind them; and the codes of each element's: -1 is the last.
 
     None for others, and where it fails for one of them, or for null.
     """
     if isinstance(expr, Property | Variable) or runtime.memory.limit is not None:
         return None
-    if elements.end - elements.begin < _FEWER:
+    if elements.end - elements.begin < _FEWER or not is_repeatable(expr):
         return None
-    read = {part for part in preorder(expr) if isinstance(part, Property)}
-    if len(read) != 1:
+    parts = list(preorder(expr))
+    read = list(dict.fromkeys(part for part in parts if isinstance(part, Property)))
+    most = _MOST_READ if any(part.type.kind is Kind.STRING for part in parts) else 1
+    if not 1 <= len(read) <= most or any(of.type.kind not in _TOLD_APART for of in read):
         return None
-    (of,) = read
-    given = substitute(expr, lambda part: Variable(_VALUE, type=of.type) if part == of else None)
-    if free_variables(given) != {_VALUE} or of.type.kind not in _TOLD_APART or not is_repeatable(expr):
+    names: dict[Expr, Variable] = {of: Variable(f"{_VALUE}{k}", type=of.type) for k, of in enumerate(read)}
+    given = substitute(expr, names.get)
+    if free_variables(given) != {each.name for each in names.values()}:
         return None
-    column = evaluated(of, elements, runtime)
-    if column is None or not _are_few(of, column, elements, runtime):
-        return None
-    coded = _coded("groups", of, column, elements, runtime)
-    n = len(coded.values)
-    if n * _REPEATED > len(coded.codes):
-        return None
-    batch = Batch(n + 1, {_VALUE: concatenate([coded.values, null_column(1)])})
+    every: list[_Coded] = []
+    combinations = 1
+    for of in read:
+        column = evaluated(of, elements, runtime)
+        if column is None or not _are_few(of, column, elements, runtime):
+            return None
+        coded = _coded("groups", of, column, elements, runtime)
+        combinations *= len(coded.values) + 1
+        if (combinations - 1) * _REPEATED > len(coded.codes):
+            return None
+        every.append(coded)
+    values, step = {}, 1
+    for coded, each in zip(every, names.values(), strict=True):
+        places = np.arange(combinations) // step % (len(coded.values) + 1)
+        values[each.name] = concatenate([coded.values, null_column(1)]).take(places)
+        step *= len(coded.values) + 1
     try:
-        found = compile_expression(given, runtime)(batch)
+        found = compile_expression(given, runtime)(Batch(combinations, values))
     except ExecutionError:
         return None
-    return found.expanded() if isinstance(found, ConstantColumn) else found, coded
+    return found.expanded() if isinstance(found, ConstantColumn) else found, _combined(every, runtime)
+
+
+def _combined(every: Sequence[_Coded], runtime: Runtime) -> _Coded:
+    """Return codes of combinations of values, the first's varying most: those of one as they are."""
+    first, *more = every
+    if not more:
+        return first
+    codes = np.where(first.codes < 0, len(first.values), first.codes)
+    step = len(first.values) + 1
+    for coded in more:
+        runtime.context.check()
+        codes += np.where(coded.codes < 0, len(coded.values), coded.codes) * np.int32(step)
+        step *= len(coded.values) + 1
+    return _Coded(codes, null_column(0), nullable=False)
 
 
 def _are_few(of: Expr, column: Column, elements: Elements, runtime: Runtime) -> bool:

@@ -26,6 +26,7 @@ from qengine.exec.scalar.compare import order_key
 from qengine.storage.normal import is_string
 
 _NULL = np.int64(2**63 - 1)
+_FEW_ROWS = 1 << 10  # are ordered as soon without words
 _FEW_VALUES = 1 << 12  # between the least and the greatest: they are counted, however few rows there are
 
 
@@ -142,9 +143,42 @@ def kth_least(values: IntArray, k: int) -> int:
 
 
 def _sorted(keys: Sequence[IntArray], rows: IntArray) -> IntArray:
-    if len(keys) == 1:
-        return rows[np.argsort(keys[0][rows], kind="stable")]
-    return rows[np.lexsort([key[rows] for key in reversed(keys)])] if keys else rows
+    return rows[_order([key[rows] for key in keys])] if keys else rows
+
+
+def _order(keys: Sequence[IntArray]) -> IntArray:
+    """Return the places of keys in ascending order, ties in their order.
+
+    Words that have the keys' leading bits, and the place behind, are sorted: NumPy does so several times as fast as it
+    finds the order of one key after the other. What ties in the bits that there was room for is ordered by the others.
+    """
+    n = len(keys[0])
+    if n < _FEW_ROWS:
+        return np.lexsort(keys[::-1])
+    place_bits = (n - 1).bit_length()
+    room = 63 - place_bits
+    words = np.zeros(n, np.uint64)
+    rest: list[IntArray] = []
+    for key in keys:
+        low = int(key.min())
+        width = (int(key.max()) - low).bit_length()
+        left = max(0, width - room)
+        room -= width - left
+        offsets = key.view(np.uint64) - np.uint64(low % 2**64)
+        words = words << np.uint64(width - left) | offsets >> np.uint64(left)
+        if left:
+            rest.append((offsets & np.uint64((1 << left) - 1)).view(np.int64) if left < 64 else key)
+    words = words << np.uint64(place_bits) | np.arange(n, dtype=np.uint64)
+    words.sort()
+    order = (words & np.uint64((1 << place_bits) - 1)).view(np.int64)
+    if rest:
+        words >>= np.uint64(place_bits)
+        ties = words[1:] == words[:-1]
+        tied = np.flatnonzero(np.concatenate((ties, [False])) | np.concatenate(([False], ties)))
+        if len(tied):
+            among, groups = order[tied], np.cumsum(np.concatenate(([True], ~ties)))[tied]
+            order[tied] = among[_order([groups, *(key[among] for key in rest)])]
+    return order
 
 
 def _candidates(keys: Sequence[IntArray], rows: IntArray, limit: int) -> IntArray:

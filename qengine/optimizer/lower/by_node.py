@@ -14,6 +14,7 @@ from functools import partial
 from math import inf
 
 from qengine._frozen import replace
+from qengine.catalog.costs import costs
 from qengine.catalog.view import CatalogView
 from qengine.optimizer.lower.demand import Demand, Duplicates
 from qengine.optimizer.lower.kernel_hints import check_kernels
@@ -25,6 +26,7 @@ from qengine.optimizer.lower.weighed_entries import Lower, weighed_entries
 from qengine.optimizer.rows import estimated_rows
 from qengine.optimizer.selectivity import selectivity
 from qengine.plan.expr import AggregateCall, Expr
+from qengine.plan.folding import folded_variables
 from qengine.plan.logical import Aggregate, Filter, Match, Operator, Project, Unit
 from qengine.plan.pattern import Direction, LabelIs, LabelOr
 from qengine.plan.physical import (
@@ -46,6 +48,8 @@ _LEAST = 1.5e6
 _OF_PARTS = (Search, Eliminate, HashJoin, ThetaJoin, Filter, Project, Unit)
 _A_ROW = 40.0
 """Nanoseconds of gathering a row's values and adding them to its group."""
+_A_FOLDED_ROW = 10.0
+"""The same, of rows that are folded where they are found, which nobody writes."""
 _RELATIONSHIP = 15.0
 """Nanoseconds of finding a relationship between two nodes and testing its conditions, beside what the model knows."""
 _LEAST_SHARE = 1e-6
@@ -70,15 +74,16 @@ def by_node(aggregate: Aggregate, calls: Sequence[AggregateCall], rows: Lower, c
     lowered = lower(_unhinted(aggregate, match) if hinted else aggregate)
     budget = inf if hinted else cost_of_rows(lowered.input, catalog)
     otherwise: Operator = lowered
+    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if not graph.hints.strategy and (entries := over_entries(lowered, catalog)) is not None and entries[1] < budget:
         otherwise, budget = entries
-    elif not graph.hints.strategy and budget >= _LEAST:
+    elif not graph.hints.strategy and (budget := budget - _spared(lowered)) >= _LEAST:
         by_end = partial(_counted_by_one, catalog=catalog)
         named = zip((name for name, _ in aggregate.aggregates), calls, strict=True)
         asked = replace(aggregate, aggregates=tuple(named))
-        if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog)) is not None:
+        apart = found is None or bool(found[2])  # others are sums by a node as they are
+        if (weighed := weighed_entries(asked, lowered, rows, by_end, budget, catalog, sums=apart)) is not None:
             otherwise, budget = weighed
-    found = _nodes([expr for _, expr in aggregate.keys], calls, {node.name for node in graph.nodes})
     if found is None:
         return lower(aggregate) if hinted else otherwise
     node, summed, met = found
@@ -160,6 +165,15 @@ def cost_of_rows(source: Operator, catalog: CatalogView) -> float:
     if not all(isinstance(each, _OF_PARTS) for each in operators(source)):
         return 0.0
     return matching_cost(source, catalog) + _A_ROW * estimated_rows(source, catalog)[id(source)]
+
+
+def _spared(lowered: Aggregate) -> float:
+    """Return what rows of a search take less where they are folded as they are found."""
+    below = lowered.input
+    if not isinstance(below, Search) or not below.emit or folded_variables(lowered) is None:
+        return 0.0
+    a_row = costs("cpu", "search")["row"] + _A_ROW - _A_FOLDED_ROW
+    return min(a_row * (below.rows or 0.0), below.cost or 0.0)
 
 
 def _grouping(search: Search) -> float:

@@ -8,7 +8,8 @@ What hangs at an end by one relationship of the same type, which must be another
 that has such ends; one is taken off for it.
 
 Least and greatest values of something in such a part are found by the end's vertex first, by an aggregate of its own:
-of these the least or the greatest is that of all rows.
+of these the least or the greatest is that of all rows. Sums of such values, and how many these are, are found so, too:
+an entry adds that of its end as often as what hangs at its other end says.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from qengine.optimizer.lower.over_entries import over_entries
 from qengine.optimizer.pattern_edges import pattern_edge
 from qengine.plan.expr import AggregateCall, Expr, Variable
 from qengine.plan.fallible import condition_can_fail
-from qengine.plan.folding import EXTREMES, beyond, folded_variables
+from qengine.plan.folding import COUNTED, EXTREMES, LEAST, SUMMED, beyond, folded_variables
 from qengine.plan.logical import Aggregate, Match
 from qengine.plan.pattern import NO_HINTS, Direction, MatchMode, PatternRelationship, QueryGraph
 from qengine.plan.physical import AggregateEntries, Another, Carried, Eliminate, VertexLevel
-from qengine.plan.traverse import free_variables
-from qengine.types import NODE
+from qengine.plan.traverse import free_variables, substitute
+from qengine.types import INTEGER, NODE
 
 _SETUP = 5e5
 """Nanoseconds of preparing what a fold is weighed by, however little that reads."""
@@ -62,6 +63,8 @@ def weighed_entries(
     counted: Counted,
     budget: float,
     catalog: CatalogView,
+    *,
+    sums: bool = True,
 ) -> tuple[AggregateEntries, float] | None:
     """Return what folds the entries of a relationship instead of an aggregate's rows, and its cost.
 
@@ -73,6 +76,8 @@ def weighed_entries(
         The aggregate of one pattern, with the calls that it is computed by, and as it is lowered to rows.
     lower
         Lowers another such aggregate.
+    sums
+        Whether sums of what hangs at the ends are looked into.
     """
     match = aggregate.input
     assert isinstance(match, Match)
@@ -88,7 +93,7 @@ def weighed_entries(
         bearers = {each.name: each.bearer for each in carried}
         read = frozenset(bearers.get(name, name) for name in variables)
         alone = read <= {edge.name, edge.start, edge.end}
-        may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers)
+        may = _is_read(edge, read, match.graph) if alone else _may_be_read(aggregate, edge, bearers, sums)
         if not may:
             continue
         different = list(_different(match.graph, catalog)) if different is None else different
@@ -116,34 +121,41 @@ def weighed_entries(
             cost += schedule.cost + _A_WEIGHT * catalog.vertex_count
         if len(programs) == len(parts.hanging) and cost < budget:
             by_end = tuple(each[0] for each in values if each is not None)
-            return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried, parts.others), cost
+            return AggregateEntries(lowered, entries.input, tuple(programs), by_end, carried, asked.others), cost
     return None
 
 
 @frozen
 class _Asked:
-    """What is asked of a relationship: ``core``, and before it aggregates of parts beyond by its ends."""
+    """What is asked of a relationship: ``core``, and before it aggregates of parts beyond by its ends.
+
+    ``others``: those of the parts, with what is to be taken off their sums.
+    """
 
     core: Aggregate
     values: tuple[Aggregate, ...]
+    others: tuple[Another, ...]
 
 
 def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts, bearers: Mapping[str, str]) -> _Asked | None:
-    """Return what an aggregate asks of a relationship; None where it asks more of the parts beyond than extremes."""
+    """Return what an aggregate asks of a relationship; None where more is asked of the parts beyond than these tell."""
     match = aggregate.input
     assert isinstance(match, Match)
     elements = {edge.name, edge.start, edge.end, *bearers}
     calls: list[tuple[str, AggregateCall]] = []
     values: dict[str, list[tuple[str, AggregateCall]]] = {}
+    others = {each.end: each for each in parts.others}
     for name, call in aggregate.aggregates:
         read = frozenset[str]().union(*map(free_variables, call.args))
         if not read <= elements:
             end = next((end for end, graph in parts.hanging if read <= set(graph.variables())), None)
-            if end is None or any(each.end == end for each in parts.others):
+            found = None if end is None else _beyond(call, end, f"@beyond {len(calls)}", edge, others.get(end))
+            if end is None or found is None:
                 return None
-            column = f"@beyond {len(calls)}"
-            values.setdefault(end, []).append((column, call))
-            call = replace(call, args=(beyond(end, column, call.type),))
+            call, asked, taken = found
+            values.setdefault(end, []).extend(asked)
+            if taken is not None:
+                others[end] = replace(others[end], taken=(*others[end].taken, taken))
         calls.append((name, call))
     core = replace(aggregate, input=replace(match, graph=parts.core), aggregates=tuple(calls))
     read = frozenset(bearers.get(name, name) for name in folded_variables(core) or ())
@@ -154,7 +166,34 @@ def _asked(aggregate: Aggregate, edge: PatternRelationship, parts: _Parts, beare
         Aggregate(replace(match, graph=graphs[end]), ((end, Variable(end, type=NODE)),), tuple(found))
         for end, found in values.items()
     )
-    return _Asked(core, tuple(by_end))
+    return _Asked(core, tuple(by_end), tuple(others.values()))
+
+
+def _beyond(
+    call: AggregateCall, end: str, column: str, edge: PatternRelationship, another: Another | None
+) -> tuple[AggregateCall, list[tuple[str, AggregateCall]], tuple[str, Expr] | None] | None:
+    """Return an aggregate beyond an end as one of that end, what is asked by the end for it, and what is taken off.
+
+    None of aggregates that can't be told so.
+    """
+    outer = replace(call, args=(beyond(end, column, call.type),))
+    if call.name in EXTREMES:
+        return None if another else (outer, [(column, call)], None)
+    if call.name not in SUMMED or call.distinct:
+        return None
+    (arg,) = call.args
+    asked = [(column + COUNTED, replace(call, name="count", type=INTEGER))]
+    if call.name != "count":
+        asked.append((column, replace(call, name="sum", type=arg.type)))
+    if another is None:
+        return outer, asked, None
+    far, other = another.vertices.name, Variable(edge.end if end == edge.start else edge.start, type=NODE)
+    if free_variables(arg) != {far}:
+        return None
+    if call.name != "count":
+        asked.append((column + LEAST, replace(call, name="min", type=arg.type)))
+    own = substitute(arg, lambda part: other if isinstance(part, Variable) and part.name == far else None)
+    return outer, asked, (column, own)
 
 
 def _by_end(
@@ -165,10 +204,11 @@ def _by_end(
     return over_entries(lowered, catalog) or weighed_entries(asked, lowered, lower, counted, budget, catalog)
 
 
-def _may_be_read(aggregate: Aggregate, edge: PatternRelationship, bearers: Mapping[str, str]) -> bool:
-    """Tell whether an aggregate reads a relationship and its ends alone, but for extremes of something else."""
+def _may_be_read(aggregate: Aggregate, edge: PatternRelationship, bearers: Mapping[str, str], sums: bool) -> bool:
+    """Tell whether an aggregate reads a relationship and its ends alone, but for extremes, or sums, of more."""
     elements = {edge.name, edge.start, edge.end, *bearers}
-    calls = (call for _, call in aggregate.aggregates if call.name not in EXTREMES)
+    told = EXTREMES | SUMMED if sums else EXTREMES
+    calls = (call for _, call in aggregate.aggregates if call.name not in told)
     exprs = [*(expr for _, expr in aggregate.keys), *(arg for call in calls for arg in call.args)]
     return all(free_variables(expr) <= elements for expr in exprs)
 

@@ -21,6 +21,7 @@ from qengine.optimizer.rules.equalities_to_lists import equalities_to_lists
 from qengine.optimizer.rules.fold_constants import fold_constants
 from qengine.optimizer.rules.implied_edges import implied_edges
 from qengine.optimizer.rules.inlined_keys import inlined_keys
+from qengine.optimizer.rules.keys_in_parts import keys_in_parts
 from qengine.optimizer.rules.known_values import known_values
 from qengine.optimizer.rules.merge_matches import merge_matches
 from qengine.optimizer.rules.push_filters import push_filters
@@ -52,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     redundant_distinct,  # before those that look below DISTINCT
     counted_pairs,  # once what is different already isn't asked for
     inlined_keys,  # once what is read of each element is settled
+    keys_in_parts,  # once keys are where they are read
     unused_optionals,
     implied_edges,  # once matches are merged: within one clause relationships differ
     push_limits,

@@ -100,14 +100,19 @@ _OF_A_VALUE = (
 _OF_A_NODE = (
     "percentileDisc(b.t, $p) AS d, percentileCont(b.i, 0.3) AS c, stDev(b.f) AS n, avg(b.i) AS m, max(b.t) AS t"
 )
+_OF_BOTH = (
+    "sum(a.i * b.i) AS s, count(DISTINCT [a.g, b.g]) AS d, max(a.t + b.t) AS m, avg(b.f) AS f, count(*) AS n, "
+    "percentileDisc(a.i - b.g, $p) AS p, size(collect(DISTINCT [x IN [1, 2] WHERE x < a.i | x + b.i])) AS l"
+)
 _OF_A_RELATIONSHIP = "percentileDisc(r.w, $p) AS d, percentileCont(r.w, 0.3) AS c, stDevP(r.w) AS n"
 
 
 @pytest.mark.parametrize(
-    "keys", ["", "a.g AS g, ", "b.g AS g, ", "CASE WHEN a.g > 1 THEN 'more' END AS g, b.i % 2 AS b, "]
+    "keys",
+    ["", "a.g AS g, ", "b.g AS g, ", "CASE WHEN a.g > 1 THEN 'more' END AS g, b.i % 2 AS b, ", "a.g < b.g AS g, "],
 )
 @pytest.mark.parametrize("condition", ["", "WHERE a.i < b.i ", "WHERE a.i > 100 "])
-@pytest.mark.parametrize("aggregates", [_OF_A_VALUE, _OF_A_NODE, _OF_A_RELATIONSHIP])
+@pytest.mark.parametrize("aggregates", [_OF_A_VALUE, _OF_A_NODE, _OF_BOTH, _OF_A_RELATIONSHIP])
 def test_values_that_are_counted_first_have_the_same_aggregates(
     keys: str, condition: str, aggregates: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from qengine._frozen import frozen, replace
-from qengine.errors import OutOfMemory
+from qengine.errors import ExecutionError, OutOfMemory
 from qengine.exec.common.batch import BATCH_ROWS, Batch, concatenate_batches
 from qengine.exec.common.batch_parts import pieces
-from qengine.exec.common.columns import Column, NodeColumn, concatenate, null_column
+from qengine.exec.common.columns import Column, NodeColumn, null_column
 from qengine.exec.common.element_columns import FLOATS, INTEGERS, Elements, Numbers, elements_of
 from qengine.exec.common.fold_plan import Condition, EntryLists
 from qengine.exec.common.match_plan import COMPARISONS
@@ -22,6 +22,7 @@ from qengine.exec.common.operators.folded import Folded, FoldedGroups, FoldMaker
 from qengine.exec.common.operators.folded_rows import DEVICE_ROWS
 from qengine.exec.common.operators.single_rows import single_calls, tells_apart
 from qengine.exec.common.operators.stage import ROW, Build, Stage
+from qengine.exec.common.operators.sums_beyond import SumsBeyond, columns_at
 from qengine.exec.common.property_texts import TextProperty
 from qengine.exec.common.vertex_scan import scanned_vertices
 from qengine.exec.memory import Holding
@@ -30,10 +31,11 @@ from qengine.exec.view import MaskProvider
 from qengine.plan import physical
 from qengine.plan.columns import columns_of
 from qengine.plan.expr import AggregateCall, Expr, Variable
-from qengine.plan.folding import GATHERED, column_beyond, entry_levels, folded_variables, ignores_repeats
+from qengine.plan.folding import GATHERED, beyond, column_beyond, entry_levels, folded_variables, ignores_repeats
 from qengine.plan.logical import Aggregate, Operator
 from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, VertexLevel
+from qengine.plan.traverse import free_variables
 from qengine.types import INTEGER, NODE
 
 if TYPE_CHECKING:
@@ -73,15 +75,18 @@ def aggregate_entries_stage(operator: physical.AggregateEntries, build: Build, f
             if not entries.some:
                 yield from grouping.run(iter(()), outer)
                 return
-            for by_end, stage in zip(operator.values, values, strict=True):
-                entries.give(by_end, list(stage(outer)), holding)
             why = "values are not of one kind, or not finite, or an end has several of what is beyond it"
+            groups = None
             try:
+                for by_end, stage in zip(operator.values, values, strict=True):
+                    entries.give(by_end, list(stage(outer)), holding)
                 groups = entries.groups(holding)
             except OutOfMemory:
                 if runtime.memory.limit is None:
                     raise
-                groups, why = None, "the groups don't fit the memory"
+                why = "the groups don't fit the memory"
+            except ExecutionError:  # of an end, if not of all: rows tell
+                why = "values of an end can't be added up"
             if groups is None:
                 runtime.context.note(operator, f"rows are made: {why}")
                 holding.set(0)
@@ -153,6 +158,17 @@ class _Way:
     skip_loops: bool
 
 
+@frozen
+class _Weighing:
+    """By the names of ends: how often entries count, int64 a vertex; of ends that count once or not at all, which do;
+    and at which other ends entries are among what an end counts.
+    """
+
+    weights: dict[str, Any]
+    present: dict[str, Any]
+    lessened: dict[str, Any]
+
+
 class _Entries:
     """The vertices or relationships that a search would find, one after the other."""
 
@@ -170,9 +186,8 @@ class _Entries:
         found = {level.name: elements_of(level, self._runtime) for level in self._levels}
         self._counts = {program.emit[0]: program for program in operator.counts}
         self._masks: MaskProvider = build.masks
-        self._weights: dict[str, Any] = {}
-        self._present: dict[str, Any] = {}  # of ends that count once or not at all, which ones do
-        self._lessened: dict[str, Any] = {}  # by ends, at which other ends entries are among what they count
+        self._weighing = _Weighing({}, {}, {})
+        self._sums = SumsBeyond(operator.folded, operator.others)
         self._given: dict[Expr, Column | None] = {}
         self.some = all(found.values())
         self._elements: dict[str, Elements] = {name: each for name, each in found.items() if each is not None}
@@ -184,7 +199,8 @@ class _Entries:
         self._conditions = [each for level in self._levels for each in level.conditions]
         read = folded_variables(operator.folded) or frozenset()
         compared = {self._levels[at].name for each in self._conditions for at in (each.left, each.right)}
-        self._names = read | compared
+        taken = (free_variables(expr) for each in operator.others for _, expr in each.taken)
+        self._names = read.union(compared, *taken)
         self._ways = list(self._found_ways()) if self.some and self._second else []
 
     def give(self, by_end: Operator, batches: list[Batch], holding: Holding) -> None:
@@ -198,12 +214,11 @@ class _Entries:
             assert isinstance(found, NodeColumn)
             inside = np.flatnonzero((found.ids >= elements.begin) & (found.ids < elements.end))
             places[found.ids[inside] - elements.begin] = inside
-        for _, call in self._operator.folded.aggregates:
-            for arg in call.args:
-                if (name := column_beyond(arg)) in names:
-                    column = concatenate([rows.columns[name], null_column(1)]).take(places)
-                    holding.add(column.nbytes)
-                    self._given[arg] = column
+        columns = columns_at(rows, names, places)
+        holding.add(sum(each.nbytes for each in columns.values()))
+        self._given.update((beyond(end, name, INTEGER), column) for name, column in columns.items())
+        args = (arg for _, call in self._operator.folded.aggregates for arg in call.args)
+        self._given.update((arg, columns[name]) for arg in args if (name := column_beyond(arg)) in columns)
 
     def groups(self, holding: Holding) -> FoldedGroups | None:
         """Return the groups; None where values can't be folded. A device folds many entries where it runs the query."""
@@ -237,14 +252,28 @@ class _Entries:
         bits = max(1, (rows if weights is None else weights).bit_length())
         if bits > _MOST_BITS:
             return None
-        folded = Folded(self._operator.folded, elements, self._runtime, rows, bits, maker, self._given, carried)
+        folded = Folded(self._sums.alone, elements, self._runtime, rows, bits, maker, self._given, carried)
         try:
             if not folded.open(holding):
                 return None
-            self._add(folded)
-            return folded.groups()
+            self._add(folded, self._weighing)
+            return self._sums.groups(folded, self._given, self._add_beyond, holding)
         finally:
             folded.close()
+
+    def _add_beyond(self, folded: Folded, end: str, among: bool) -> None:
+        """Give entries to a fold as often as an end doesn't say; ``among``: those alone that it counts, too."""
+        weighing = self._weighing
+        present = dict(weighing.present)
+        if among:
+            (other,) = {level.name for level in (self._first, self._second) if level} - {end}
+            wanted = weighing.lessened[end]
+            present[other] = present[other] & wanted if other in present else wanted
+        elif end in weighing.weights:
+            present[end] = weighing.weights[end] > 0
+        weights = {name: each for name, each in weighing.weights.items() if name != end}
+        lessened = {name: each for name, each in weighing.lessened.items() if name != end}
+        self._add(folded, _Weighing(weights, present, lessened))
 
     def _carried(self, holding: Holding) -> dict[str, tuple[str, Any]] | None:
         """Return for each vertex the one beyond it that it carries, by that one's name; None where one has several."""
@@ -271,13 +300,14 @@ class _Entries:
         Where it doesn't matter how often a row comes, ends without anything are left out, and others count once.
         """
         n_vertices = self._runtime.store.vertex_count
+        weighing = self._weighing
         for each in self._operator.others:
             level = each.vertices
             found = elements_of(level, self._runtime)
             if found is None:
                 continue
             holding.add(n_vertices)
-            self._lessened[each.end] = self._masks.mask_within(
+            weighing.lessened[each.end] = self._masks.mask_within(
                 level.name, level.predicates, found.ranges, 0, n_vertices
             )
         once = ignores_repeats([call for _, call in self._operator.folded.aggregates])
@@ -286,18 +316,18 @@ class _Entries:
             counts = counts_of_all(program, self._build)
             if counts.dtype == object:
                 return False
-            if (once or counts.max(initial=0) <= 1) and name not in self._lessened:
-                holding.add(len(counts))
-                self._present[name] = counts > 0
+            holding.add(len(counts))
+            if (once or counts.max(initial=0) <= 1) and name not in weighing.lessened:
+                weighing.present[name] = counts > 0
             else:
-                self._weights[name] = counts
+                weighing.weights[name] = counts
         return True
 
     def _most(self) -> int:
         """Return what weights of entries add up to at most."""
         most = 1.0
         for way in self._ways:
-            owned, ended = self._weights_of(way)
+            owned, ended = self._by_ends(self._weighing.weights, way)
             of_owners = float(len(way.lists))
             if owned is not None:
                 vertices, begins = way.lists.list_index()
@@ -308,11 +338,8 @@ class _Entries:
             most += of_owners * (1 if ended is None else int(ended.max(initial=0)))
         return int(1.01 * most)
 
-    def _weights_of(self, way: _Way) -> tuple[Any, Any]:
-        """Return how often entries of lists count by their owners and by their ends, None for once."""
-        return self._by_ends(self._weights, way)
-
     def _by_ends(self, known: dict[str, Any], way: _Way) -> tuple[Any, Any]:
+        """Return what is known of the owners of lists, and of their ends."""
         first, second = (None if level is None else known.get(level.name) for level in (self._first, self._second))
         return (second, first) if way.turned else (first, second)
 
@@ -322,18 +349,18 @@ class _Entries:
             return sum(end - begin for begin, end in self._elements[self._first.name].ranges)
         return sum(len(way.lists) for way in self._ways)
 
-    def _add(self, folded: Folded) -> None:
+    def _add(self, folded: Folded, weighing: _Weighing) -> None:
         """Give all entries to the folds."""
         if self._second is None:
             self._add_vertices(folded)
             return
-        owners = self._wanted(self._first)
-        ends = self._wanted(self._second)
+        owners = self._wanted(self._first, weighing)
+        ends = self._wanted(self._second, weighing)
         for way in self._ways:
             conditions = self._compared(way.type)
             if conditions is None:
                 continue
-            lists = self._lists(way, owners, ends)
+            lists = self._lists(way, owners, ends, weighing)
             for fold in folded.folds:
                 fold.add_entries(lists, conditions)
 
@@ -372,8 +399,7 @@ class _Entries:
             if either or source.direction is Direction.IN:
                 yield _Way(info, lists, True, skip or either)
 
-    def _lists(self, way: _Way, first: Any, second: Any) -> EntryLists:
-
+    def _lists(self, way: _Way, first: Any, second: Any, weighing: _Weighing) -> EntryLists:
         assert self._second is not None
         asked = self._names.union(each.bearer for each in self._operator.carried)
         names = [name if name in asked else "" for name in (self._first.name, self._second.name)]
@@ -388,13 +414,13 @@ class _Entries:
         edge = self._edge.name if self._edge is not None and self._edge.name in self._names else ""
         return EntryLists(
             vertices, begins, way.lists.neighbours, way.type.base, owner, end, edge,
-            owners, others, admitted, way.skip_loops, self._weights_of(way),
-            self._by_ends(self._lessened, way),
+            owners, others, admitted, way.skip_loops, self._by_ends(weighing.weights, way),
+            self._by_ends(weighing.lessened, way),
         )  # fmt: skip
 
-    def _wanted(self, level: VertexLevel) -> Any:
+    def _wanted(self, level: VertexLevel, weighing: _Weighing) -> Any:
         """Return for each vertex whether a level admits it; None where it admits all that lists have."""
-        ranges, present = self._elements[level.name].ranges, self._present.get(level.name)
+        ranges, present = self._elements[level.name].ranges, weighing.present.get(level.name)
         if not level.predicates and all(self._within(way.lists, ranges) for way in self._ways):
             return present
         mask = self._masks.mask_within(level.name, level.predicates, ranges, 0, self._runtime.store.vertex_count)

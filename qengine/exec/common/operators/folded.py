@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -142,12 +143,20 @@ class Folded:
         self._states: list[_StateOf] = []
         self._folds: list[Fold] = []
 
+    def beside(self, calls: Sequence[AggregateCall]) -> Folded:
+        """Return what folds rows by the same keys, which have the same codes, for other aggregates."""
+        other = copy(self)
+        other._calls = list(calls)
+        other._columns, other._tasks, other._by = dict(self._columns), {}, list(self._by)
+        other._apart, other._states, other._folds = [], [], []
+        return other
+
     def open(self, holding: Holding) -> bool:
         """Evaluate all expressions; False where one fails, or has values that can't be folded."""
         from qengine.exec.host.folds import Fold
 
         self._tasks[COUNT, None] = (0, Task(COUNT))
-        for expr in self._keys:
+        for expr in self._keys[len(self._by) :]:
             name = variable_of(expr)
             key = keyed(expr, self._elements[name], self._runtime)
             if key is None:
@@ -179,6 +188,11 @@ class Folded:
         """Free the groups."""
         for fold in self._folds:
             fold.close()
+
+    @property
+    def codes(self) -> IntArray:
+        """The code of each group that ``groups`` has returned, of all its keys, ascending."""
+        return self._folds[0].whole_codes(self._codes).astype(np.int64)
 
     def groups(self) -> FoldedGroups:
         """Return what was folded."""

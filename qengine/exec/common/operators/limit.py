@@ -9,6 +9,7 @@ import numpy as np
 from qengine.exec.common.batch import BATCH_ROWS, Batch
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.operators.stage import Build, Stage, rows_of
+from qengine.exec.common.ordering import sorted_rows
 from qengine.exec.common.runtime import Runtime
 from qengine.exec.scalar import evaluate as scalar
 from qengine.exec.scalar.values import failing_at, number_of_rows
@@ -30,7 +31,7 @@ def count_of(expr: Expr, clause: str, runtime: Runtime) -> int:
 
 def places_within_rows(rows: IntArray, seen: IntArray) -> IntArray:
     """Return how many rows with the same outer row come before each, and count them all in ``seen``."""
-    order = np.argsort(rows, kind="stable")
+    order = sorted_rows([rows], len(rows))
     ordered = rows[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     run = np.arange(len(rows)) - np.repeat(starts, np.diff(np.r_[starts, len(rows)]))
