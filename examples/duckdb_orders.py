@@ -158,7 +158,7 @@ def drawn(graph: qengine.Graph, count: int, seed: int) -> list[Query]:
                 edges.append(Edge("knows", one, other))
         picked = source.sample(names, min(len(names), source.randint(2, 5)))
         query = Query(tuple(edges), {name: condition(source, name) for name in picked})
-        if 5 <= query.joins <= 12 and graph.query(f"{query.pattern()} RETURN count(*)").value() <= MOST_ROWS:
+        if 5 <= query.joins <= 12 and graph.query(f"{query.pattern()} RETURN toFloat(count(*))").value() <= MOST_ROWS:
             found.append(query)
     return found
 
