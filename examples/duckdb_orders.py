@@ -7,7 +7,7 @@ be done far sooner. Seconds of the processor, one thread each, that of estimatin
 two runs the shorter one.
 
 Run it from anywhere:
-python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--patience 0.15] [--verbose]
+python examples/duckdb_orders.py [--queries 4] [--persons 5000] [--seed 1] [--patience 0.2] [--verbose]
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 SAMPLES = 2_000
 SECONDS = 5.0  # that a query may take, in either order
-PATIENCE = 0.15  # seconds of DuckDB's own order before anything is estimated
+PATIENCE = 0.2  # seconds of DuckDB's own order before anything is estimated
+TURNS = 3.0  # times what ours is expected to take
 LOOK = 0.002  # seconds between two looks whether a query is done
 MOST_ROWS = 1e6  # of a query: what counts more rows takes as long in any order
 ENOUGH_HITS = 30
@@ -399,7 +400,7 @@ def ordered(
     """Run a query in DuckDB's own order, and in ours instead once that promises to be done far sooner.
 
     Nothing is estimated before DuckDB has worked for ``patience`` seconds: what is done by then leaves nothing to
-    gain. Its run goes on meanwhile, and until it has taken as long as ours is expected to take.
+    gain. Its run goes on meanwhile, and until it has taken ``TURNS`` times as long as ours is expected to take.
     """
     begin = time.process_time()
     run = Run(own, query.sql(), begin)
@@ -409,7 +410,7 @@ def ordered(
     table = graph.estimate_all(query.pattern(), samples=SAMPLES, seed=1, threads=1)
     plan = Orders(query, expected_rows(query, table)).best()
     estimating = time.thread_time() - thinking
-    if run.done_within(min(plan.cost / 1e9, SECONDS)):
+    if run.done_within(min(TURNS * plan.cost / 1e9, SECONDS)):
         return Ordered(run.count, time.process_time() - begin, estimating, False)
     run.stopped()
     run = Run(given, plan.text, begin)
