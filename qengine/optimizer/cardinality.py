@@ -411,7 +411,7 @@ def _degree_statistics(found: EdgeStatistics, size: float, fan_out: float) -> De
     if edges == 0.0 or pairs == 0.0:  # none has two, or it isn't known
         return DegreeStatistics(fan_out, most)
     scale = size / (edges * edges)
-    skew = max(pairs * scale, 1.0)
+    skew = pairs * scale
     tail = max(found.out_triples * edges / (pairs * pairs), 1.0)
     if found.lesser_squares + found.greater_squares == 0.0:
         return DegreeStatistics(fan_out, most, skew, tail, skew, skew, skew)
