@@ -284,7 +284,7 @@ def test_upper_bounds_of_all_parts_hold() -> None:
                 part = sorted(int(name[1:]) for name in names)
                 assert embeddings(part, matrices, own, labels, edges) <= bound * (1 + 1e-9), (text, part)
                 checked += 1
-    assert checked > 500
+    assert checked > 200
 
 
 @pytest.mark.parametrize(
