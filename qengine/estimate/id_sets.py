@@ -17,7 +17,7 @@ def _close(ids: Ids, low: int, high: int) -> bool:
 
 def distinct(ids: Ids) -> Ids:
     """Return the different ones of some ids, ascending."""
-    if not len(ids):
+    if np.all(ids[1:] > ids[:-1]):
         return ids
     low, high = int(ids.min()), int(ids.max())
     if not _close(ids, low, high):

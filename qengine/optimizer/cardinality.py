@@ -257,23 +257,46 @@ class Cardinality:
         outward = (edge.relationship.direction is Direction.OUT) == (origin == start)
         return Incidence(edge.type_names(), edge.symmetric or outward, edge.symmetric or not outward, label)
 
-    def together(self, name: str, kinds: tuple[Incidence, ...]) -> list[float]:
+    def together(self, name: str, kinds: tuple[Incidence, ...], common: Sequence[Incidence | None]) -> list[float]:
         """Return how many times likelier a node has a relationship of one kind where it has one of another.
 
-        Of each pair of ``kinds``, as ``itertools.combinations`` yields them.
+        Of each pair of ``kinds``, as ``itertools.combinations`` yields them. ``common``: what the two relationships of
+        a pair may not both be, of each pair.
         """
         own = [self._own_degrees(name, kind) for kind in kinds]
         if all(degrees is not None for degrees in own):
+            same = [0.0 if each is None else self._own_degrees(name, each).sum() for each in common]
             return [
-                float(((one * other).sum() + 1.0) / (one.sum() * other.mean() + 1.0))
-                for one, other in combinations(own, 2)
+                float((max((one * other).sum() - less, 0.0) + 1.0) / (one.sum() * other.mean() + 1.0))
+                for (one, other), less in zip(combinations(own, 2), same, strict=True)
             ]
         known = self._whatever.together
         key = self.nodes[name].labels, kinds
         found = known.get(key)
+        label = named(self.nodes[name].labels)
         if found is None:
-            label = named(self.nodes[name].labels)
             found = _kept(known, key, [self.catalog.together(label, *pair) for pair in combinations(kinds, 2)])
+        if not any(common):
+            return found
+        return [
+            times if less is None else self._apart(name, times, pair, less)
+            for times, pair, less in zip(found, combinations(kinds, 2), common, strict=True)
+        ]
+
+    def _apart(self, name: str, times: float, kinds: tuple[Incidence, Incidence], common: Incidence) -> float:
+        """Return how many times likelier both are where they aren't the same relationship of what is ``common``."""
+        one, other, less = (self._count(name, kind) for kind in (*kinds, common))
+        expected = one * other / max(self.labelled(name), 1.0) + 1.0
+        return (max(times * expected - 1.0 - less, 0.0) + 1.0) / expected
+
+    def _count(self, name: str, kind: Incidence) -> float:
+        """Return how many relationships of a kind the nodes with a node's labels have."""
+        label, found = named(self.nodes[name].labels), 0.0
+        for type in kind.types:
+            info = self.catalog.relationship_type(type)
+            found += self._known(label, type, kind.labels).edges if kind.out else 0.0
+            if kind.into and not (kind.out and info is not None and info.undirected):
+                found += self._known(kind.labels, type, label).edges
         return found
 
     def closing(
@@ -288,14 +311,25 @@ class Cardinality:
             found = _kept(known, key, _closing_odds((one, other, third), sides, self.catalog))
         return found
 
-    def unequal(self, name: str, kind: Incidence, known: DegreeStatistics) -> DegreeStatistics:
-        """Return what is ``known`` of degrees of a kind with the moments of those nodes that its conditions admit."""
+    def unequal(self, name: str, kind: Incidence, known: DegreeStatistics, again: bool) -> DegreeStatistics:
+        """Return what is ``known`` of degrees of a kind with the moments of those nodes that its conditions admit.
+
+        ``again``: the relationships of a pair may be the same one.
+        """
         degrees = self._own_degrees(name, kind)
-        if degrees is None or not degrees.any():
+        if degrees is not None and degrees.any():
+            mean, pairs, triples = (float(found.mean()) for found in _falling(degrees))
+            skew = max(pairs / mean**2, _LEAST)
+            tail = triples * mean / pairs**2 if pairs else 1.0
+        elif again:
+            mean, tail = max(known.fan_out, _LEAST), known.tail
+            skew = _LEAST if known.most <= 1.0 else known.skew  # no pairs are as if it weren't known
+        else:
             return known
-        mean, pairs, triples = (float(found.mean()) for found in _falling(degrees))
-        skew = max(pairs / mean**2, _LEAST)
-        tail = triples * mean / pairs**2 if pairs else 1.0
+        if again:  # E[dd] = E[d(d-1)] + E[d], and so on
+            pairs = skew * mean**2
+            every = pairs + mean
+            skew, tail = every / mean**2, (tail * pairs**2 / mean + 3.0 * pairs + mean) * mean / every**2
         times = skew / known.skew
         ordered = (times * each for each in (known.lesser, known.mixed, known.greater))
         return DegreeStatistics(known.fan_out, known.most, skew, tail, *ordered)
@@ -415,7 +449,7 @@ def _degree_statistics(found: EdgeStatistics, size: float, fan_out: float) -> De
     if edges == 0.0 or pairs == 0.0:  # none has two, or it isn't known
         return DegreeStatistics(fan_out, most)
     scale = size / (edges * edges)
-    skew = max(pairs * scale, 1.0)
+    skew = pairs * scale
     tail = max(found.out_triples * edges / (pairs * pairs), 1.0)
     if found.lesser_squares + found.greater_squares == 0.0:
         return DegreeStatistics(fan_out, most, skew, tail, skew, skew, skew)

@@ -15,10 +15,10 @@ from qengine.optimizer.correlation import Joint, admitted_nodes
 from qengine.optimizer.filters import Below
 from qengine.optimizer.labels import matching_types
 from qengine.optimizer.unjoined import known_values
-from qengine.plan.expr import Expr
-from qengine.plan.logical import Operator
+from qengine.plan.expr import Expr, Variable
+from qengine.plan.logical import Filter, Operator, Project
 from qengine.plan.pattern import Direction, LabelIs, LabelOr, named
-from qengine.plan.physical import EdgeLevel, Search, VertexLevel
+from qengine.plan.physical import Attach, EdgeLevel, Search, VertexLevel
 from qengine.plan.traverse import free_variables
 
 _NODES = 1024  # that are looked at
@@ -37,7 +37,7 @@ def found_from(search: Search, rows: Operator, catalog: CatalogView) -> tuple[fl
     if hop is None or search.rows is None:
         return None
     start, end, edge = hop
-    nodes = _nodes(start.name, rows, catalog)
+    nodes = _nodes(_name_below(start.name, rows), rows, catalog)
     if nodes is None or not len(nodes):
         return None
     hits = _hits(nodes, end, edge, catalog)
@@ -61,11 +61,23 @@ def _one_hop(search: Search) -> tuple[VertexLevel, VertexLevel, EdgeLevel | None
     return None if edge is not None and edge.conditions else (start, end, edge)
 
 
+def _name_below(name: str, rows: Operator) -> str:
+    """Return what a column of rows is called where a search finds it."""
+    while isinstance(rows, Project | Filter | Attach | Search):
+        if isinstance(rows, Search) and name in (level.name for level in rows.levels[rows.seeds :]):
+            break
+        if isinstance(rows, Project):
+            item = dict(rows.items).get(name)
+            if not isinstance(item, Variable):
+                break
+            name = item.name
+        rows = rows.input
+    return name
+
+
 def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
     """Return ids of nodes that are in a column of rows, as often as they are expected there: int64; None if unknown."""
     import numpy as np
-
-    from qengine.optimizer.sampled import conjunction, how_many
 
     below = Below(catalog)
     below.read_below(rows)
@@ -75,12 +87,35 @@ def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
         node = below.nodes.get(name)
         return None if node is None else _drawn(admitted_nodes(node.predicates, node.labels, catalog), None)
     joint = max(joints, key=lambda each: _asked(each, below))
-    type = max(joint.types, key=lambda each: each[1])[0]
+    of_types = (_ends(name, joint, type, below, catalog) for type, edges in joint.types if edges)
+    parts = [found for found in of_types if found is not None]
+    if not parts:
+        return None
+    ids, weights = parts[0][0], None
+    if len(parts) > 1:
+        ids = np.concatenate([found for found, _ in parts])
+        weights = np.concatenate([np.full(len(found), each) for found, each in parts])
+    for other in joints:
+        if other is not joint:
+            degrees = catalog.degrees_of(ids, other.incidence(name, below.nodes))
+            weights = degrees if weights is None else weights * degrees
+    return _drawn(ids, weights)
+
+
+def _ends(name: str, joint: Joint, type: str, below: Below, catalog: CatalogView) -> tuple[Any, float] | None:
+    """Return the ids of a column in some of a type's relationships that rows come from, and how many each stands for.
+
+    None where a condition on them can't be evaluated.
+    """
+    import numpy as np
+
+    from qengine.optimizer.sampled import conjunction, how_many
+
     ends = [below.nodes[end] for end in joint.ends]
     names = {joint.ends[0]: "start", joint.name: "relationship", joint.ends[1]: "end"}
     conditions = [*joint.predicates, *ends[0].predicates, *ends[1].predicates]
     conditions += [each for each in below.given if free_variables(each) <= names.keys()]
-    ids = None
+    found = None
     for many in (False, True):
         labels = named(ends[0].labels), named(ends[1].labels)
         sample = catalog.relationship_sample(type, *labels, both=joint.both, many=many)
@@ -90,15 +125,10 @@ def _nodes(name: str, rows: Operator, catalog: CatalogView) -> Any:
         if len(known) < len(conditions):
             return None
         mask = np.ones(sample.size, np.bool_) if mask is None else mask
-        ids = sample.ids(names[name], mask)
+        found = sample.ids(names[name], mask), sample.total / sample.size
         if how_many(mask) >= _FEW:
             break
-    weights = None
-    for each in joints:
-        if each is not joint:
-            degrees = catalog.degrees_of(ids, each.incidence(name, below.nodes))
-            weights = degrees if weights is None else weights * degrees
-    return _drawn(ids, weights)
+    return found
 
 
 def _asked(joint: Joint, below: Below) -> int:

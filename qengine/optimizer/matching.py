@@ -7,8 +7,7 @@ decides.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from itertools import combinations, product
 
 from qengine._frozen import frozen, replace
@@ -25,6 +24,7 @@ from qengine.optimizer.order import CostModel, Ordered
 from qengine.optimizer.order_problem import Link, Problem, mask_of
 from qengine.optimizer.pattern_edges import PatternEdge
 from qengine.optimizer.peeking import counting_rare, counts_rare
+from qengine.optimizer.same_edges import Edges, left_out, repeated
 from qengine.optimizer.search_levels import NamedCondition, as_filter
 from qengine.optimizer.symmetry import NO_SYMMETRY, Symmetry, break_symmetry
 from qengine.plan.expr import Expr, Literal
@@ -362,10 +362,17 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
             entangled[other] |= 1 << one
     edges = [edge for edge in matching.edges if edge.ends[0] != edge.ends[1]]
     links = [cardinality.link(edge, number) for edge in edges]
-    if counts_rare():
-        ends = Counter(end for link in links for end in (link.one, link.other))
-        links = [_conditioned(link, names, ends, cardinality) for link in links]
-    sorts, meetings, together = _sorts(links, names, cardinality) if len(links) > 1 else ([], [], [])
+    sorts: list[tuple[int, int]] = []
+    meetings: list[tuple[int, int, int]] = []
+    together: list[float] = []
+    if len(links) > 1:
+        at: list[dict[Incidence, list[PatternEdge]]] = [{} for _ in names]
+        for edge, link in zip(edges, links, strict=True):
+            at[link.one].setdefault(link.kinds[0], []).append(edge)
+            at[link.other].setdefault(link.kinds[1], []).append(edge)
+        again = [repeated(found, name, matching.difference) for name, found in zip(names, at, strict=True)]
+        links = [_conditioned(link, names, at, again, cardinality) for link in links]
+        sorts, meetings, together = _sorts(links, names, at, matching.difference, cardinality)
     candidates = [cardinality.candidates(name) for name in names]
     if len(edges) < len(matching.edges):
         looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
@@ -402,13 +409,19 @@ def _different(matching: Matching, number: Mapping[str, int], cardinality: Cardi
     ]
 
 
-def _conditioned(link: Link, names: Sequence[str], links: Counter[int], cardinality: Cardinality) -> Link:
-    """Return a link with the degrees of what conditions admit, at ends with several ``links``, where these multiply."""
-    there, back = link.there, link.back
-    if links[link.one] > 1:
-        there = cardinality.unequal(names[link.one], link.kinds[0], there)
-    if links[link.other] > 1:
-        back = cardinality.unequal(names[link.other], link.kinds[1], back)
+def _conditioned(
+    link: Link, names: Sequence[str], at: Sequence[Edges], again: Sequence[Set[Incidence]], cardinality: Cardinality
+) -> Link:
+    """Return a link with the degrees of what conditions admit, at ends with several edges, where these multiply.
+
+    ``again``: at each vertex the kinds of which two edges may be the same relationship.
+    """
+    degrees = [link.there, link.back]
+    for side, vertex in enumerate((link.one, link.other)):
+        if len(at[vertex]) > 1 or len(at[vertex][link.kinds[side]]) > 1:
+            kind = link.kinds[side]
+            degrees[side] = cardinality.unequal(names[vertex], kind, degrees[side], kind in again[vertex])
+    there, back = degrees
     return link if there is link.there and back is link.back else replace(link, there=there, back=back)
 
 
@@ -515,21 +528,22 @@ def _entangled(matching: Matching, number: Mapping[str, int]) -> list[int]:
 
 
 def _sorts(
-    links: Sequence[Link], names: Sequence[str], cardinality: Cardinality
+    links: Sequence[Link],
+    names: Sequence[str],
+    at: Sequence[Edges],
+    difference: Differences,
+    cardinality: Cardinality,
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]], list[float]]:
     """Return what ``Problem`` knows of the sorts of relationships at each vertex: nothing where there is one sort."""
-    at: list[dict[Incidence, int]] = [{} for _ in names]
-    sorts = []
-    for link in links:
-        ours, others = at[link.one], at[link.other]
-        here, there = link.kinds
-        sorts.append((ours.setdefault(here, len(ours)), others.setdefault(there, len(others))))
+    numbers = [{kind: number for number, kind in enumerate(found)} for found in at]
+    sorts = [(numbers[link.one][link.kinds[0]], numbers[link.other][link.kinds[1]]) for link in links]
     meetings: list[tuple[int, int, int]] = []
     together: list[float] = []
     for vertex, found in enumerate(at):
         if len(found) > 1:
             meetings += [(vertex, one, other) for one, other in combinations(range(len(found)), 2)]
-            together += cardinality.together(names[vertex], tuple(found))
+            common = list(left_out(found, names[vertex], difference))
+            together += cardinality.together(names[vertex], tuple(found), common)
     return (sorts, meetings, together) if meetings else ([], [], [])
 
 

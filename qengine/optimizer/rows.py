@@ -154,7 +154,8 @@ class Estimate:
             case Search(count=count, exists=exists, emit=()) if (count is not None and not self.counted) or exists:
                 return rows * min(1.0, operator.rows or 1.0)
             case Search():
-                return rows * (1.0 if operator.rows is None else operator.rows)
+                known = self._from_given(operator, operator.input)
+                return rows * (known[0] if known is not None else 1.0 if operator.rows is None else operator.rows)
             case Walk(end_bound=True):
                 return rows * walks_from_one(operator, self.catalog) * ends_alike(operator, self.catalog)
             case Walk() | Reach():
@@ -185,7 +186,7 @@ class Estimate:
         return rows
 
     def _from_given(self, operator: Operator, outer: Operator | None) -> tuple[float, float] | None:
-        """Return how many rows a search in a subplan has of each row, and how many of these have any, as seen there.
+        """Return how many rows a search has of each row of a plan, and how many of these have any, as seen there.
 
         None where nothing is looked at, and for others than one relationship away from a node of these rows.
         """

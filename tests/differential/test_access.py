@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import qengine
@@ -85,6 +88,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "LEAST_ROWS", 0)
     monkeypatch.setattr(access, "FEW", 0)
     monkeypatch.setattr(bound_edges, "LEAST_ROWS", 0)
+    monkeypatch.setattr(bound_edges, "_SEARCH", inf)
     monkeypatch.setattr("qengine.exec.common.access.FEW", 1)
     monkeypatch.setattr("qengine.exec.common.operators.look_up.FEW", 1)
     monkeypatch.setattr("qengine.exec.common.access.SCANS", {"hash": 1, "sorted": 1})
@@ -369,3 +373,24 @@ def test_of_two_indexes_the_second_is_asked_for_fewer(monkeypatch: pytest.Monkey
     for _ in range(3):
         assert sorted(graph.query(text).fetchall()) == expected
     assert min(asked[-2:]) in (19, 40) and max(asked[-2:]) > 40
+
+
+def test_relationships_are_scanned_where_a_search_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    size, count = 20_000, 60_000
+    ids, start = np.arange(size), np.arange(count) % size
+    end, x = np.arange(count) * 7919 % size, np.arange(count) % 6000
+    k = ids % 1000
+    nodes = pa.table({"id": ids, "k": k})
+    graph = Graph.from_arrow({"A": nodes}, [("T", "A", "A", pa.table({"start": start, "end": end, "x": x}))])
+    less = k[start] < k[end]
+    for condition, scanned, holds in (
+        ("r.x = 7", True, x == 7),
+        ("r.x = 7 AND n.k < 500 AND n.k < m.k", True, (x == 7) & (k[start] < 500) & less),
+        ("r.x = 7 AND n.k = 3", False, (x == 7) & (k[start] == 3)),  # 20 nodes have 60 relationships
+        ("r.x < 1500 AND n.k < m.k", False, (x < 1500) & less),  # 15,000
+    ):
+        text = f"MATCH (n:A)-[r:T]->(m:A) WHERE {condition} RETURN count(*)"
+        assert ("RelationshipScan" in str(graph.explain(text))) == scanned, condition
+        for _ in range(3):
+            assert graph.query(text, device="cpu").value() == np.count_nonzero(holds)

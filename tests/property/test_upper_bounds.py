@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 
 from qengine import Graph
-from qengine.estimate.bound import upper_bound
+from qengine.estimate.bound import upper_bound, upper_bounds
 from qengine.estimate.tail_bound import bound_of_target, times_at_most
 from qengine.estimate.target import known_to_be_empty, target_of
 from qengine.estimates import plan_counted
@@ -209,6 +211,80 @@ def test_upper_bounds_hold_for_random_patterns(graph: Graph) -> None:
         bounds += [0.0] if plan is None else [bound_of_target(target, store, plan, most, masks) for most in (999, 20)]
         count = graph.estimate(text, method="exact").value
         assert count <= min(bounds) * (1 + 1e-9), (text, count, bounds)
+
+
+PART_GRAPHS, PART_PATTERNS = 4, 10
+
+Edges = list[tuple[int, int, str, bool]]
+
+
+def small_graph(source: Random) -> tuple[Graph, dict[str, Any], list[str]]:
+    """Return a graph of few nodes with loops and parallel relationships, how many join each two, and labels."""
+    size = source.choice((3, 4, 5))
+    labels = [source.choice(("", "A", "B", "AB")) for _ in range(size)]
+    labels[0] = "AB"
+    matrices = {}
+    records = []
+    for kind in "RSU":
+        ends = [
+            (int(size * source.random() ** 2), source.randrange(size)) for _ in range(source.randrange(1, 3 * size))
+        ]
+        matrices[kind] = np.zeros((size, size))
+        for start, end in [*ends, ends[0], (1, 1), (0, 1)]:
+            matrices[kind][start, end] += 1
+            records.append({"type": kind, "start": start, "end": end})
+    nodes = [{"id": k, "labels": list(each)} for k, each in enumerate(labels)]
+    return Graph.from_records(nodes, records, undirected=["U"]), matrices, labels
+
+
+def connected_pattern(source: Random) -> tuple[str, list[str], Edges]:
+    """Return the text of a pattern, its nodes' labels, and its edges: ends, type, and whether it has a direction."""
+    labels = [source.choice(("", "", "A", "B")) for _ in range(source.choice((3, 4, 5, 6)))]
+    pairs = [(source.randrange(k), k) for k in range(1, len(labels))]
+    pairs += [tuple(source.sample(range(len(labels)), 2)) for _ in range(source.choice((0, 1, 2)))]  # type: ignore[misc]
+    edges = []
+    for one, other in pairs:
+        kind = source.choice("RSU")
+        edges.append((one, other, kind, kind != "U" and source.random() < 0.75))
+    nodes = ", ".join(f"(n{k}{':' if label else ''}{label})" for k, label in enumerate(labels))
+    texts = (f"(n{one})-[:{kind}]-{'>' * out}(n{other})" for one, other, kind, out in edges)
+    return f"MATCH REPEATABLE ELEMENTS {nodes}, {', '.join(texts)}", labels, edges
+
+
+def embeddings(part: list[int], matrices: dict[str, Any], own: list[str], labels: list[str], edges: Edges) -> float:
+    """Return how many embeddings the part of a pattern between some nodes has, by multiplying tensors."""
+    size = len(own)
+    total = np.ones([size] * len(part))
+    for axis, node in enumerate(part):
+        admitted = np.array([labels[node] in each for each in own], float)
+        total = total * admitted.reshape([size if k == axis else 1 for k in range(len(part))])
+    for one, other, kind, out in edges:
+        if one in part and other in part:
+            joins = matrices[kind]
+            joins = joins if out else joins + joins.T - np.diag(np.diag(joins))
+            first, second = part.index(one), part.index(other)
+            joins = joins if first < second else joins.T
+            total = total * joins.reshape([size if k in (first, second) else 1 for k in range(len(part))])
+    return float(total.sum())
+
+
+def test_upper_bounds_of_all_parts_hold() -> None:
+    source = Random(11)
+    graphs = [small_graph(source) for _ in range(PART_GRAPHS)]
+    checked = 0
+    for _ in range(PART_PATTERNS):
+        text, labels, edges = connected_pattern(source)
+        for graph, matrices, own in graphs:
+            root = plan_counted(graph._store, text).physical.root
+            if known_to_be_empty(root):
+                continue
+            search = without_order(target_of(root).search)
+            parts = graph.estimate_all(text, samples=1, seed=1)
+            for names, bound in upper_bounds(graph._store, search, set(parts)).items():
+                part = sorted(int(name[1:]) for name in names)
+                assert embeddings(part, matrices, own, labels, edges) <= bound * (1 + 1e-9), (text, part)
+                checked += 1
+    assert checked > 200
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,14 @@ def hubs() -> Iterator[Graph]:
         ("(a)-[:K]->(b) WHERE a.kind = 0 OPTIONAL MATCH (b)-[:L]->(c) WHERE c.half = 1", 1.2),
         ("(a)<-[:K]-(b)<-[:F]-(c) WHERE a.kind = 4 OPTIONAL MATCH (b)-[s:L|K]-(d) WHERE d.kind < 3", 1.4),
         ("(b:X) WHERE b.n < 900 OPTIONAL MATCH (b)-[:F]->(c:A)", 1.2),
+        ("(a)-[:F]->(b) MATCH (a)-[:F]->(c)", 1.1),  # perhaps the same relationship
+        ("(a)-[:F]->(b) WHERE a.kind = 4 MATCH (a)-[:F]->(c) WHERE c.half = 0", 1.3),
+        ("REPEATABLE ELEMENTS (a)-[:F]->(b), (a)-[:F]->(c)", 1.1),
+        ("(a)-[:F]->(b), (a)-[:F]-(c)", 1.2),  # not the same one
+        ("(a:A&X)-[:F]->(b), (a)-[:F|K]->(c:X|A) WHERE a.kind = 4", 1.3),
+        ("(a)-[:K]->(b) WHERE a.kind = 0 WITH b, a AS z MATCH (z)-[:L]->(c)", 1.1),
+        ("(a)-[:K]->(b) WHERE a.kind = 0 WITH a, b AS z MATCH (z)-[:L]->(c) WHERE c.half = 1", 1.1),
+        ("(a)-[:K|L]->(b) WHERE a.kind = 0 AND NOT EXISTS { (b)-[:L]->(c) WHERE c.kind = 3 }", 1.5),
     ],
 )
 def test_what_goes_together_is_expected_about_right(hubs: Graph, pattern: str, within: float) -> None:

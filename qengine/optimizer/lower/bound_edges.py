@@ -88,6 +88,8 @@ def _scan(edge: PatternEdge, found: Located, catalog: CatalogView) -> Relationsh
     if not accesses or not _may_begin(graph, accesses[0].rows, catalog):
         return None
     access = accesses[0]
+    if not is_for_gpu() and _sooner_searched(edge, access.rows, graph, catalog):
+        return None
     declared = catalog.rules.index_relationship_key
     if is_for_gpu() and not all(declared(name, key) for name in edge.type_names() for key in access.keys):
         return None
@@ -134,7 +136,32 @@ def _may_begin(graph: QueryGraph, rows: float, catalog: CatalogView) -> bool:
     )
 
 
+def _sooner_searched(edge: PatternEdge, rows: float, graph: QueryGraph, catalog: CatalogView) -> bool:
+    """Tell whether a search that begins at a node is done sooner than one from so many scanned relationships.
+
+    From a node that its conditions leave a share of, that share of the relationships is read; from one that is none of
+    their ends, as many times more as an end has relationships.
+    """
+    count = float(sum(each.count for each in edge.types))
+    sizes = {node.name: max(vertex_count(catalog, node.labels), 1) for node in graph.nodes}
+    fan = count / min(sizes[end] for end in edge.ends)
+    read = count
+    for node in graph.nodes:
+        if node.predicates:
+            share = selectivity(node.predicates, catalog, "node", node.labels)
+            read = min(read, count * share * (1.0 if node.name in edge.ends else max(fan, 1.0)))
+    others = len(graph.relationships) - 1
+    a_row = _SCANNED + _EITHER_WAY * edge.swappable + _FOLLOWED * bool(others)
+    return _SEARCH + _READ * read < _SCAN + _ANOTHER * others + a_row * rows
+
+
 _FEW = 10  # relationships that a list is expected to name
+_SEARCH, _READ = 1.5e5, 15.0
+"""Nanoseconds of a search, and of each relationship whose own conditions it looks at."""
+_SCAN, _ANOTHER = 3e5, 1e5
+"""Nanoseconds of scanning relationships, and of each other one that is searched from them, however few there are."""
+_SCANNED, _EITHER_WAY, _FOLLOWED = 350.0, 550.0, 100.0
+"""Nanoseconds of a scanned relationship; besides, of one that is taken either way; of one from which others follow."""
 
 
 def _may_identify(predicate: Expr) -> list[str]:
