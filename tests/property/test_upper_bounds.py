@@ -241,7 +241,9 @@ def connected_pattern(source: Random) -> tuple[str, list[str], Edges]:
     """Return the text of a pattern, its nodes' labels, and its edges: ends, type, and whether it has a direction."""
     labels = [source.choice(("", "", "A", "B")) for _ in range(source.choice((3, 4, 5, 6)))]
     pairs = [(source.randrange(k), k) for k in range(1, len(labels))]
-    pairs += [tuple(source.sample(range(len(labels)), 2)) for _ in range(source.choice((0, 1, 2)))]  # type: ignore[misc]
+    for _ in range(source.choice((0, 1, 2))):
+        one, other = source.sample(range(len(labels)), 2)
+        pairs.append((one, other))
     edges = []
     for one, other in pairs:
         kind = source.choice("RSU")
