@@ -53,6 +53,7 @@ _VALUE = "#value"
 _MOST_READ = 3  # properties of an expression that is evaluated once for each combination of their values
 _TOLD_APART = (Kind.INTEGER, Kind.STRING, Kind.BOOLEAN)  # of which equal values are the same
 _FEWER, _REPEATED = 4096, 8  # elements; of which each value has so many in the mean, or more
+_MANY_RANGES, _BETWEEN_MANY = 64, 16  # ranges that are read as one, with at most so many times their elements
 _WIDEST = 2**40  # a range of integers that are codes as they are
 _LEAST = -(2**63)  # beside which null has no code
 
@@ -193,7 +194,10 @@ def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:
         return False
     column = runtime.store.node_property(expr.key)
     inside = sum(end - begin for begin, end in elements.ranges)
-    return column is not None and is_of_numbers(column.arrow_type) and elements.end - elements.begin <= 2 * inside
+    if column is None or not is_of_numbers(column.arrow_type):
+        return False
+    most = _BETWEEN_MANY if len(elements.ranges) > _MANY_RANGES else 2
+    return elements.end - elements.begin <= most * inside
 
 
 def keyed(expr: Expr, elements: Elements, runtime: Runtime) -> Keyed | None:
