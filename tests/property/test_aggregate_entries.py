@@ -285,9 +285,9 @@ def test_own_values_are_taken_off_sums_that_cancel() -> None:
 def test_extremes_beyond_entries(threads: int) -> None:
     n, random = 1_000, np.random.default_rng(4)
     nodes = pa.table({"id": np.arange(n), "g": np.arange(n) % 7, "t": [f"t{k % 97:02}" for k in range(n)]})
-    start, end, far, to = random.integers(0, n, (4, 20_000))
+    start, end, far, to = random.integers(0, n, (4, 80_000))
     tables = [
-        ("R", pa.table({"start": start, "end": end, "i": np.arange(20_000) % 5})),
+        ("R", pa.table({"start": start, "end": end, "i": np.arange(80_000) % 5})),
         ("S", pa.table({"start": far[:3_000], "end": to[:3_000], "w": np.arange(3_000)})),
         ("T", pa.table({"start": to[:900], "end": far[:900]})),
     ]
