@@ -370,9 +370,10 @@ def _problem(matching: Matching, names: Sequence[str], number: dict[str, int], c
         for edge, link in zip(edges, links, strict=True):
             at[link.one].setdefault(link.kinds[0], []).append(edge)
             at[link.other].setdefault(link.kinds[1], []).append(edge)
-        again = [repeated(found, name, matching.difference) for name, found in zip(names, at, strict=True)]
+        joined = joined_by(edges)
+        again = [repeated(found, name, matching.difference, joined) for name, found in zip(names, at, strict=True)]
         links = [_conditioned(link, names, at, again, cardinality) for link in links]
-        sorts, meetings, together = _sorts(links, names, at, matching.difference, cardinality)
+        sorts, meetings, together = _sorts(links, names, at, matching.difference, joined, cardinality)
     candidates = [cardinality.candidates(name) for name in names]
     if len(edges) < len(matching.edges):
         looping = {edge.ends[0]: cardinality.looping(edge) for edge in matching.edges if edge.ends[0] == edge.ends[1]}
@@ -532,6 +533,7 @@ def _sorts(
     names: Sequence[str],
     at: Sequence[Edges],
     difference: Differences,
+    joined: Collection[frozenset[str]],
     cardinality: Cardinality,
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]], list[float]]:
     """Return what ``Problem`` knows of the sorts of relationships at each vertex: nothing where there is one sort."""
@@ -542,7 +544,7 @@ def _sorts(
     for vertex, found in enumerate(at):
         if len(found) > 1:
             meetings += [(vertex, one, other) for one, other in combinations(range(len(found)), 2)]
-            common = list(left_out(found, names[vertex], difference))
+            common = list(left_out(found, names[vertex], difference, joined))
             together += cardinality.together(names[vertex], tuple(found), common)
     return (sorts, meetings, together) if meetings else ([], [], [])
 

@@ -23,6 +23,9 @@ def dot(numbers: Array, weights: Array) -> float:
     return float((numbers * weights).sum())
 
 
+MANY_RANGES = 64
+"""Ranges of ids, of nodes with some labels, from which on these are told by a bit each, or read as one slice."""
+
 _FEW_RANGES = 4  # that are looked at one by one
 
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from qengine import Graph, QengineError
-from qengine.exec.common.masks import MANY_RANGES
 from qengine.plan.pattern import LabelIs
+from qengine.storage.arrays import MANY_RANGES
 
 NODES, LABELS = 400, 12
 QUERIES = (

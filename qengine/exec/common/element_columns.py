@@ -41,6 +41,7 @@ from qengine.exec.context import ExecutionContext
 from qengine.plan.expr import Expr, HasLabels, Property, Variable
 from qengine.plan.physical import EdgeLevel, Level, VertexLevel
 from qengine.plan.traverse import free_variables, is_repeatable, only_variable, preorder, substitute
+from qengine.storage.arrays import MANY_RANGES
 from qengine.types import Kind
 
 IDS, INTEGERS, FLOATS, CODES = range(4)
@@ -53,7 +54,7 @@ _VALUE = "#value"
 _MOST_READ = 3  # properties of an expression that is evaluated once for each combination of their values
 _TOLD_APART = (Kind.INTEGER, Kind.STRING, Kind.BOOLEAN)  # of which equal values are the same
 _FEWER, _REPEATED = 4096, 8  # elements; of which each value has so many in the mean, or more
-_MANY_RANGES, _BETWEEN_MANY = 64, 16  # ranges that are read as one, with at most so many times their elements
+_BETWEEN_MANY = 16  # times the elements of many ranges that are read as one, at most
 _WIDEST = 2**40  # a range of integers that are codes as they are
 _LEAST = -(2**63)  # beside which null has no code
 
@@ -196,7 +197,7 @@ def _is_slice(expr: Any, elements: Elements, runtime: Runtime) -> bool:
     inside = sum(end - begin for begin, end in elements.ranges)
     if column is None or not is_of_numbers(column.arrow_type):
         return False
-    most = _BETWEEN_MANY if len(elements.ranges) > _MANY_RANGES else 2
+    most = _BETWEEN_MANY if len(elements.ranges) > MANY_RANGES else 2
     return elements.end - elements.begin <= most * inside
 
 

@@ -25,9 +25,9 @@ from qengine.plan.pattern import LabelExpr
 from qengine.plan.physical import EdgeLevel, Level, Reach, Repeat, Search, SelectPaths, Shortest, VertexLevel, Walk
 from qengine.plan.predicates import is_cheap
 from qengine.plan.traverse import operators, substitute
+from qengine.storage.arrays import MANY_RANGES
 
 _RANGE = 1 << 19  # ids that predicates are evaluated for at a time
-MANY_RANGES = 64  # of nodes with some labels, from which on they are told by a bit each
 _NATIVE = 1 << 13  # ids from which on a program is worth being made
 _RARE = 8  # where native code admits one of so many, what it doesn't evaluate is asked for these alone
 

@@ -13,7 +13,6 @@ from qengine._frozen import frozen, replace
 from qengine.errors import InternalError
 from qengine.exec.common.constant_conditions import Bounds, FewVisits, column_kind
 from qengine.exec.common.lists_read import parts_read, type_indices
-from qengine.exec.common.masks import MANY_RANGES
 from qengine.exec.common.match_plan import (
     COMPARISONS,
     NO_SPAN,
@@ -39,7 +38,7 @@ from qengine.plan.pattern import Direction
 from qengine.plan.physical import ColumnCondition, EdgeLevel, Level, Search, SearchPart, VertexLevel, check_levels
 from qengine.plan.shares import Share
 from qengine.storage.adjacency import Adjacency
-from qengine.storage.arrays import address_of
+from qengine.storage.arrays import MANY_RANGES, address_of
 
 _WITHIN = int(SourceFlag.WITHIN)
 

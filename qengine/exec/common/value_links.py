@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,9 @@ from qengine.exec.common.columns import ArrowColumn
 from qengine.exec.common.element_columns import Elements, evaluated
 from qengine.exec.common.merged_lists import entries_of
 from qengine.exec.common.property_texts import TextProperty
-from qengine.exec.common.relations import Relations
+from qengine.exec.common.runtime import Runtime
+from qengine.exec.context import ExecutionContext
+from qengine.exec.view import ExecView
 from qengine.plan.elimination import VALUED, ArcEnds, Relation, Shared, Values
 from qengine.plan.expr import Property, Variable
 from qengine.plan.pattern import Direction
@@ -23,7 +26,27 @@ from qengine.plan.pattern import Direction
 Array = npt.NDArray[Any]
 
 
-def links(relations: Relations, relation: Relation) -> tuple[Array, Array, int, int]:
+class Linking(Protocol):
+    """What ``Relations`` is for this module."""
+
+    store: ExecView
+    context: ExecutionContext
+    runtime: Runtime | None
+    charge: Callable[[int], None]
+    n: int
+    linked: dict[Shared, tuple[Array, Array, int]]
+
+    def indices(self, relation: Relation) -> list[int]:
+        """Return the types of a relation that the graph has."""
+
+    def arc_count(self, relation: Relation) -> int:
+        """Return how many numbers the arcs of a relation have."""
+
+    def admitted(self, relation: Relation, index: int) -> npt.NDArray[np.bool_] | None:
+        """Return for each relationship of a type whether all conditions hold, None where there are none."""
+
+
+def links(relations: Linking, relation: Relation) -> tuple[Array, Array, int, int]:
     """Return what a relation with a value links: elements and numbers, uint32 or int64, in any order, once each.
 
     The others are how many elements and how many numbers there may be.
@@ -68,7 +91,7 @@ class _Arcs:
         return self.starts if at == "start" else self.ends_at
 
 
-def _arcs(relations: Relations, relation: Relation) -> _Arcs:
+def _arcs(relations: Linking, relation: Relation) -> _Arcs:
     both = relation.direction is Direction.BOTH
     found: list[tuple[Array, ...]] = []
     first = number = 0
@@ -107,7 +130,7 @@ class _Side:
         return _Side(self.elements[kept], None if self.at is None else self.at[kept], self.values[kept])
 
 
-def _side(relations: Relations, values: Values, within: str | None, ranked: bool) -> _Side:
+def _side(relations: Linking, values: Values, within: str | None, ranked: bool) -> _Side:
     """Return one side. ``ranked``: the other has the same expression, so that ranks of texts do."""
     if values.arcs is None:
         found = _of_vertices(relations, values, ranked)
@@ -120,7 +143,7 @@ def _side(relations: Relations, values: Values, within: str | None, ranked: bool
     return _Side(elements, None if within is None else at, found.drop_null())
 
 
-def _of_vertices(relations: Relations, values: Values, ranked: bool) -> Any:
+def _of_vertices(relations: Linking, values: Values, ranked: bool) -> Any:
     if ranked and isinstance(values.expr, Property) and isinstance(values.expr.subject, Variable):
         column = relations.store.node_property(values.expr.key)
         if column is not None and _is_text(column.array):  # the graph keeps ranks
@@ -136,7 +159,7 @@ def _of_vertices(relations: Relations, values: Values, ranked: bool) -> Any:
     return pa.concat_arrays([pa.nulls(before, kind), found, pa.nulls(behind, kind)]) if before or behind else found
 
 
-def _of_relationships(relations: Relations, values: Values) -> Any:
+def _of_relationships(relations: Linking, values: Values) -> Any:
     """Return the values of all relationships of the types of some arcs."""
     assert values.arcs is not None
     infos = [relations.store.types[index] for index in relations.indices(values.arcs)]
@@ -149,7 +172,7 @@ def _of_relationships(relations: Relations, values: Values) -> Any:
     return pa.concat_arrays([each.cast(kind) for each in parts]) if parts else pa.nulls(0)
 
 
-def _evaluated(relations: Relations, values: Values, elements: Elements) -> Any:
+def _evaluated(relations: Linking, values: Values, elements: Elements) -> Any:
     assert relations.runtime is not None
     relations.charge(24 * (elements.end - elements.begin))
     column = evaluated(values.expr, elements, relations.runtime)
@@ -195,7 +218,7 @@ def _is_text(array: Any) -> bool:
 # ---------------------------------------------------------------- what is shared
 
 
-def _shared(relations: Relations, shared: Shared) -> dict[Shared, tuple[Array, Array, int]]:
+def _shared(relations: Linking, shared: Shared) -> dict[Shared, tuple[Array, Array, int]]:
     """Return for both sides the elements, the numbers that each is linked with, and how many numbers there are."""
     same = shared.lower == shared.upper
     within = shared.within or (None, None)
@@ -234,7 +257,7 @@ def _shared(relations: Relations, shared: Shared) -> dict[Shared, tuple[Array, A
 
 
 def _ranges(
-    relations: Relations, elements: Array, ends: Array, starts: Array, limits: Array, *, above: bool
+    relations: Linking, elements: Array, ends: Array, starts: Array, limits: Array, *, above: bool
 ) -> tuple[Array, Array]:
     """Return elements, and a range of values that each is linked with.
 

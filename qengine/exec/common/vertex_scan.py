@@ -12,12 +12,13 @@ import numpy as np
 from qengine.exec.common.batch import BATCH_ROWS
 from qengine.exec.common.batch_parts import pieces
 from qengine.exec.common.columns import BoolArray, NodeColumn
-from qengine.exec.common.masks import MANY_RANGES, Masks
+from qengine.exec.common.masks import Masks
 from qengine.exec.common.on_device import DEVICE_ELEMENTS
 from qengine.exec.common.runtime import Runtime
 from qengine.plan.access import FEW, IDENTITY
 from qengine.plan.folding import entry_levels
 from qengine.plan.physical import Search, VertexLevel
+from qengine.storage.arrays import MANY_RANGES
 
 
 def scanned_level(search: Search, runtime: Runtime) -> VertexLevel | None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qengine.errors import OutOfMemory
 from qengine.exec.common.columns import IntArray
 from qengine.exec.common.element_columns import Elements
-from qengine.exec.common.masks import MANY_RANGES, Masks
+from qengine.exec.common.masks import Masks
 from qengine.exec.common.on_device import DEVICE_ELEMENTS, OnDevice
 from qengine.exec.common.predicate_programs import STEP, NoProgram, Predicates, Step
 from qengine.exec.gpu.arrays import working
@@ -25,6 +25,7 @@ from qengine.exec.view import MaskProvider
 from qengine.plan.expr import Expr
 from qengine.plan.fallible import condition_can_fail
 from qengine.plan.physical import VertexLevel
+from qengine.storage.arrays import MANY_RANGES
 
 _SHARE = 1 << 10
 """Truth values that a warp looks over for those that are true."""

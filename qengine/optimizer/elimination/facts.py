@@ -106,7 +106,7 @@ class ProgramFacts:
 
     def on(self, device: str) -> ProgramFacts:
         """Return the facts for another device; they share what was found."""
-        other = ProgramFacts.__new__(ProgramFacts)
+        other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.device = device
         other.take = costs(device, "elimination")
