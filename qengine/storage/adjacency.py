@@ -16,6 +16,7 @@ from qengine.storage.kernels import NO_VERTEX, Rows, locate
 GROUP_PAIRS = 15
 _SEEN_FIRST = 64  # vertices
 _MOST_COLUMNS = 4
+_MOST_SEEN = 1 << 24  # vertices: the offsets of more, which may lie in a file, aren't read for it
 GROUP = np.dtype([("pair", [("vertex", "<u4"), ("offset", "<u4")], (GROUP_PAIRS,)), ("link", "<u4"), ("end", "<u4")])
 """One hashed group of 128 bytes, as ``qe::PcsrGroup``."""
 
@@ -105,7 +106,7 @@ class Adjacency:
         """
         none = np.empty((0, 3), np.uint32)
         count = self.hi - self.lo
-        if self.form is not Form.DENSE or self.offsets is None or not 0 < len(self.neighbours) <= count:
+        if self.form is not Form.DENSE or self.offsets is None or not 0 < len(self.neighbours) <= count <= _MOST_SEEN:
             return none
         few = np.linspace(0, count - 1, min(count, _SEEN_FIRST), dtype=np.int64)  # most others are told apart by these
         if (self.offsets[few + 1] - self.offsets[few] > 1).any():
