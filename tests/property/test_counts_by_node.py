@@ -20,11 +20,11 @@ from tests.examples import examples
 FIVES = connected(5)
 
 
-def drawn(seed: int, *, simple: bool) -> Graph:
-    """Draw a graph of seven nodes with two labels and two types, of which ``E`` is undirected."""
+def drawn(seed: int, *, simple: bool, entries: int = 16) -> Graph:
+    """Draw a graph of seven nodes with two labels and two types, of which ``E`` is undirected, so often drawn."""
     rng = np.random.default_rng(seed)
     nodes = [{"id": k, "labels": ("L0", "L1")[k % 2 :], "properties": {"p": k % 3}} for k in range(7)]
-    pairs = rng.integers(0, 7, (16, 2)).tolist()
+    pairs = rng.integers(0, 7, (entries, 2)).tolist()
     if simple:
         pairs = sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]})
     edges = [{"type": "E", "start": a, "end": b} for a, b in pairs]
@@ -127,7 +127,7 @@ def test_rows_give_what_a_search_does(row: str, pattern: str, node: str, mode: S
 @pytest.mark.parametrize("size", [4, 5])
 @pytest.mark.parametrize("labels", ["", ":L1"])
 def test_few_cliques_by_a_node_are_searched_by_orbits(size: int, labels: str) -> None:
-    graph = drawn(4, simple=True)
+    graph = drawn(4, simple=True, entries=48)
     edges = ", ".join(f"(v{a})-[:E]-(v{b})" for a, b in product(range(size), repeat=2) if a < b)
     text = f"MATCH (v1{labels}), {edges} RETURN id(v0) AS v, count(*) AS n"
     (search,) = planned(graph, text, Search)
