@@ -330,9 +330,11 @@ class _Compiler(Compiler):
         def rows(outer: Row) -> Given:
             nonlocal given
             updated = run(outer)
-            with suppress(Unbatched, Unsupported, ExecutionError):  # an error comes again where its row is
-                if (table := reader.continued(updated, self._live.overlay, self._execution)) is not None:
-                    return self._held.together(table)
+            live = self._live
+            if not (live.deleted or live.deleted_together):  # relationships of those may have no end, until the end
+                with suppress(Unbatched, Unsupported, ExecutionError):  # an error comes again where its row is
+                    if (table := reader.continued(updated, live.overlay, self._execution)) is not None:
+                        return self._held.together(table)
             given = as_rows(updated)
             if not walked:
                 walked.append(super(_Compiler, self).rows(operator))

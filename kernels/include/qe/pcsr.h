@@ -73,16 +73,21 @@ QE_BOTH QE_APART inline Slice locate_key(const Pcsr& p, uint32_t v) {
 // Whether lists are columns.
 QE_BOTH inline bool has_columns(const Pcsr& p) { return p.form == kDense && p.n_keys != 0; }
 
+// A vertex between runs has its empty list where it would begin, as with offsets.
 QE_BOTH inline Slice locate_in_columns(const Pcsr& p, uint32_t v) {
-  for (const uint32_t* run = p.keys; run != p.keys + 3 * p.n_keys; run += 3)
-    if (v - run[0] < run[1]) return {run[2] + uint64_t{v - run[0]}, run[2] + uint64_t{v - run[0]} + 1};
-  return {0, 0};
+  uint64_t behind = 0;
+  for (const uint32_t* run = p.keys; run != p.keys + 3 * p.n_keys && v >= run[0]; run += 3) {
+    const uint64_t begin = run[2] + uint64_t{v - run[0]};
+    if (v - run[0] < run[1]) return {begin, begin + 1};
+    behind = run[2] + uint64_t{run[1]};
+  }
+  return {behind, behind};
 }
 
 QE_BOTH inline Slice locate(const Pcsr& p, uint32_t v) {
   if (p.form != kDense) return locate_key(p, v);
-  if (p.n_keys != 0) return locate_in_columns(p, v);
   if (v < p.lo || v >= p.hi) return {0, 0};
+  if (p.n_keys != 0) return locate_in_columns(p, v);
   return {p.offsets[v - p.lo], p.offsets[v - p.lo + 1]};
 }
 
