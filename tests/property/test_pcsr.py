@@ -96,6 +96,11 @@ def test_lists_of_one_are_columns(runs, ends, properties):
     apart = 1 + sum(gap > 0 for gap, _ in runs[1:])
     assert len(known) == (apart if apart <= 4 else 0)
     assert not known or [v for begin, size, _ in known for v in range(begin, begin + size)] == starts
+    for lists in built.adjacencies.values():  # where a list would be inserted is told of those without one, too
+        every = np.arange(lists.lo, lists.hi, dtype=np.uint32)
+        begins, ends_of = lists.locate_all(every)
+        assert begins.tolist() == lists.offsets[:-1].tolist()
+        assert ends_of.tolist() == lists.offsets[1:].tolist()
     more = build_type(*arrays([*edges, edges[-1]]), undirected=False, properties=properties, form=Form.DENSE)
     assert len(more.adjacencies[Direction.OUT].columns) == 0
 

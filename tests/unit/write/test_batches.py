@@ -519,8 +519,15 @@ def test_columns_that_nothing_reads_are_not_taken_over(
     assert found == results(monkeypatch, 1_000_000, text)
 
 
-def test_elements_that_were_deleted_are_not_read_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "MATCH (n:P)-[k]->() DELETE k WITH k, n MATCH (n) RETURN n.name, type(k)"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n:P)-[k]->() DELETE k WITH k, n MATCH (n) RETURN n.name, type(k)",
+        "MATCH (n:P)-[k]->(m) SET n.x = 1 DELETE m WITH n MATCH (n)-[l]->(o) RETURN n.name, o.x",  # which has others
+        "MATCH (n:P)-[k]->(m) DELETE m, k WITH n MATCH (n)-[l]-(o) SET o.y = 2 DELETE l RETURN count(*)",
+    ],
+)
+def test_elements_that_were_deleted_are_not_read_behind_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     walked = results(monkeypatch, 1_000_000, text)
     monkeypatch.setattr(reading, "_GIVEN", 0)
     assert results(monkeypatch, 1, text) == walked
