@@ -410,7 +410,8 @@ class Statistics:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that are kept; what is told of labels, types and properties aside."""
-        return self._together.nbytes + self.samples.nbytes
+        pairs = sum(counts.nbytes for counts in list(self._pairs.values()))
+        return pairs + self._together.nbytes + self.samples.nbytes
 
     def known_pairs(self) -> list[tuple[tuple[int, Direction], GroupPairs]]:
         """Return what is counted by now between label groups: by type and direction."""

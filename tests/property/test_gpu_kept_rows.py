@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from qengine import Graph, Unsupported
 from qengine.errors import OutOfMemory
 from qengine.exec import choice
-from qengine.exec.gpu import arrays, kept_rows
+from qengine.exec.gpu import arrays, fold_search
 from tests.emulator.device import device_memory, emulated, searched
 from tests.examples import examples
 from tests.property.test_aggregate_entries import valued_graphs
@@ -134,7 +134,7 @@ def test_rows_that_were_fetched_are_not_given_again(copied: list[str]) -> None:
 
 
 def test_rows_in_several_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_rows, "MOST_SLOTS", 16)
+    monkeypatch.setattr(fold_search, "MOST_SLOTS", 16)
     graph = a_ring(300)
     text = "MATCH (a)-[r]->(b)-->(c) RETURN a, r, c.x AS x"
     found = graph.query(text, device="gpu").to_cupy()

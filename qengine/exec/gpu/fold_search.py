@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from qengine.exec.common.match_plan import SearchMode
 from qengine.exec.common.resolve import ResolvedSearch, resolve
@@ -19,6 +19,13 @@ from qengine.exec.gpu.spread import Part, is_spread, search_parts
 from qengine.exec.gpu.upload import device_plan
 from qengine.exec.view import ExecView, MaskProvider
 from qengine.plan.physical import Search, check_device_levels
+
+
+class Taker(Protocol):
+    """What rows of a search are for."""
+
+    def add_rows(self, columns: Sequence[Any], n: int, weights: Any | None, times: int) -> bool:
+        """Take rows, as ``DeviceFold.add_rows`` does; False where it can't."""
 
 
 @contextmanager
@@ -69,7 +76,7 @@ def fold_search(
     resolved = resolve(lent.store, search, lent.masks(masks))
     if resolved is None:
         return True
-    return _fold(lent, search, resolved, names, weight, folds)
+    return give_rows(lent, search, resolved, names, weight, folds)
 
 
 def _spread(
@@ -86,7 +93,7 @@ def _spread(
     def fold(parts: Iterator[Part], inner: ExecutionContext) -> list[FoldedPart] | None:
         with lent_folds(store, inner) as there:
             made = [each.like(there) for each in folds]
-            if not all(_fold(there, *part, names, weight, made) for part in parts):
+            if not all(give_rows(there, *part, names, weight, made) for part in parts):
                 return None
             return [each.part() for each in made]
 
@@ -96,22 +103,22 @@ def _spread(
     return len(parts) == len(found) and all(fold.take([each[k] for each in parts]) for k, fold in enumerate(folds))
 
 
-def _fold(
+def give_rows(
     lent: DeviceFolds,
     search: Search,
     resolved: ResolvedSearch,
     names: Sequence[str],
     weight: str | None,
-    folds: Sequence[DeviceFold],
+    takers: Sequence[Taker],
 ) -> bool:
-    """Fold the rows of a search on the device of some folds; False as of ``fold_search``."""
+    """Give the rows of a search to all takers, on the device of some folds; False as of ``fold_search``."""
     with extending(lent, resolved, first_slots=MOST_SLOTS) as extension:
         if extension is None:
             return False
         for rows in extension.rows([], 1):
-            weights, times = weights_of_rows(rows, resolved, search, weight)
+            weights, times = _weights(rows, resolved, search, weight)
             for columns in columns_of(rows, resolved, search, names):
-                if not all(fold.add_rows(columns, rows.n, weights, times) for fold in folds):
+                if not all(taker.add_rows(columns, rows.n, weights, times) for taker in takers):
                     return False
     return True
 
@@ -139,10 +146,8 @@ def columns_of(rows: DeviceRows, resolved: ResolvedSearch, search: Search, names
         yield [under[name] for name in names]
 
 
-def weights_of_rows(
-    rows: DeviceRows, resolved: ResolvedSearch, search: Search, weight: str | None
-) -> tuple[Any | None, int]:
-    """Return how often each row counts, and how often that; ``weight`` as of ``fold_search``."""
+def _weights(rows: DeviceRows, resolved: ResolvedSearch, search: Search, weight: str | None) -> tuple[Any | None, int]:
+    """Return how often each row counts, and how often that."""
     repeated = resolved.mode is SearchMode.ROWS or (weight is not None and weight == search.count)
     if rows.count is None or search.exists or not repeated:
         return None, 1

@@ -20,8 +20,7 @@ from qengine.exec.common.runtime import Runtime
 from qengine.exec.context import ExecutionContext
 from qengine.exec.gpu.arrays import working
 from qengine.exec.gpu.device import cupy
-from qengine.exec.gpu.extend import MOST_SLOTS
-from qengine.exec.gpu.fold_search import columns_of, extending, lent_folds, weights_of_rows
+from qengine.exec.gpu.fold_search import give_rows, lent_folds
 from qengine.exec.gpu.folds import DeviceFolds, rows_record
 from qengine.exec.gpu.launch import launch_pass
 from qengine.exec.gpu.spread import is_spread
@@ -91,14 +90,8 @@ def kept_rows(plan: PhysicalPlan, store: ExecView, context: ExecutionContext) ->
     with lent_folds(store, context) as lent:
         kept = _Kept(lent, names, wanted)
         resolved = resolve(store, search, lent.masks(masks))
-        if resolved is not None:
-            with extending(lent, resolved, first_slots=MOST_SLOTS) as extension:
-                if extension is None:
-                    return None
-                for rows in extension.rows([], 1):
-                    weights, times = weights_of_rows(rows, resolved, search, None)
-                    for ids in columns_of(rows, resolved, search, names):
-                        kept.add(ids, rows.n, weights, times)
+        if resolved is not None and not give_rows(lent, search, resolved, names, None, [kept]):
+            return None
         return kept.arrays()
 
 
@@ -141,15 +134,11 @@ def _wanted(expr: Expr, elements: Mapping[str, Elements | None], runtime: Runtim
     column = evaluated(expr, of, runtime)
     if not isinstance(column, ArrowColumn):
         return None
-    boolean = pa.types.is_boolean(column.type)
-    if boolean:
-        column = ArrowColumn(column.array.cast(pa.int64()))
+    dtype: Any = np.float64 if pa.types.is_floating(column.type) else np.int64
+    if pa.types.is_boolean(column.type):
+        column, dtype = ArrowColumn(column.array.cast(pa.int64())), np.uint8
     numbers = numbers_of(expr, column, of, runtime)
-    if numbers is None:
-        return None
-    return _Wanted(
-        variable, numbers, np.uint8 if boolean else np.float64 if pa.types.is_floating(column.type) else np.int64
-    )
+    return None if numbers is None else _Wanted(variable, numbers, dtype)
 
 
 class _Kept:
@@ -166,17 +155,15 @@ class _Kept:
         with working(self._run, _WHAT) as cp:
             self._absent = cp.zeros(len(wanted), np.int32)
 
-    def add(self, ids: Sequence[Any], n: int, weights: Any | None, times: int) -> None:
-        """Add rows: for each variable ``cupy.ndarray`` of uint32 or int64[n]; ``weights``: uint64[n], how often each
-        counts, ``times`` as often.
-        """
+    def add_rows(self, columns: Sequence[Any], n: int, weights: Any | None, times: int) -> bool:
+        """Add rows; parameters as of ``DeviceFold.add_rows``."""
         if not n:
-            return
+            return True
         with working(self._run, _WHAT) as cp:
             if weights is not None:
                 at = self._repeated(cp, weights, times)
-                ids, n = [each[at] for each in ids], len(at)
-            record = rows_record(ids, 0, n, None, 1)
+                columns, n = [each[at] for each in columns], len(at)
+            record = rows_record(columns, 0, n, None, 1)
             for place, (name, each) in enumerate(self._wanted.items()):
                 numbers = cp.empty(n, np.int64)
                 column, absent = np.uint64(self._records[name].ptr), self._absent[place:]
@@ -185,6 +172,7 @@ class _Kept:
                     numbers = numbers.astype(np.uint8)
                 self._pieces[name].append(numbers)
         self._run.wait()
+        return True
 
     def _repeated(self, cp: Any, weights: Any, times: int) -> Any:
         """Return the places of rows, each as often as it counts."""
