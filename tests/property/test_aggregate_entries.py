@@ -239,6 +239,8 @@ BEYOND = {
     "steep": lambda k: 1e14 if k % 4 == 0 else k / 7,  # own values are taken off what has lost others
     "large": lambda k: (-1) ** k * (2**57 - k),
     "both": lambda k: k if k % 3 else k / 8,
+    "no number": lambda k: math.nan if k == 7 else k / 8,
+    "infinite": lambda k: {7: math.inf, 8: -math.inf}.get(k, k / 8),
 }
 
 
