@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
-from collections.abc import Callable
 from pathlib import Path
 
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+from qengine._system import Folder, is_only_ours, opened
 
 
 def cache_folder() -> Path | None:
@@ -50,11 +48,8 @@ def write(path: Path, content: bytes) -> None:
     """Keep a file, if its folder is to be trusted."""
     try:
         _make(path.parent)
-        folder = _opened_folder(path.parent)
-        try:
+        with _opened_folder(path.parent) as folder:
             _replace(folder, path.name, content)
-        finally:
-            os.close(folder)
     except OSError:
         return
 
@@ -67,15 +62,15 @@ def _make(folder: Path) -> None:
         os.mkdir(folder, 0o700)
 
 
-def _replace(folder: int, name: str, content: bytes) -> None:
+def _replace(folder: Folder, name: str, content: bytes) -> None:
     beside = f".{name}.{os.getpid()}-{os.urandom(4).hex()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    descriptor = folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(content)
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        folder.rename(beside, name, folder)
     except BaseException:
-        os.unlink(beside, dir_fd=folder)
+        folder.remove(beside)
         raise
 
 
@@ -87,23 +82,20 @@ def _opened(path: Path) -> int:
     OSError
         If there is none.
     """
-    folder = _opened_folder(path.parent)
-    try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and nobody waits for a pipe
-        descriptor = os.open(path.name, flags, dir_fd=folder)
-    finally:
-        os.close(folder)
-    return _trusted(descriptor, stat.S_ISREG)
-
-
-def _opened_folder(path: Path) -> int:
-    return _trusted(os.open(path, os.O_RDONLY | os.O_DIRECTORY), stat.S_ISDIR)
-
-
-def _trusted(descriptor: int, is_kind: Callable[[int], bool]) -> int:
-    found = os.fstat(descriptor)
-    own = found.st_uid in (os.geteuid(), 0)
-    if not own or found.st_mode & _OTHERS_WRITE or not is_kind(found.st_mode):
+    with _opened_folder(path.parent) as folder:
+        try:
+            descriptor = folder.open_file(path.name)
+        except ValueError as error:
+            raise OSError(str(error)) from None
+    if not is_only_ours(os.fstat(descriptor)):
         os.close(descriptor)
         raise PermissionError("Others can write it.")
     return descriptor
+
+
+def _opened_folder(path: Path) -> Folder:
+    folder = opened(path)
+    if not is_only_ours(folder.status()):
+        folder.close()
+        raise PermissionError("Others can write it.")
+    return folder

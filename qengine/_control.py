@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, ClassVar
+
+from qengine._system import in_forked_child
 
 _SECONDS = 0.05  # between two looks whether Ctrl-C was pressed
 
@@ -138,5 +139,4 @@ class _Worker:
             self._idle.append(self)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Worker.forget)
+in_forked_child(_Worker.forget)

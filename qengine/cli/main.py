@@ -164,7 +164,8 @@ def _run(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     if texts is None:
         from qengine.cli.shell import Shell
 
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # leaving the pager early leaves the shell standing
         session.name = (
             Path(options.graph).resolve().name if options.graph else "world" if options.demo else session.name
         )

@@ -20,6 +20,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from qengine._arguments import tells_arguments
+from qengine._system import usable_processors
 from qengine.cluster.cluster import Cluster
 from qengine.cluster.engine import Engine
 from qengine.errors import SemanticError, Unsupported
@@ -71,7 +72,7 @@ def open(
     if engine == "processes":
         from qengine.cluster.processes import Processes
 
-        return Cluster(folder, Processes(folder, count or max(1, len(os.sched_getaffinity(0)) // each)), each)
+        return Cluster(folder, Processes(folder, count or max(1, usable_processors() // each)), each)
     if engine == "ray":
         try:
             from qengine.cluster.on_ray import RayActors
@@ -155,7 +156,7 @@ def _exchange(engine: str | Exchange, workers: int | None, threads: int) -> Exch
         from qengine.cluster.hypercube.local import LocalExchange, serve
         from qengine.cluster.processes import Processes
 
-        count = workers or max(1, len(os.sched_getaffinity(0)) // threads)
+        count = workers or max(1, usable_processors() // threads)
         return LocalExchange(Processes("", count, serve))
     try:
         if engine == "ray":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import time
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
+from qengine._system import usable_processors
 from qengine.cluster.cut import Cut, cut
 from qengine.cluster.dealing import deal
 from qengine.cluster.engine import Engine
@@ -158,7 +158,7 @@ class Cluster:
         """Return how a statement is done in parts, or why it isn't."""
         if planned.physical is None or planned.physical.explain is not None:
             return "it asks for a plan"
-        faster = self._engine.workers * self._threads / len(os.sched_getaffinity(0))
+        faster = self._engine.workers * self._threads / usable_processors()
         found = cut(planned.physical, faster)
         if isinstance(found, Cut) and found.cost is not None and found.cost < self._least_cost:
             return "it is expected to take less than workers are told of it in"

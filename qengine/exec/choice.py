@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from qengine._frozen import frozen
+from qengine._system import usable_processors
 from qengine.catalog.costs import costs
 from qengine.exec.devices import asked_device, devices_in_words
 from qengine.plan.device_cost import device_search_cost
@@ -111,7 +110,7 @@ def _longer_there(largest: LargestSearch, taken: float) -> str:
         return ""
     if eliminate is None and (search.shapes or search.on_gpu is None):
         return ""
-    here = taken / len(os.sched_getaffinity(0)) if eliminate is None else taken
+    here = taken / usable_processors() if eliminate is None else taken
     there = device_search_cost(search.shapes, search.cost, search.on_gpu)
     if here >= there:
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -14,6 +13,7 @@ from weakref import finalize
 
 from qengine._control import Control, Status, call
 from qengine._frozen import record
+from qengine._system import usable_processors
 from qengine.errors import InternalError, OutOfMemory, QueryInterrupted, QueryTimeout, ResourceError
 from qengine.exec.limits import directory_of, number_of_bytes, number_of_seconds, number_of_threads
 from qengine.exec.memory import Holding, MemoryAccount
@@ -143,7 +143,7 @@ class ExecutionContext:
         self._folder: SpillFolder | None = None
         if threads != 0:
             threads = number_of_threads("threads", threads)
-        workers = threads or len(os.sched_getaffinity(0))
+        workers = threads or usable_processors()
         deadline = self.planning_ends = 0
         if timeout is not None and timeout <= _ENDLESS:
             now = time.monotonic_ns()

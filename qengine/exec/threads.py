@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
+
+from qengine._system import in_forked_child
 
 _Work = Callable[[], None]
 
@@ -29,4 +30,4 @@ def _serve(queue: SimpleQueue[_Work]) -> None:
         _waiting.append(queue)
 
 
-os.register_at_fork(after_in_child=_waiting.clear)
+in_forked_child(_waiting.clear)

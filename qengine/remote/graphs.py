@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from qengine._cache import cache_folder
+from qengine._system import opened, user_number
 from qengine.errors import StorageError
 from qengine.remote.places import RemotePath
 from qengine.storage.blocks import DAMAGED
@@ -36,13 +35,13 @@ def downloaded(place: RemotePath) -> Path:
     StorageError
         If there is no graph, or it can't be read, kept here, or isn't one that was saved and never written to.
     """
-    cache = cache_folder() or Path(tempfile.gettempdir()) / f"qengine-{os.getuid()}"
+    cache = cache_folder() or Path(tempfile.gettempdir()) / f"qengine-{user_number()}"
     folder = cache / _GRAPHS / hashlib.sha256(str(place).encode()).hexdigest()[:32]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_uid != os.getuid():
+        if folder.stat().st_uid != user_number():
             raise StorageError(f"{folder}: it is another user's", hint="Set QENGINE_CACHE_DIR to a folder of yours.")
-        with _locked(folder):
+        with opened(folder, locked=True):
             for _ in range(_ATTEMPTS):
                 if _bring(place, folder):
                     return folder
@@ -184,14 +183,3 @@ def _download_text(text: bytes, path: Path) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(text)
     os.replace(part, path)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time download into a folder."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

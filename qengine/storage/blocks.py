@@ -9,7 +9,6 @@ import ctypes
 import errno
 import mmap
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,23 +41,6 @@ def reason(error: OSError | ValueError) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def open_regular(name: str, directory: int) -> int:
-    """Open a plain file of a directory (a descriptor) for reading; return its descriptor.
-
-    Raises
-    ------
-    OSError
-        If there is none or it is a link.
-    ValueError
-        If it is a device, a pipe or another thing that isn't a file.
-    """
-    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise ValueError("it isn't a plain file")
-    return handle
-
-
 class BlockFile:
     """A mapped file.
 
@@ -89,7 +71,7 @@ class BlockFile:
         if found != size:
             raise self.damaged(f"it has {found:,} bytes instead of {size:,}")
         self._map = mmap.mmap(handle, size, access=mmap.ACCESS_READ)
-        if trusted:
+        if trusted and hasattr(mmap, "MADV_RANDOM"):
             self._map.madvise(mmap.MADV_RANDOM)
         self.buffer = pa.py_buffer(self._map)
         self.size = size

@@ -14,17 +14,15 @@ it but files of the names that saves give.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
-import stat
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from qengine._system import Folder
 from qengine.errors import StorageError
-from qengine.storage.blocks import open_regular, reason
+from qengine.storage.blocks import reason
 from qengine.storage.disk import DISK, Disk
 from qengine.storage.manifest import DATA_FILES, FORMAT, MOST_BYTES, decode
 
@@ -44,7 +42,7 @@ class SaveFolder:
     path
         The directory, which exists.
     directory
-        A descriptor of it, locked.
+        The same, held open and locked.
     disk
         What writes.
 
@@ -56,7 +54,7 @@ class SaveFolder:
         If it can't be written.
     """
 
-    def __init__(self, path: Path, directory: int, disk: Disk = DISK) -> None:
+    def __init__(self, path: Path, directory: Folder, disk: Disk = DISK) -> None:
         self._directory = directory
         self._disk = disk
         self._unsure = False
@@ -65,7 +63,7 @@ class SaveFolder:
         try:
             _write_marker(directory, self.name, replaced or "nothing", disk)
             disk.make_folder(self.name, directory)
-            self._folder = _open_folder(self.name, directory)
+            self._folder = directory.inside(self.name)
         except BaseException:
             _clean_up(directory, disk)
             raise
@@ -74,7 +72,7 @@ class SaveFolder:
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._folder)
+        self._folder.close()
         if not self._unsure:
             _clean_up(self._directory, self._disk)
 
@@ -88,7 +86,7 @@ class SaveFolder:
 
     def open(self, name: str) -> int:
         """Return a descriptor of a file of the folder, for reading."""
-        return open_regular(name, self._folder)
+        return self._folder.open_file(name)
 
     def publish(self, manifest: bytes) -> None:
         """Make the folder the saved graph: write the manifest, and rename it over the old one.
@@ -107,19 +105,7 @@ class SaveFolder:
         self._unsure = False
 
 
-@contextlib.contextmanager
-def directory_opened(path: Path, lock: bool = False) -> Iterator[int]:
-    """Give a descriptor of a directory; with ``lock`` no other process has it locked at the same time."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if lock:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def read_bounded(name: str, directory: int, most: int) -> bytes:
+def read_bounded(name: str, directory: Folder, most: int) -> bytes:
     """Return the bytes of a plain file in a directory.
 
     Raises
@@ -129,14 +115,14 @@ def read_bounded(name: str, directory: int, most: int) -> bytes:
     ValueError
         If it is no plain file or has more than ``most`` bytes.
     """
-    with os.fdopen(open_regular(name, directory), "rb") as file:
+    with os.fdopen(directory.open_file(name), "rb") as file:
         text: bytes = file.read(most + 1)
     if len(text) > most:
         raise ValueError(f"it has more than {most:,} bytes")
     return text
 
 
-def _claim(path: Path, directory: int, disk: Disk) -> str | None:
+def _claim(path: Path, directory: Folder, disk: Disk) -> str | None:
     """Return the folder of the graph that is saved in a directory, None if there is none; clean up after crashes.
 
     Raises
@@ -144,7 +130,7 @@ def _claim(path: Path, directory: int, disk: Disk) -> str | None:
     StorageError
         If the directory isn't for saves.
     """
-    names = os.listdir(directory)
+    names = directory.names()
     saved = _replaced_folder(path, directory)
     marked = _MARKER in names and _read_marker(directory) is not None
     if names and saved is None and not marked:
@@ -159,7 +145,7 @@ def _claim(path: Path, directory: int, disk: Disk) -> str | None:
     return saved
 
 
-def _replaced_folder(path: Path, directory: int) -> str | None:
+def _replaced_folder(path: Path, directory: Folder) -> str | None:
     """Return the folder of the graph that is saved in a directory, None if there is no manifest.
 
     Raises
@@ -183,14 +169,14 @@ class _Marker(NamedTuple):
     replaces: str = ""
 
 
-def _write_marker(directory: int, makes: str, replaces: str, disk: Disk) -> None:
+def _write_marker(directory: Folder, makes: str, replaces: str, disk: Disk) -> None:
     with disk.create(_MARKER, directory) as file:
         file.write(_HEAD + f"makes {makes}\nreplaces {replaces}\n".encode())
         disk.sync(file)
     disk.sync_folder(directory)
 
 
-def _read_marker(directory: int) -> _Marker | None:
+def _read_marker(directory: Folder) -> _Marker | None:
     """Return what the marker in a directory says, None if there is none or no save wrote it.
 
     One that wasn't written to the end names nothing: its save has made nothing else.
@@ -204,7 +190,7 @@ def _read_marker(directory: int) -> _Marker | None:
     return _Marker() if text.startswith(_HEAD) or _HEAD.startswith(text) else None
 
 
-def _clean_up(directory: int, disk: Disk) -> None:
+def _clean_up(directory: Folder, disk: Disk) -> None:
     """Delete what the save named by the marker leaves, and the marker; where that fails the next save tries again."""
     with contextlib.suppress(OSError, ValueError):  # of a manifest that can't be read: then nothing is deleted
         marker = _read_marker(directory)
@@ -216,7 +202,7 @@ def _clean_up(directory: int, disk: Disk) -> None:
         disk.sync_folder(directory)
 
 
-def _listed_folder(directory: int) -> str | None:
+def _listed_folder(directory: Folder) -> str | None:
     """Return the folder that the manifest in a directory lists, None if there is no manifest.
 
     Raises
@@ -233,25 +219,17 @@ def _listed_folder(directory: int) -> str | None:
     return str(next(iter(manifest["files"])).partition("/")[0])
 
 
-def _delete(name: str, directory: int, disk: Disk) -> None:
+def _delete(name: str, directory: Folder, disk: Disk) -> None:
     """Delete a folder of a save; leave it as it is if it holds anything that saves don't write, or is a link."""
     try:
-        folder = _open_folder(name, directory)
+        folder = directory.inside(name)
     except OSError:  # gone, a link, or no name at all
         return
     try:
-        names = os.listdir(folder)
-        if all(one in (*DATA_FILES, MANIFEST) and _is_file(one, folder) for one in names):
+        names = folder.names()
+        if all(one in (*DATA_FILES, MANIFEST) and folder.is_file(one) for one in names):
             for one in names:
                 disk.remove(one, folder)
             disk.remove_folder(name, directory)
     finally:
-        os.close(folder)
-
-
-def _is_file(name: str, folder: int) -> bool:
-    return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-
-
-def _open_folder(name: str, directory: int) -> int:
-    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        folder.close()

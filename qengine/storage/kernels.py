@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow as pa
 from qengine import _native
 from qengine._control import Control, Status, call
 from qengine._native import address
+from qengine._system import usable_processors
 from qengine.errors import InternalError, OutOfMemory
 from qengine.storage.arrays import Array
 from qengine.storage.structs import (
@@ -44,7 +44,7 @@ _SHORT = 1 << 20  # entries that are sorted before anybody could press Ctrl-C
 
 def threads() -> int:
     """Return how many threads loading uses: one a CPU that this process may run on."""
-    return len(os.sched_getaffinity(0))
+    return usable_processors()
 
 
 def trim_heap() -> None:

@@ -19,12 +19,13 @@ from typing import Any, BinaryIO, Literal, NamedTuple, get_args
 import numpy as np
 import pyarrow as pa
 
+from qengine._system import Folder, opened
 from qengine.errors import StorageError
 from qengine.storage import manifest as manifests
 from qengine.storage.arrays import Array
 from qengine.storage.arrowfiles import read_adjacencies, read_properties, write_adjacencies, write_properties
-from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, open_regular, reason
-from qengine.storage.directory import MANIFEST, SaveFolder, directory_opened, read_bounded
+from qengine.storage.blocks import BLOCK, DAMAGED, BlockFile, block_checksums, reason
+from qengine.storage.directory import MANIFEST, SaveFolder, read_bounded
 from qengine.storage.disk import DISK, Disk
 from qengine.storage.kernels import Checksum
 from qengine.storage.numbers_file import read_numbers, write_numbers
@@ -53,7 +54,7 @@ def save(store: GraphStore, path: str | PathLike[str]) -> None:
         if directory.exists() and not directory.is_dir():
             raise StorageError(f"{directory}: there is something else there", hint="Choose a new or empty directory.")
         _make(directory, DISK)
-        with directory_opened(directory, lock=True) as handle:
+        with opened(directory, locked=True) as handle:
             lock = WriterLock(directory, handle) if os.path.lexists(directory / WRITER) else None
             try:
                 _save(store, directory, handle, DISK)
@@ -74,7 +75,7 @@ def save_new(store: GraphStore, path: Path, disk: Disk) -> None:
         if path.exists() and not path.is_dir():
             raise StorageError(f"{path}: there is something else there", hint="Choose a new or empty directory.")
         _make(path, disk)
-        with directory_opened(path, lock=True) as handle:
+        with opened(path, locked=True) as handle:
             if not os.path.lexists(path / MANIFEST):  # no other process was faster
                 _save(store, path, handle, disk)
 
@@ -84,7 +85,7 @@ def _make(path: Path, disk: Disk) -> None:
     if path.is_dir():
         return
     _make(path.parent, disk)
-    with directory_opened(path.parent) as handle:
+    with opened(path.parent) as handle:
         with contextlib.suppress(FileExistsError):
             disk.make_folder(path.name, handle)
         disk.sync_folder(handle)
@@ -101,7 +102,7 @@ def save_version(store: GraphStore, path: Path, disk: Disk, publishing: Publishi
     StorageError
         As ``save``, and what ``publishing`` raises.
     """
-    with _saving(path), directory_opened(path, lock=True) as handle:
+    with _saving(path), opened(path, locked=True) as handle:
         _save(store, path, handle, disk, publishing)
 
 
@@ -121,7 +122,7 @@ def saved_version(path: Path) -> SavedVersion:
         If there is none, or its manifest is damaged.
     """
     try:
-        with directory_opened(path) as handle:
+        with opened(path) as handle:
             return _version(_read_manifest(path, handle))
     except (FileNotFoundError, NotADirectoryError):
         raise _nothing_saved(path) from None
@@ -142,7 +143,7 @@ def open_version(path: str | PathLike[str], verify: Verify = "lazy") -> tuple[Gr
     before = None
     for _ in range(_ATTEMPTS):
         try:
-            with directory_opened(directory) as handle:
+            with opened(directory) as handle:
                 found = _read_manifest(directory, handle)
                 store = _open(directory, handle, found, trusted=verify == "never")
         except (FileNotFoundError, NotADirectoryError):
@@ -178,13 +179,13 @@ def _saving(path: Path) -> Iterator[None]:
         ) from None
 
 
-def renew_first_format(path: Path, handle: int, disk: Disk) -> None:
+def renew_first_format(path: Path, handle: Folder, disk: Disk) -> None:
     """Save a graph of format 1 anew, which no log can continue; parameters and errors as for ``announce_log``."""
     if _read_manifest(path, handle)["format"] == 1:
         _save(open_saved(path), path, handle, disk)
 
 
-def announce_log(path: Path, handle: int, disk: Disk) -> None:
+def announce_log(path: Path, handle: Folder, disk: Disk) -> None:
     """Note in the manifest that a log continues the graph, so that versions that know of no logs refuse to open it.
 
     Parameters
@@ -213,7 +214,7 @@ def announce_log(path: Path, handle: int, disk: Disk) -> None:
     disk.sync_folder(handle)
 
 
-def _save(store: GraphStore, path: Path, handle: int, disk: Disk, publishing: Publishing | None = None) -> None:
+def _save(store: GraphStore, path: Path, handle: Folder, disk: Disk, publishing: Publishing | None = None) -> None:
     with SaveFolder(path, handle, disk) as folder:
         manifest = _write(store, folder, logged=publishing is not None)
         with contextlib.nullcontext() if publishing is None else publishing(folder.name):
@@ -243,7 +244,7 @@ def _write(store: GraphStore, folder: SaveFolder, *, logged: bool) -> bytes:
     return manifests.encode(manifests.describe(store, files, logged=logged))
 
 
-def _open(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool) -> GraphStore:
+def _open(directory: Path, handle: Folder, manifest: Mapping[str, Any], *, trusted: bool) -> GraphStore:
     files = _map_files(directory, handle, manifest, trusted=trusted)
     types, groups = manifests.types(manifest), manifests.groups(manifest)
     vertices = groups[-1].end if groups else 0
@@ -261,12 +262,12 @@ def _open(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted:
     return store
 
 
-def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any], *, trusted: bool) -> dict[str, BlockFile]:
+def _map_files(directory: Path, handle: Folder, manifest: Mapping[str, Any], *, trusted: bool) -> dict[str, BlockFile]:
     """Map the files that a manifest lists, by their names, with the checksums of their blocks."""
     facts = {path.partition("/")[2]: one for path, one in manifest["files"].items()}
     folder = _folder(manifest)
     try:
-        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+        inside = handle.inside(folder)
     except FileNotFoundError:
         raise _Gone(directory / folder) from None
     except OSError as error:
@@ -279,15 +280,15 @@ def _map_files(directory: Path, handle: int, manifest: Mapping[str, Any], *, tru
             for name in names
         }
     finally:
-        os.close(inside)
+        inside.close()
     if not (known or trusted):
         _check_whole(files, facts)
     return files
 
 
-def _map_file(path: Path, folder: int, size: int, checksums: Array | None, *, trusted: bool = False) -> BlockFile:
+def _map_file(path: Path, folder: Folder, size: int, checksums: Array | None, *, trusted: bool = False) -> BlockFile:
     try:
-        handle = open_regular(path.name, folder)
+        handle = folder.open_file(path.name)
     except FileNotFoundError:
         raise _Gone(path) from None
     except (OSError, ValueError) as error:
@@ -298,7 +299,7 @@ def _map_file(path: Path, folder: int, size: int, checksums: Array | None, *, tr
         os.close(handle)
 
 
-def _block_checksums(path: Path, folder: int, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Array]:
+def _block_checksums(path: Path, folder: Folder, facts: Mapping[str, Mapping[str, Any]]) -> dict[str, Array]:
     """Return the checksums of each file's blocks, compared with the manifest's."""
     names = sorted(name for name in facts if name != manifests.CHECKSUMS)
     counts = [-(-facts[name]["bytes"] // BLOCK) for name in names]
@@ -342,7 +343,7 @@ def _folder(manifest: Mapping[str, Any]) -> str:
     return str(next(iter(manifest["files"])).partition("/")[0])
 
 
-def _read_manifest(directory: Path, handle: int) -> dict[str, Any]:
+def _read_manifest(directory: Path, handle: Folder) -> dict[str, Any]:
     path = directory / MANIFEST
     try:
         manifest = manifests.decode(read_bounded(MANIFEST, handle, manifests.MOST_BYTES))

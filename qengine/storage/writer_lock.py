@@ -6,11 +6,11 @@ Readers don't ask for it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import weakref
 from pathlib import Path
 
+from qengine._system import Folder, in_forked_child, lock, unlock
 from qengine.errors import StorageError
 from qengine.storage.directory import read_bounded
 
@@ -27,7 +27,7 @@ class WriterLock:
     path
         The folder, for errors.
     folder
-        A descriptor of it.
+        The same, held open.
 
     Raises
     ------
@@ -37,22 +37,20 @@ class WriterLock:
         If the lock can't be written.
     """
 
-    def __init__(self, path: Path, folder: int) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._handle = os.open(WRITER, flags, 0o666, dir_fd=folder)
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    def __init__(self, path: Path, folder: Folder) -> None:
+        self._handle = folder.open(WRITER, os.O_RDWR | os.O_CREAT)
+        if not lock(self._handle, wait=False):
             self._close()
-            raise _taken(path, folder) from None
+            raise _taken(path, folder)
         os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        os.write(self._handle, f"{os.getpid()}\n".encode())
         _held.add(self)
 
     def release(self) -> None:
         """Give the lock back."""
         if self._handle >= 0:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)  # of a child that was forked just now, too
+            unlock(self._handle)
             self._close()
 
     def _close(self) -> None:
@@ -60,7 +58,7 @@ class WriterLock:
         self._handle = -1
 
 
-def _taken(path: Path, folder: int) -> StorageError:
+def _taken(path: Path, folder: Folder) -> StorageError:
     try:
         process = int(read_bounded(WRITER, folder, _MOST_BYTES))
     except (OSError, ValueError):  # it has the lock and hasn't written its number yet
@@ -75,8 +73,8 @@ def _taken(path: Path, folder: int) -> StorageError:
 
 def _left_behind() -> None:
     """Close a forked child's copies of its parent's locks, which would outlive the parent."""
-    for lock in [each for each in _held if each._handle >= 0]:
-        lock._close()
+    for one in [each for each in _held if each._handle >= 0]:
+        one._close()
 
 
-os.register_at_fork(after_in_child=_left_behind)
+in_forked_child(_left_behind)

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from qengine._system import Folder
 from qengine.storage.disk import Disk
 
 _SECTOR = 512
@@ -62,14 +63,14 @@ class RecordingDisk(Disk):
         """Note something among the operations."""
         self._record("note", what)
 
-    def create(self, name: str, folder: int) -> BinaryIO:
+    def create(self, name: str, folder: Folder) -> BinaryIO:
         """Record a new file, and each part in which its buffer is written."""
         with super().create(name, folder) as file:
             handle = os.dup(file.fileno())
         self._new(self._path(folder), name)
         return cast("BinaryIO", io.BufferedWriter(_Recorded(handle, self, self._files[self._path(folder), name])))
 
-    def extend(self, name: str, folder: int) -> BinaryIO:
+    def extend(self, name: str, folder: Folder) -> BinaryIO:
         """Record what is appended."""
         with super().extend(name, folder) as file:
             handle = os.dup(file.fileno())
@@ -85,7 +86,7 @@ class RecordingDisk(Disk):
         super().truncate(file, size)
         self._record("truncate", _number(file), size)
 
-    def rename(self, name: str, folder: int, new_name: str, new_folder: int) -> None:
+    def rename(self, name: str, folder: Folder, new_name: str, new_folder: Folder) -> None:
         """Record the new name, and then that the old one was taken."""
         super().rename(name, folder, new_name, new_folder)
         source, target = self._path(folder), self._path(new_folder)
@@ -93,23 +94,23 @@ class RecordingDisk(Disk):
         self._record("put", target, new_name, self._files[target, new_name])
         self._record("take", source, name)
 
-    def remove(self, name: str, folder: int) -> None:
+    def remove(self, name: str, folder: Folder) -> None:
         """Record that a name was taken."""
         super().remove(name, folder)
         self._files.pop((self._path(folder), name), None)
         self._record("take", self._path(folder), name)
 
-    def make_folder(self, name: str, folder: int) -> None:
+    def make_folder(self, name: str, folder: Folder) -> None:
         """Record a new folder."""
         super().make_folder(name, folder)
         self._record("folder", self._path(folder), name)
 
-    def remove_folder(self, name: str, folder: int) -> None:
+    def remove_folder(self, name: str, folder: Folder) -> None:
         """Record that a folder was taken."""
         super().remove_folder(name, folder)
         self._record("take", self._path(folder), name)
 
-    def sync_folder(self, folder: int) -> None:
+    def sync_folder(self, folder: Folder) -> None:
         """Record that a folder was synced."""
         self._record("sync folder", self._path(folder))
 
@@ -121,8 +122,8 @@ class RecordingDisk(Disk):
         self._record("put", folder, name, self._count)
         self._count += 1
 
-    def _path(self, folder: int) -> str:
-        return os.path.relpath(os.readlink(f"/proc/self/fd/{folder}"), self._root)
+    def _path(self, folder: Folder) -> str:
+        return os.path.relpath(folder.path.resolve(), self._root)
 
 
 class _Recorded(io.FileIO):
@@ -172,7 +173,7 @@ class FailingDisk(Disk):
         self.room = 0
         raise OSError(self.error, os.strerror(self.error))
 
-    def create(self, name: str, folder: int) -> BinaryIO:
+    def create(self, name: str, folder: Folder) -> BinaryIO:
         """Create a file, or refuse; so the methods below."""
         self._ask("create")
         return super().create(name, folder)
@@ -182,7 +183,7 @@ class FailingDisk(Disk):
         self._ask("sync")
         super().sync(file)
 
-    def sync_folder(self, folder: int) -> None:
+    def sync_folder(self, folder: Folder) -> None:
         """Sync a folder."""
         self._ask("sync_folder")
         super().sync_folder(folder)
@@ -192,7 +193,7 @@ class FailingDisk(Disk):
         self._ask("truncate")
         super().truncate(file, size)
 
-    def rename(self, name: str, folder: int, new_name: str, new_folder: int) -> None:
+    def rename(self, name: str, folder: Folder, new_name: str, new_folder: Folder) -> None:
         """Rename a file."""
         self._ask("rename")
         super().rename(name, folder, new_name, new_folder)

@@ -14,16 +14,15 @@ the names that logs have, is removed when the folder is next opened for writing.
 
 from __future__ import annotations
 
-import os
 import uuid
 import warnings
 from os import PathLike
 from pathlib import Path
 from typing import get_args
 
+from qengine._system import opened
 from qengine.errors import LoadingWarning, StorageError
 from qengine.storage.blocks import reason
-from qengine.storage.directory import directory_opened
 from qengine.storage.disk import DISK, Disk
 from qengine.storage.saved import (
     SavedVersion,
@@ -97,14 +96,13 @@ class GraphFolder:
 
     def close(self) -> None:
         """Sync and close the log, and let others write; errors as for ``Log.close``."""
-        if self._place.folder < 0:
+        if not self._place.folder.is_open:
             return
         try:
             self.log.close()
         finally:
             self._lock.release()
-            os.close(self._place.folder)
-            self._place = self._place._replace(folder=-1)
+            self._place.folder.close()
 
 
 def open_for_writing(
@@ -154,10 +152,10 @@ def take_over(
     directory = Path(path)
     saved_version(directory)  # else nothing is written there
     try:
-        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = opened(directory)
         try:
             place = Place(directory, folder, disk)
-            with directory_opened(directory, lock=True):  # no other save is at work
+            with opened(directory, locked=True):  # no other save is at work
                 lock = WriterLock(directory, folder)
                 try:
                     renew_first_format(directory, folder, disk)
@@ -172,7 +170,7 @@ def take_over(
                     lock.release()
                     raise
         except BaseException:
-            os.close(folder)
+            folder.close()
             raise
     except OSError as error:
         raise StorageError(

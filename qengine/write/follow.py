@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from qengine._system import opened
 from qengine.errors import StorageError
-from qengine.storage.directory import MANIFEST, directory_opened
+from qengine.storage.directory import MANIFEST
 from qengine.storage.saved import saved_version
 from qengine.storage.states import Commit
 from qengine.write.frames import Frame, read_frame
@@ -88,7 +89,7 @@ class Follower:
 
     def _enter(self, version: str) -> bool:
         """Go over to a version's log; False where there is none that goes on from where the reader is."""
-        with directory_opened(self._path) as folder:
+        with opened(self._path) as folder:
             file = open_log(self._path, version, folder)
         if file is None:
             return False

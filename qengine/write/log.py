@@ -25,8 +25,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
+from qengine._system import Folder
 from qengine.errors import InternalError, StorageError
-from qengine.storage.blocks import open_regular, reason
+from qengine.storage.blocks import reason
 from qengine.storage.disk import Disk
 from qengine.storage.saved import saved_version
 from qengine.storage.states import Commit
@@ -45,7 +46,7 @@ class Place(NamedTuple):
     """A graph folder: its path for errors, a descriptor of it, and what writes there."""
 
     path: Path
-    folder: int
+    folder: Folder
     disk: Disk
 
 
@@ -397,7 +398,7 @@ def ends_of(head_end: int, frames: Sequence[Frame]) -> list[int]:
 
 
 def _piece(place: Place, name: str, begin: int, end: int) -> Iterator[bytes]:
-    with os.fdopen(open_regular(name, place.folder), "rb") as file:
+    with os.fdopen(place.folder.open_file(name), "rb") as file:
         file.seek(begin)
         while begin < end:
             piece = file.read(min(_PIECE, end - begin))

@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 from qengine._frozen import frozen
 from qengine._gc import gc_paused
+from qengine._system import Folder
 from qengine.errors import StorageError
-from qengine.storage.blocks import DAMAGED, open_regular, reason
+from qengine.storage.blocks import DAMAGED, reason
 from qengine.storage.states import Commit
 from qengine.write.encoding import decode
 from qengine.write.frames import Frame, frame, read_frame, read_frames, synced_behind
@@ -54,7 +54,7 @@ def log_name(version: str) -> str:
     return f"log-{version.removeprefix('data-')}"
 
 
-def open_log(path: Path, version: str, folder: int) -> BinaryIO | None:
+def open_log(path: Path, version: str, folder: Folder) -> BinaryIO | None:
     """Open the log of a saved version for reading; None where there is none.
 
     Raises
@@ -64,7 +64,7 @@ def open_log(path: Path, version: str, folder: int) -> BinaryIO | None:
     """
     name = log_name(version)
     try:
-        return os.fdopen(open_regular(name, folder), "rb", buffering=0)
+        return os.fdopen(folder.open_file(name), "rb", buffering=0)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -139,10 +139,10 @@ def commits_of(frames: Iterable[Frame]) -> list[Commit]:
         return [decode(one.payload) for one in frames if one.payload]
 
 
-def strays(folder: int, version: str) -> list[str]:
-    """Return the names of logs in a folder, a descriptor, that don't continue the version that is saved there."""
-    names = [name for name in os.listdir(folder) if _NAME.fullmatch(name) and name != log_name(version)]
-    return [name for name in names if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)]
+def strays(folder: Folder, version: str) -> list[str]:
+    """Return the names of logs in a folder that don't continue the version that is saved there."""
+    names = [name for name in folder.names() if _NAME.fullmatch(name) and name != log_name(version)]
+    return [name for name in names if folder.is_file(name)]
 
 
 def size_of(file: BinaryIO) -> int:

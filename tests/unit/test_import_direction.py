@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "qengine"
 
 # Each stage with the stages that it may import besides itself.
 BASE = {
+    "_system",
     "_cached",
     "_frozen",
     "_printable",
@@ -32,6 +33,7 @@ BASE = {
     "temporal",
 }
 ALLOWED = {
+    "_system": set(),
     "_cached": set(),
     "_frozen": set(),
     "_gc": set(),
@@ -43,7 +45,7 @@ ALLOWED = {
     "errors": {"_frozen", "_printable"},
     "_notices": {"_printable", "errors"},
     "_assets": set(),
-    "_cache": set(),
+    "_cache": {"_system"},
     "_asset_cache": {"_cache"},
     "_lru": set(),
     "_text": set(),
@@ -54,7 +56,7 @@ ALLOWED = {
     "spatial": {"errors"},
     "temporal": {"errors", "spatial", "types"},
     "_native": BASE,
-    "_control": set(),
+    "_control": {"_system"},
     "catalog": BASE,
     "syntax": BASE,
     "plan": BASE | {"catalog"},

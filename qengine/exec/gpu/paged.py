@@ -11,7 +11,6 @@ import ctypes
 import functools
 import math
 import mmap
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from qengine import _native
+from qengine._system import usable_processors
 from qengine.exec.gpu.device import cupy
 
 DEVICE, HOST = 1, 3
@@ -148,7 +148,7 @@ def _available() -> float:
 
 def _on_all_threads(work: Callable[[int], object], places: Sequence[int]) -> None:
     """Call a function, which lets go of Python's lock, for each of some places."""
-    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), len(places))) as threads:
+    with ThreadPoolExecutor(min(usable_processors(), len(places))) as threads:
         for _ in threads.map(work, places):
             pass
 

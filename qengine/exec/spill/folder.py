@@ -6,14 +6,13 @@ has left is thereby known, and removed when another first spills into the same d
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
+from qengine._system import Folder, folder_class, user_number
 from qengine.errors import ResourceError
 
 PREFIX = "qengine-spill-"
@@ -40,9 +39,10 @@ class SpillFolder:
         parent = tempfile.gettempdir() if directory is None else directory
         try:
             _sweep_once(parent)
-            self.path, self._lock = _made(parent)
+            self._folder = _made(parent)
         except OSError as error:
             raise failed(error, parent) from None
+        self.path = self._folder.path
         self._process = os.getpid()
         self._files = 0
 
@@ -53,10 +53,8 @@ class SpillFolder:
 
     def remove(self) -> None:
         """Remove the folder and all in it; a forked child leaves its parent's alone."""
-        if self._process == os.getpid() and self._lock >= 0:
-            shutil.rmtree(self.path, ignore_errors=True)
-            os.close(self._lock)
-            self._lock = -1
+        if self._process == os.getpid() and self._folder.is_open:
+            self._folder.destroy()
 
 
 def failed(error: OSError, place: str | Path) -> ResourceError:
@@ -68,29 +66,28 @@ def failed(error: OSError, place: str | Path) -> ResourceError:
     )
 
 
-def _made(parent: str) -> tuple[Path, int]:
-    """Return a new folder, and the descriptor that holds its lock."""
+def _made(parent: str) -> Folder:
+    """Return a new folder, locked."""
     while True:
         path = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
-        lock = _locked(path)
-        if lock is not None and os.path.exists(path):  # else another process has taken it for one that was left
-            return Path(path), lock
-        if lock is not None:
-            os.close(lock)
+        folder = _locked(path)
+        if folder is not None and os.path.exists(path):  # else another process has taken it for one that was left
+            return folder
+        if folder is not None:
+            folder.close()
 
 
-def _locked(path: str) -> int | None:
-    """Return a descriptor that holds a folder's lock; None where it is held already, or there is no folder."""
+def _locked(path: str) -> Folder | None:
+    """Return a folder, locked; None where another process has it, or there is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder = folder_class(path, follow=False)
     except OSError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    with suppress(OSError):
+        if folder.lock(wait=False):
+            return folder
+    folder.close()
+    return None
 
 
 def _sweep_once(parent: str) -> None:
@@ -102,9 +99,8 @@ def _sweep_once(parent: str) -> None:
             if not entry.name.startswith(PREFIX):
                 continue
             with suppress(OSError):
-                if entry.stat(follow_symlinks=False).st_uid != os.geteuid():
+                if entry.stat(follow_symlinks=False).st_uid != user_number():
                     continue
-            if (lock := _locked(entry.path)) is not None:
-                shutil.rmtree(entry.path, ignore_errors=True)
-                os.close(lock)
+            if (folder := _locked(entry.path)) is not None:
+                folder.destroy()
         _swept.add(parent)

@@ -17,10 +17,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import pyarrow as pa
 
+from qengine._system import take_room
 from qengine.errors import ResourceError
 from qengine.storage.arrays import Array
 
-_WITHOUT_FILE: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+_WITHOUT_FILE: Any = {"trackfd": False} if sys.version_info >= (3, 13) and sys.platform != "win32" else {}
 """What keeps a map from holding a descriptor of its own."""
 _WRITE = 1 << 16  # bytes of a buffer before a file
 
@@ -72,7 +73,7 @@ class Scratch:
         size = length * kind.itemsize
         with self.file() as file:
             try:
-                os.posix_fallocate(file.fileno(), 0, size)
+                take_room(file.fileno(), size)
                 return np.frombuffer(mmap.mmap(file.fileno(), size, **_WITHOUT_FILE), kind)
             except OSError as error:
                 raise self.failed(error) from None
