@@ -48,7 +48,7 @@ def test_clang_has_no_warning(tmp_path: Path) -> None:
     assert warnings([*clang(), *UNOPTIMIZED], SOURCES, tmp_path) == ""
 
 
-@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "x86_64-windows-gnu"])
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "aarch64-macos", "x86_64-windows-gnu"])
 def test_other_platforms_have_no_warning(target: str, tmp_path: Path) -> None:
     """The sources in which platforms differ are compiled for others."""
     pytest.importorskip("ziglang")
