@@ -13,7 +13,7 @@ from qengine.errors import QengineError, QueryInterrupted, SemanticError, Unsupp
 
 if TYPE_CHECKING:
     from qengine.syntax import ast
-    from qengine.syntax.scanner import Token
+    from qengine.syntax.scanner import Tokens
 
 _SETTERS = ("SETNODEVECTORPROPERTY", "SETRELATIONSHIPVECTORPROPERTY")  # procedures that are SET in other words
 _UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS", *_SETTERS)
@@ -51,8 +51,8 @@ def check_text(text: object) -> None:
         raise SemanticError(f"A statement is a str, not a value of Python's {type(text).__name__}.")
 
 
-def one_statement(text: str, tokens: list[Token] | None = None) -> ast.Statement:
-    """Return the one statement of a text; ``tokens``: those of ``scan``, where they are known.
+def one_statement(text: str, tokens: Tokens | None = None) -> ast.Statement:
+    """Return the one statement of a text; ``tokens``: those of ``scanned``, where they are known.
 
     Raises
     ------

@@ -1,44 +1,58 @@
-"""The LALR(1) automaton of ``grammar/cypher.lark``: Lark computes it, this file keeps it and runs it.
+"""The LALR(1) automaton of ``grammar/cypher.lark``: Lark computes it, this file keeps it and builds what it finds.
 
-What Lark computes is kept in the user's cache directory. Running the table here takes a quarter of the time that Lark's
-own driver takes, and Lark need not be imported.
+What Lark computes is kept in the user's cache directory. The native library classifies the tokens and runs the table
+(``kernels/host/syntax``); what it gives back are the steps that make the tree.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
-from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qengine._asset_cache import cached_json
 from qengine._assets import asset
 from qengine._deadline import check_planning
-from qengine.syntax.scanner import Token
+from qengine.syntax.brackets import MAX_NESTING
+from qengine.syntax.scanner import Token, Tokens, check_status, kinds, library, poll_address
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from lark import Lark
 
 _END = "$END"
 _FORMAT = 2  # of the tables that are kept
-_POLLED = 4096  # tokens after which the time is looked at
+_POLLED = 4096  # steps after which the time is looked at
+
+# What becomes of a rule's parts, by the name of its function (``Role`` in kernels/host/syntax/automaton.h), and which of
+# them, a bit each, are gathered to a list.
+_BUILD, _PASS, _BEGIN, _APPEND, _UNWRAP = range(5)
+_ROLES = {
+    "list_first": (_BEGIN, 0b1), "sequence_first": (_BEGIN, 0b1), "list_next": (_APPEND, 0b100),
+    "sequence_next": (_APPEND, 0b10), "binary_next": (_APPEND, 0b110), "path_step": (_APPEND, 0b110),
+    "string_predicate": (_APPEND, 0b1010), "expression": (_UNWRAP, 0), "first": (_PASS, 0), None: (_PASS, 0),
+}  # fmt: skip
 
 
 class Refused(Exception):
-    """The automaton has no place for ``token``; it would have taken one of ``accepts``."""
+    """The automaton has no place for ``token`` among ``tokens``; it would have taken one of ``accepts``."""
 
-    def __init__(self, token: Token, accepts: set[str]) -> None:
+    def __init__(self, token: Token, tokens: list[Token], accepts: set[str]) -> None:
         super().__init__(token, accepts)
         self.token = token
+        self.tokens = tokens
         self.accepts = accepts
 
 
-_Rule = tuple[
-    slice | None, Callable[[Sequence[Any]], Any] | None, Callable[[Sequence[Any]], Sequence[Any]] | None, dict[int, int]
-]
-"""Where its parts are on the stacks (None: the last alone); the builder's function (None: the one part is passed on);
-what that is given of the parts and a None behind them (None: the parts); and from the state before it to the one
-behind it."""
+class Unpaired(Exception):
+    """Brackets of a statement aren't paired: ``what`` is wrong with the tokens at ``place`` and ``other``."""
+
+    def __init__(self, what: int, place: int, other: int) -> None:
+        super().__init__(what, place, other)
+        self.what, self.place, self.other = what, place, other
 
 
 class Automaton:
@@ -50,75 +64,111 @@ class Automaton:
         As ``_computed`` returns it: JSON's types only.
     builder
         Has a method for each rule or alias of the grammar; it is given the rule's tokens and values, with None for
-        optional parts that are absent.
+        optional parts that are absent. Lists are built here.
     """
 
     def __init__(self, table: dict[str, Any], builder: object) -> None:
-        self._start: int = table["start"]
-        # For each state: from a terminal to the state that follows it, or to ~rule where a rule is complete.
-        self._actions: list[dict[str, int]] = [table["rows"][row] for row in table["actions"]]
-        gotos: list[dict[int, int]] = [dict(pairs) for pairs in table["gotos"]]
-        self._rules: list[_Rule] = [
-            (
-                None if length == 1 else slice(-length, None),
-                getattr(builder, name) if name else None,
-                _arrange(layout),
-                gotos[origin],
-            )
-            for origin, length, name, layout in table["rules"]
-        ]
+        self._names = kinds()
+        number = {name: each for each, name in enumerate(self._names)}
+        different = np.zeros((len(table["rows"]), len(number)), np.int16)
+        for row, entries in zip(different, table["rows"], strict=True):
+            row[[number[kind] for kind in entries]] = [target + (target >= 0) for target in entries.values()]
+        actions = different[table["actions"]]
+        gotos = np.zeros((len(table["gotos"]), len(actions)), np.int16)
+        for row, pairs in zip(gotos, table["gotos"], strict=True):
+            states, targets = zip(*pairs, strict=True) if pairs else ((), ())
+            row[list(states)] = targets
+        rules, layouts = list[tuple[int, ...]](), list[int]()
+        self._build: list[Callable[[Sequence[Any]], Any] | None] = []
+        for origin, length, name, layout in table["rules"]:
+            role, gathered = _ROLES.get(name, (_BUILD, 0))
+            parts = layout or range(length)
+            rules.append((origin, length, role, gathered, len(layouts), len(parts)))
+            layouts += parts
+            self._build.append(getattr(builder, name) if role in (_BUILD, _UNWRAP) else None)
+        self._handle = ctypes.c_void_p()
+        flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
+        status = library().qe_syntax_open(
+            len(actions), table["start"], actions, len(gotos), gotos, len(rules), flat, len(places), places,
+            ctypes.byref(self._handle),
+        )  # fmt: skip
+        check_status(status)
 
-    def run(self, tokens: list[Token]) -> Any:
-        """Return what the start rule's function makes of a statement's tokens; there is at least one.
+    def run(self, tokens: Tokens, *, classified: bool = False) -> Any:
+        """Return what the start rule's function makes of a statement's tokens, without ``;`` and hints.
+
+        Parameters
+        ----------
+        tokens
+            There is at least one.
+        classified
+            They have their final kinds.
 
         Raises
         ------
+        Unpaired
+            For brackets that aren't paired, or nest too deep.
         Refused
             At the first token that no statement has here.
         """
-        actions, rules = self._actions, self._rules
-        states: list[int] = [self._start]
-        values: list[Any] = []
-        row = actions[self._start]
-        last = tokens[-1]
-        tokens = [*tokens, Token(_END, "", last.start_pos, last.end_pos)]
-        for place in range(0, len(tokens), _POLLED):
+        found, numbers, texts = (ctypes.c_int64 * 8)(), ctypes.c_void_p(), ctypes.c_void_p()
+        status = library().qe_syntax_parse(
+            self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found,
+            ctypes.byref(numbers), ctypes.byref(texts),
+        )  # fmt: skip
+        check_status(status)
+        brackets, place, other, refused, length, steps, accepted, characters = found
+        if brackets:
+            raise Unpaired(brackets, place, other)
+        address = numbers.value or 0
+        values = ctypes.string_at(texts.value or 0, characters).decode().split("\n")
+        program = memoryview(ctypes.string_at(address + 32 * length, 32 * steps)).cast("q").tolist()
+        if refused < 0:
+            return self._built(program, steps, values, tokens.text)
+        given = memoryview(ctypes.string_at(address, 32 * length)).cast("q").tolist()
+        takes = memoryview(ctypes.string_at(address + 32 * (length + steps), 8 * accepted)).cast("q").tolist()
+        self._built(program, steps, values, tokens.text)  # what it refuses stands before
+        columns = [given[each * length : (each + 1) * length] for each in range(4)]
+        objects = [self._token(*each, values, tokens.text) for each in zip(*columns, strict=True)]
+        end = Token(_END, "", objects[-1].start_pos, objects[-1].end_pos)
+        raise Refused([*objects, end][refused], objects, {self._names[kind] for kind in takes})
+
+    def _built(self, program: list[int], steps: int, values: list[str], text: str) -> Any:
+        """Return the first value that the steps of a program make."""
+        builders, rules = self._build, len(self._build)
+        stack: list[Any] = []
+        push = stack.append
+        columns = [program[each * steps : (each + 1) * steps] for each in range(4)]
+        for place in range(0, steps, _POLLED):
             check_planning()
-            for token in tokens[place : place + _POLLED]:
-                kind = token.type
-                while (action := row.get(kind)) is None or action < 0:
-                    if action is None:
-                        raise Refused(token, self._accepts(states))
-                    tail, build, arrange, goto = rules[~action]
-                    if tail is None:  # one part, the last
-                        if build is not None:
-                            value = values[-1]
-                            values[-1] = build((value,) if arrange is None else arrange((value, None)))
-                        state = states[-1] = goto[states[-2]]
-                    else:
-                        if build is not None:
-                            parts: Sequence[Any] = values[tail]
-                            del values[tail]
-                            values.append(build(parts if arrange is None else arrange((*parts, None))))
-                        del states[tail]
-                        state = goto[states[-1]]
-                        states.append(state)
-                    row = actions[state]
-                states.append(action)
-                values.append(token)
-                row = actions[action]
-        return values[0]
+            for code, count, start, end in zip(*(each[place : place + _POLLED] for each in columns), strict=True):
+                if code < 0:
+                    push(self._token(~code, start, end, count, values, text))
+                elif code < rules:
+                    parts = stack[-count:]
+                    del stack[-count:]
+                    push(builders[code](parts))  # type: ignore[misc]
+                elif code == rules:
+                    parts = stack[-count:]
+                    del stack[-count:]
+                    push(parts)
+                elif code == rules + 1:
+                    parts = stack[-count:]
+                    del stack[-count:]
+                    parts[0] += parts[1:]
+                    push(parts[0])
+                else:
+                    push(None)
+        return stack[0] if stack else None
 
-    def _accepts(self, states: list[int]) -> set[str]:
-        """Return the terminals that could follow."""
-        return {kind for kind in self._actions[states[-1]] if self._takes(kind, list(states))}
-
-    def _takes(self, kind: str, states: list[int]) -> bool:
-        while (action := self._actions[states[-1]].get(kind)) is not None and action < 0:
-            tail, _, _, goto = self._rules[~action]
-            del states[slice(-1, None) if tail is None else tail]
-            states.append(goto[states[-1]])
-        return action is not None
+    def _token(self, kind: int, start: int, end: int, value: int, values: list[str], text: str) -> Token:
+        if value == -1:
+            written = text[start:end]
+        elif value == -2:
+            written = text[start + 1 : end - 1].replace("``", "`")
+        else:
+            written = values[value]
+        return Token(self._names[kind], written, start, end)
 
 
 def build_grammar() -> Lark:
@@ -217,8 +267,3 @@ def _layout(empty: tuple[bool, ...]) -> list[int] | None:
     for position, absent in enumerate(empty):
         layout.append(-1 if absent else position - sum(empty[:position]))
     return layout
-
-
-def _arrange(layout: list[int] | None) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
-    """Return what puts the parts of a rule, with a None behind them, to their places."""
-    return None if layout is None else itemgetter(*layout)

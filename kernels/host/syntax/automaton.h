@@ -1,0 +1,49 @@
+// The LALR(1) automaton: from tokens to the program that builds a statement's tree.
+#pragma once
+#include <vector>
+
+#include "syntax/classify.h"
+
+namespace qe::syntax {
+
+// What becomes of the parts of a rule.
+enum Role : int32_t {
+  kBuild,   // the rule's function makes a value of them
+  kPass,    // the first is passed on
+  kBegin,   // they begin a list: the parts in `gathered`, a bit each
+  kAppend,  // the first, a list, is gone on with by the parts in `gathered`
+  kUnwrap,  // as kBuild, but a list of one part is that part
+};
+
+struct Rule {
+  int32_t origin, length;
+  int32_t role;
+  uint32_t gathered;
+  int32_t layout, parts;  // where each part that the function gets comes from (-1: nothing stands there)
+};
+
+struct Automaton {
+  int32_t states, start;
+  std::vector<int16_t> actions;  // states × kinds: the state that follows + 1, -1 - rule where one is complete, 0
+  std::vector<int16_t> gotos;    // origins × states: the state that follows
+  std::vector<Rule> rules;
+  std::vector<int32_t> layouts;
+
+  int action(int state, Kind kind) const { return actions[int64_t(state) * kKinds + kind]; }
+};
+
+// Steps of a machine with a stack of values, in the order in which their values are made. `codes`: the rule whose
+// function takes that many values off the stack and puts its own there; past the rules kList, which makes a list of
+// them, kOnto, which appends all but the first to it, and kAbsent; ~kind for a token, whose value is `counts` (as in
+// Classified). `starts`, `ends`: where all that a rule took stands in the text.
+struct Program {
+  enum { kList, kOnto, kAbsent };
+  std::vector<int64_t> codes, counts, starts, ends;
+};
+
+// Runs the automaton. Returns -1, or the token that it has no place for (one past the last: the end), what it would have
+// taken in `accepted`; the program then has the steps before that.
+int64_t run(const Automaton& automaton, const Classified& tokens, Poll poll, Program& program,
+            std::vector<int64_t>& accepted);
+
+}  // namespace qe::syntax
