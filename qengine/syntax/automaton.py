@@ -15,25 +15,44 @@ import numpy as np
 from qengine._asset_cache import cached_json
 from qengine._assets import asset
 from qengine._deadline import check_planning
+from qengine.errors import Span
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token, Tokens, check_status, kinds, library, poll_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lark import Lark
 
 _END = "$END"
-_FORMAT = 2  # of the tables that are kept
+_FORMAT = 3  # of the tables that are kept
 _POLLED = 4096  # steps after which the time is looked at
+_AS_WRITTEN = -1  # of a token: its value is its text
+_ONTO, _ABSENT = 1, 2  # steps behind those of the rules (``Program`` in kernels/host/syntax/automaton.h)
+_NOTHING = [[None] * count for count in range(32)]
 
 # What becomes of a rule's parts, by the name of its function (``Role`` in kernels/host/syntax/automaton.h), and which of
-# them, a bit each, are gathered to a list.
-_BUILD, _PASS, _BEGIN, _APPEND, _UNWRAP = range(5)
+# them: those that are gathered to a list, a bit each, or the one that is passed on.
+_BUILD, _PASS, _BEGIN, _APPEND, _UNWRAP, _LEAF = range(6)
 _ROLES = {
     "list_first": (_BEGIN, 0b1), "sequence_first": (_BEGIN, 0b1), "list_next": (_APPEND, 0b100),
     "sequence_next": (_APPEND, 0b10), "binary_next": (_APPEND, 0b110), "path_step": (_APPEND, 0b110),
-    "string_predicate": (_APPEND, 0b1010), "expression": (_UNWRAP, 0), "first": (_PASS, 0), None: (_PASS, 0),
+    "string_predicate": (_APPEND, 0b1010), "expression": (_UNWRAP, 0), "first": (_PASS, 0), "order": (_PASS, 2),
+    "skip": (_PASS, 1), "limit": (_PASS, 1), "group_by": (_PASS, 1), "variable": (_LEAF, 0), "label_name": (_LEAF, 0),
+    "projection_variable": (_LEAF, 0), None: (_PASS, 0),
+}  # fmt: skip
+BUILT_HERE = frozenset(name for name, (role, _) in _ROLES.items() if name and role in (_PASS, _BEGIN, _APPEND))
+"""Rules without a function of their own."""
+
+# Terminals that no function is given, except some.
+_SILENT = frozenset(
+    "LPAR RPAR LSQB RSQB LBRACE RBRACE COMMA COLON DOT DOTDOT DIVIDER BAR AMP BANG AND_COLON MINUS EQ PATTERN_BEGIN "
+    "PATTERN_END MATCH WHERE RETURN WITH AS ORDER BY SKIP LIMIT IN IS CASE WHEN THEN ELSE END LIST_COMPREHENSION "
+    "PATTERN_COMPREHENSION UNWIND REDUCE ALL_REDUCE CAST FROM SEARCH VECTOR_INDEX FOR SCORE YIELD".split()
+)
+_HEARD = {
+    "call": {"LBRACE", "RBRACE"}, "subquery_query": {"LBRACE"}, "subquery_pattern": {"LBRACE"},
+    "optional_block": {"LBRACE"}, "show_yielding": {"YIELD"},
 }  # fmt: skip
 
 
@@ -63,8 +82,9 @@ class Automaton:
     table
         As ``_computed`` returns it: JSON's types only.
     builder
-        Has a method for each rule or alias of the grammar; it is given the rule's tokens and values, with None for
-        optional parts that are absent. Lists are built here.
+        Has a method for each rule or alias of the grammar but those of ``BUILT_HERE``. It is given the rule's values and
+        those tokens that tell something, with None for optional parts that are absent, and the place of all that the
+        rule took; of a rule that takes a name alone that name.
     """
 
     def __init__(self, table: dict[str, Any], builder: object) -> None:
@@ -81,11 +101,10 @@ class Automaton:
         rules, layouts = list[tuple[int, ...]](), list[int]()
         self._build: list[Callable[[Sequence[Any]], Any] | None] = []
         for origin, length, name, layout in table["rules"]:
-            role, gathered = _ROLES.get(name, (_BUILD, 0))
-            parts = layout or range(length)
-            rules.append((origin, length, role, gathered, len(layouts), len(parts)))
-            layouts += parts
-            self._build.append(getattr(builder, name) if role in (_BUILD, _UNWRAP) else None)
+            role, which = _ROLES.get(name, (_BUILD, 0))
+            rules.append((origin, length, role, which, len(layouts), len(layout)))
+            layouts += layout
+            self._build.append(getattr(builder, name) if role in (_BUILD, _UNWRAP, _LEAF) else None)
         self._handle = ctypes.c_void_p()
         flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
         status = library().qe_syntax_open(
@@ -135,7 +154,7 @@ class Automaton:
 
     def _built(self, program: list[int], steps: int, values: list[str], text: str) -> Any:
         """Return the first value that the steps of a program make."""
-        builders, rules = self._build, len(self._build)
+        builders, rules, names = self._build, len(self._build), self._names
         stack: list[Any] = []
         push = stack.append
         columns = [program[each * steps : (each + 1) * steps] for each in range(4)]
@@ -143,32 +162,42 @@ class Automaton:
             check_planning()
             for code, count, start, end in zip(*(each[place : place + _POLLED] for each in columns), strict=True):
                 if code < 0:
-                    push(self._token(~code, start, end, count, values, text))
+                    if count == _AS_WRITTEN:
+                        push(Token(names[~code], text[start:end], start, end))
+                    else:
+                        push(self._token(~code, start, end, count, values, text))
                 elif code < rules:
-                    parts = stack[-count:]
-                    del stack[-count:]
-                    push(builders[code](parts))  # type: ignore[misc]
-                elif code == rules:
-                    parts = stack[-count:]
-                    del stack[-count:]
-                    push(parts)
-                elif code == rules + 1:
-                    parts = stack[-count:]
-                    del stack[-count:]
-                    parts[0] += parts[1:]
-                    push(parts[0])
+                    build: Any = builders[code]
+                    if count == _AS_WRITTEN:  # a name alone
+                        push(build(text[start:end], Span(start, end)))
+                    elif count < 0:
+                        push(build(_name(text, start, end), Span(start, end)))
+                    else:
+                        parts = stack[-count:]
+                        del stack[-count:]
+                        push(build(parts, Span(start, end)))
+                elif code == rules + _ABSENT:
+                    stack += _NOTHING[count]
                 else:
-                    push(None)
+                    parts = stack[-count:]
+                    del stack[-count:]
+                    if code == rules + _ONTO:
+                        parts[0] += parts[1:]
+                        parts = parts[0]
+                    push(parts)
         return stack[0] if stack else None
 
     def _token(self, kind: int, start: int, end: int, value: int, values: list[str], text: str) -> Token:
-        if value == -1:
-            written = text[start:end]
-        elif value == -2:
-            written = text[start + 1 : end - 1].replace("``", "`")
-        else:
+        if value >= 0:
             written = values[value]
+        else:
+            written = text[start:end] if value == _AS_WRITTEN else _name(text, start, end)
         return Token(self._names[kind], written, start, end)
+
+
+def _name(text: str, start: int, end: int) -> str:
+    """Return the name that stands in backticks."""
+    return text[start + 1 : end - 1].replace("``", "`")
 
 
 def build_grammar() -> Lark:
@@ -199,7 +228,7 @@ def _computed() -> dict[str, Any]:
     """Return the tables that Lark computes, as JSON's types.
 
     ``rules``: of each its nonterminal, its length, the name of its function (None where it only passes its one part
-    on) and which parts the function gets (-1: None; null: all as they are).
+    on) and which parts the function gets (-1: None).
     ``gotos``: for each nonterminal the pairs of a state and the one that follows it there.
     ``rows``, ``actions``: the different rows of the action table, and for each state which is its.
 
@@ -217,7 +246,13 @@ def _computed() -> dict[str, Any]:
         passes_on = rule.options.expand1 and not rule.alias
         name = None if passes_on else str(rule.alias or rule.origin.name)
         origin = origins.setdefault(rule.origin.name, len(origins))
-        rules.append([origin, len(rule.expansion), name, _layout(rule.options.empty_indices)])
+        rules.append([origin, len(rule.expansion), name, []])
+    for (_, name, _), alike in _by_shape(lark.rules).items():
+        silent = _SILENT - _HEARD.get(name, set())
+        symbols = [[None if part < 0 else rule.expansion[part].name for part in parts] for rule, parts in alike]
+        told = [place for place, each in enumerate(zip(*symbols, strict=True)) if not silent.issuperset({*each} - {None})]
+        for rule, parts in alike:
+            rules[number[rule]][3] = [parts[place] for place in told]
     gotos: list[dict[int, int]] = [{} for _ in origins]
     rows: list[dict[str, int]] = [{} for _ in table.states]
     rows[table.end_states["statement"]][_END] = table.end_states["statement"]
@@ -259,11 +294,12 @@ def _passed_to(row: dict[str, int], rules: list[list[Any]]) -> int | None:
     return None if name else origin
 
 
-def _layout(empty: tuple[bool, ...]) -> list[int] | None:
-    """Return where each part of a rule comes from, given where optional parts are left out."""
-    if True not in empty:
-        return None
-    layout: list[int] = []
-    for position, absent in enumerate(empty):
-        layout.append(-1 if absent else position - sum(empty[:position]))
-    return layout
+def _by_shape(rules: Iterable[Any]) -> dict[tuple[str, str, int], list[tuple[Any, list[int]]]]:
+    """Return rules that have the same parts but for optional ones, each with where its parts come from (-1: absent)."""
+    found: dict[tuple[str, str, int], list[tuple[Any, list[int]]]] = {}
+    for rule in rules:
+        empty = rule.options.empty_indices or (False,) * len(rule.expansion)
+        parts = [-1 if absent else place - sum(empty[:place]) for place, absent in enumerate(empty)]
+        key = rule.origin.name, str(rule.alias or rule.origin.name), len(parts)
+        found.setdefault(key, []).append((rule, parts))
+    return found

@@ -145,7 +145,7 @@ class _Reader(TokenReader):
             return self.name(), None
         token = self.tokens[self.at]
         self.at += 1
-        return "", parameter_of(token)
+        return "", parameter_of(token, Span(token.start_pos, token.end_pos))
 
     def _name_and_condition(self, *followers: str) -> tuple[str, bool, ast.Parameter | None]:
         """Read ``[name] [IF NOT EXISTS]``."""

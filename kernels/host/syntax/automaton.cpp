@@ -53,6 +53,19 @@ class Runner {
     ++value.count;
   }
 
+  // Adds a part that is absent; those that follow each other are one value.
+  void add_absent(int32_t list) {
+    const int32_t last = pool_[list].last;
+    if (last >= 0 && pool_[last].code == rules_ + Program::kAbsent) {
+      ++pool_[last].count;
+      ++pool_[list].count;
+      return;
+    }
+    const int32_t absent = make(rules_ + Program::kAbsent, 0, 0);
+    pool_[absent].count = 1;
+    add(list, absent);
+  }
+
   bool is_list(int32_t value) const { return pool_[value].code == rules_ + Program::kList; }
 
   void reduce(const Rule& rule) {
@@ -66,16 +79,21 @@ class Runner {
         add(made, parts[0]);
       }
       for (int at = 0; at < rule.length; ++at) {
-        if (rule.gathered >> at & 1) add(made, parts[at]);
+        if (rule.which >> at & 1) add(made, parts[at]);
       }
       pool_[made].end = end;
     } else if (rule.role == kUnwrap && is_list(parts[0]) && pool_[parts[0]].count == 1) {
       made = pool_[parts[0]].first;
-    } else if (rule.role != kPass) {
+    } else if (rule.role == kLeaf) {
+      pool_[made].code = &rule - automaton_.rules.data();
+      pool_[made].count = int32_t(pool_[made].token);
+    } else if (rule.role == kPass) {
+      made = parts[rule.which];
+    } else {
       made = make(&rule - automaton_.rules.data(), start, end);
       for (int at = 0; at < rule.parts; ++at) {
-        const int32_t from = automaton_.layouts[rule.layout + at];
-        add(made, from < 0 ? make(rules_ + Program::kAbsent, 0, 0) : parts[from]);
+        if (const int32_t from = automaton_.layouts[rule.layout + at]; from >= 0) add(made, parts[from]);
+        else add_absent(made);
       }
     }
     values_.resize(values_.size() - rule.length);

@@ -9,16 +9,17 @@ namespace qe::syntax {
 // What becomes of the parts of a rule.
 enum Role : int32_t {
   kBuild,   // the rule's function makes a value of them
-  kPass,    // the first is passed on
-  kBegin,   // they begin a list: the parts in `gathered`, a bit each
-  kAppend,  // the first, a list, is gone on with by the parts in `gathered`
+  kPass,    // the part `which` is passed on
+  kBegin,   // they begin a list: the parts in `which`, a bit each
+  kAppend,  // the first, a list, is gone on with by the parts in `which`
   kUnwrap,  // as kBuild, but a list of one part is that part
+  kLeaf,    // the one, a name, is made a value
 };
 
 struct Rule {
   int32_t origin, length;
   int32_t role;
-  uint32_t gathered;
+  int32_t which;
   int32_t layout, parts;  // where each part that the function gets comes from (-1: nothing stands there)
 };
 
@@ -32,10 +33,10 @@ struct Automaton {
   int action(int state, Kind kind) const { return actions[int64_t(state) * kKinds + kind]; }
 };
 
-// Steps of a machine with a stack of values, in the order in which their values are made. `codes`: the rule whose
-// function takes that many values off the stack and puts its own there; past the rules kList, which makes a list of
-// them, kOnto, which appends all but the first to it, and kAbsent; ~kind for a token, whose value is `counts` (as in
-// Classified). `starts`, `ends`: where all that a rule took stands in the text.
+// Steps of a machine with a stack of values, in the order in which their values are made. `codes`: a rule, whose function
+// takes `counts` values off the stack and puts its own there; past the rules kList, which makes a list of them, kOnto,
+// which appends all but the first to it, and kAbsent, which puts so many there that are none; ~kind for a token, and the
+// rule of a leaf, where the count is the value (as in Classified). `starts`, `ends`: where all that a rule took stands.
 struct Program {
   enum { kList, kOnto, kAbsent };
   std::vector<int64_t> codes, counts, starts, ends;

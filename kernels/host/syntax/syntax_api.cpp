@@ -52,7 +52,7 @@ QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* acti
     made->actions.assign(actions, actions + int64_t(states) * kKinds);
     made->gotos.assign(gotos, gotos + int64_t(origins) * states);
     for (const int32_t* each = rules; each < rules + rule_count * 6; each += 6) {
-      made->rules.push_back({each[0], each[1], each[2], uint32_t(each[3]), each[4], each[5]});
+      made->rules.push_back({each[0], each[1], each[2], each[3], each[4], each[5]});
     }
     made->layouts.assign(layouts, layouts + layout_count);
     *automaton = made.release();
