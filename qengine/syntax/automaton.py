@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,33 @@ class Unpaired(Exception):
         self.what, self.place, self.other = what, place, other
 
 
+class _Parsed(NamedTuple):
+    """What the library has found: the token that it refuses (-1: none), how many tokens and steps there are, all of them
+    in columns, and then the kinds that it would have taken; values of tokens that aren't their text."""
+
+    refused: int
+    length: int
+    steps: int
+    numbers: memoryview[int]
+    values: list[str]
+
+    @property
+    def tokens(self) -> list[list[int]]:
+        """The tokens' kinds, starts, ends and values."""
+        return [self.numbers[each * self.length : (each + 1) * self.length].tolist() for each in range(4)]
+
+    @property
+    def program(self) -> list[list[int]]:
+        """The steps' codes, counts, starts and ends."""
+        columns = self.numbers[4 * self.length :]
+        return [columns[each * self.steps : (each + 1) * self.steps].tolist() for each in range(4)]
+
+    @property
+    def accepted(self) -> list[int]:
+        """The kinds of tokens that would have been taken."""
+        return self.numbers[4 * (self.length + self.steps) :].tolist()
+
+
 class Automaton:
     """Tables of an automaton with the function that each rule calls.
 
@@ -130,6 +157,19 @@ class Automaton:
         Refused
             At the first token that no statement has here.
         """
+        found = self._parsed(tokens, classified)
+        result = self._built(found, tokens.text)  # what it refuses stands before what the automaton refuses
+        if found.refused < 0:
+            return result
+        objects = self._objects(found, tokens.text)
+        end = Token(_END, "", objects[-1].start_pos, objects[-1].end_pos)
+        raise Refused([*objects, end][found.refused], objects, {self._names[kind] for kind in found.accepted})
+
+    def classified(self, tokens: Tokens) -> list[Token]:
+        """Return a statement's tokens with their final types, helper tokens put in and phrases of words joined."""
+        return self._objects(self._parsed(tokens, False), tokens.text)
+
+    def _parsed(self, tokens: Tokens, classified: bool) -> _Parsed:
         found, numbers, texts = (ctypes.c_int64 * 8)(), ctypes.c_void_p(), ctypes.c_void_p()
         status = library().qe_syntax_parse(
             self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found,
@@ -139,33 +179,27 @@ class Automaton:
         brackets, place, other, refused, length, steps, accepted, characters = found
         if brackets:
             raise Unpaired(brackets, place, other)
-        address = numbers.value or 0
         values = ctypes.string_at(texts.value or 0, characters).decode().split("\n")
-        program = memoryview(ctypes.string_at(address + 32 * length, 32 * steps)).cast("q").tolist()
-        if refused < 0:
-            return self._built(program, steps, values, tokens.text)
-        given = memoryview(ctypes.string_at(address, 32 * length)).cast("q").tolist()
-        takes = memoryview(ctypes.string_at(address + 32 * (length + steps), 8 * accepted)).cast("q").tolist()
-        self._built(program, steps, values, tokens.text)  # what it refuses stands before
-        columns = [given[each * length : (each + 1) * length] for each in range(4)]
-        objects = [self._token(*each, values, tokens.text) for each in zip(*columns, strict=True)]
-        end = Token(_END, "", objects[-1].start_pos, objects[-1].end_pos)
-        raise Refused([*objects, end][refused], objects, {self._names[kind] for kind in takes})
+        content = ctypes.string_at(numbers.value or 0, 8 * (4 * length + 4 * steps + accepted))
+        return _Parsed(refused, length, steps, memoryview(content).cast("q"), values)
 
-    def _built(self, program: list[int], steps: int, values: list[str], text: str) -> Any:
+    def _objects(self, found: _Parsed, text: str) -> list[Token]:
+        return [self._token(*each, found.values, text) for each in zip(*found.tokens, strict=True)]
+
+    def _built(self, found: _Parsed, text: str) -> Any:
         """Return the first value that the steps of a program make."""
         builders, rules, names = self._build, len(self._build), self._names
         stack: list[Any] = []
         push = stack.append
-        columns = [program[each * steps : (each + 1) * steps] for each in range(4)]
-        for place in range(0, steps, _POLLED):
+        columns = found.program
+        for place in range(0, found.steps, _POLLED):
             check_planning()
             for code, count, start, end in zip(*(each[place : place + _POLLED] for each in columns), strict=True):
                 if code < 0:
                     if count == _AS_WRITTEN:
                         push(Token(names[~code], text[start:end], start, end))
                     else:
-                        push(self._token(~code, start, end, count, values, text))
+                        push(self._token(~code, start, end, count, found.values, text))
                 elif code < rules:
                     build: Any = builders[code]
                     if count == _AS_WRITTEN:  # a name alone

@@ -56,7 +56,7 @@ ALLOWED = {
     "_native": BASE,
     "_control": set(),
     "catalog": BASE,
-    "syntax": BASE,
+    "syntax": BASE | {"_native"},
     "plan": BASE | {"catalog"},
     "binder": BASE | {"catalog", "syntax", "plan"},
     "_limits": {"_control"},
