@@ -20,7 +20,7 @@ from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token, Tokens, check_status, kinds, library, poll_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from lark import Lark
 
@@ -29,6 +29,7 @@ _FORMAT = 3  # of the tables that are kept
 _POLLED = 4096  # steps after which the time is looked at
 _AS_WRITTEN = -1  # of a token: its value is its text
 _ONTO, _ABSENT = 1, 2  # steps behind those of the rules (``Program`` in kernels/host/syntax/automaton.h)
+_LEVELS, _LEVELS_AROUND = 2, 8  # of the tree, at most, that a token around a part makes; and those of each statement
 _NOTHING = [[None] * count for count in range(32)]
 
 # What becomes of a rule's parts, by the name of its function (``Role`` in kernels/host/syntax/automaton.h), and which of
@@ -79,6 +80,7 @@ class _Parsed(NamedTuple):
     in columns, and then the kinds that it would have taken; values of tokens that aren't their text."""
 
     refused: int
+    depth: int
     length: int
     steps: int
     numbers: memoryview[int]
@@ -126,12 +128,13 @@ class Automaton:
             states, targets = zip(*pairs, strict=True) if pairs else ((), ())
             row[list(states)] = targets
         rules, layouts = list[tuple[int, ...]](), list[int]()
-        self._build: list[Callable[[Sequence[Any]], Any] | None] = []
+        self._build: list[Any] = []
         for origin, length, name, layout in table["rules"]:
             role, which = _ROLES.get(name, (_BUILD, 0))
             rules.append((origin, length, role, which, len(layouts), len(layout)))
             layouts += layout
             self._build.append(getattr(builder, name) if role in (_BUILD, _UNWRAP, _LEAF) else None)
+        self.deepest = 0  # of the statement that ran last: no tree of it has more levels
         self._handle = ctypes.c_void_p()
         flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
         status = library().qe_syntax_open(
@@ -158,6 +161,7 @@ class Automaton:
             At the first token that no statement has here.
         """
         found = self._parsed(tokens, classified)
+        self.deepest = _LEVELS * found.depth + _LEVELS_AROUND
         result = self._built(found, tokens.text)  # what it refuses stands before what the automaton refuses
         if found.refused < 0:
             return result
@@ -170,18 +174,18 @@ class Automaton:
         return self._objects(self._parsed(tokens, False), tokens.text)
 
     def _parsed(self, tokens: Tokens, classified: bool) -> _Parsed:
-        found, numbers, texts = (ctypes.c_int64 * 8)(), ctypes.c_void_p(), ctypes.c_void_p()
+        found, numbers, texts = (ctypes.c_int64 * 9)(), ctypes.c_void_p(), ctypes.c_void_p()
         status = library().qe_syntax_parse(
             self._handle, tokens.columns, len(tokens), classified, MAX_NESTING, poll_address(), found,
             ctypes.byref(numbers), ctypes.byref(texts),
         )  # fmt: skip
         check_status(status)
-        brackets, place, other, refused, length, steps, accepted, characters = found
+        brackets, place, other, refused, length, steps, accepted, characters, depth = found
         if brackets:
             raise Unpaired(brackets, place, other)
         values = ctypes.string_at(texts.value or 0, characters).decode().split("\n")
         content = ctypes.string_at(numbers.value or 0, 8 * (4 * length + 4 * steps + accepted))
-        return _Parsed(refused, length, steps, memoryview(content).cast("q"), values)
+        return _Parsed(refused, depth, length, steps, memoryview(content).cast("q"), values)
 
     def _objects(self, found: _Parsed, text: str) -> list[Token]:
         return [self._token(*each, found.values, text) for each in zip(*found.tokens, strict=True)]
@@ -190,26 +194,23 @@ class Automaton:
         """Return the first value that the steps of a program make."""
         builders, rules, names = self._build, len(self._build), self._names
         stack: list[Any] = []
-        push = stack.append
+        push, new = stack.append, tuple.__new__  # which takes half of what a call of the class takes
         columns = found.program
         for place in range(0, found.steps, _POLLED):
             check_planning()
             for code, count, start, end in zip(*(each[place : place + _POLLED] for each in columns), strict=True):
                 if code < 0:
                     if count == _AS_WRITTEN:
-                        push(Token(names[~code], text[start:end], start, end))
+                        push(new(Token, (names[~code], text[start:end], start, end)))
                     else:
                         push(self._token(~code, start, end, count, found.values, text))
                 elif code < rules:
-                    build: Any = builders[code]
-                    if count == _AS_WRITTEN:  # a name alone
-                        push(build(text[start:end], Span(start, end)))
-                    elif count < 0:
-                        push(build(_name(text, start, end), Span(start, end)))
-                    else:
+                    if count > 0:
                         parts = stack[-count:]
                         del stack[-count:]
-                        push(build(parts, Span(start, end)))
+                    else:  # a name alone
+                        parts = text[start:end] if count == _AS_WRITTEN else _name(text, start, end)
+                    push(builders[code](parts, new(Span, (start, end))))
                 elif code == rules + _ABSENT:
                     stack += _NOTHING[count]
                 else:

@@ -105,7 +105,7 @@ class ExpressionBuilder:
     def postfix_predicate(self, c: Sequence[Any], span: Span) -> list[Any]:
         items, token = c
         if token.type != "NORMALIZED":
-            token.value = value_types(self.text, span_of(token))
+            token = token._replace(value=value_types(self.text, span_of(token)))
         items.append(token)
         return items  # type: ignore[no-any-return]
 

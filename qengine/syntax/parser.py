@@ -20,9 +20,6 @@ from qengine.syntax.scanner import Token, Tokens, kinds, scanned
 MAX_TOKENS = 500_000
 """A text with more is refused: it would take seconds and gigabytes. Data belongs in parameters and files."""
 
-_FLAT = frozenset(("COMMA", "COLON", "RPAR", "RSQB", "RBRACE"))
-"""Tokens that make no tree deeper; of the others each makes it one level deeper at most."""
-
 _LOCK = threading.Lock()  # the builder has state; parsing holds the interpreter's lock anyway
 
 
@@ -84,7 +81,7 @@ def _statement(tokens: Tokens, hints: list[Token]) -> ast.Statement:
         raise _refusal(error, text, objects) from None  # an unclosed string may hide the bracket
     except Refused as refused:
         raise _refusal(refused.token, text, refused.tokens, refused.accepts) from None
-    if len(tokens) > MAX_NESTING and sum(kinds()[kind] not in _FLAT for kind in tokens.column(0)) > MAX_NESTING:
+    if automaton.deepest > MAX_NESTING:
         check_depth(statement, text)
     if not hints:
         return statement

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,19 +42,13 @@ library = declared(
 )
 
 
-class Token:
+class Token(NamedTuple):
     """A piece of the text: its type, its characters, and where they stand (character offsets)."""
 
-    __slots__ = ("end_pos", "start_pos", "type", "value")
-
-    def __init__(self, type: str, value: str, start_pos: int, end_pos: int) -> None:
-        self.type = type
-        self.value = value
-        self.start_pos = start_pos
-        self.end_pos = end_pos
-
-    def __repr__(self) -> str:
-        return f"Token({self.type}, {self.value!r}, {self.start_pos}, {self.end_pos})"
+    type: str
+    value: str
+    start_pos: int
+    end_pos: int
 
 
 class Tokens:

@@ -2,14 +2,20 @@
 // gathered and parts that are only passed on are left out, so that Python takes few steps. Time and memory: the tokens.
 #include "syntax/automaton.h"
 
+#include <algorithm>
+
 namespace qe::syntax {
 namespace {
+
+// Tokens that make no tree deeper.
+constexpr KindSet kFlat{kCOMMA, kCOLON, kRPAR, kRSQB, kRBRACE};
 
 // A token, a rule's value or an absent part (first: -1 for no part); parts are linked by `next`.
 struct Value {
   int64_t code, start, end;
   int32_t first, last, next, count;
   int64_t token;
+  int32_t depth;  // see Program::depth
 };
 
 class Runner {
@@ -35,13 +41,16 @@ class Runner {
       }
     }
     if (refused >= 0) accepts(accepted);
-    for (int32_t value : values_) write(value);
+    for (int32_t value : values_) {
+      program_.depth = std::max(program_.depth, pool_[value].depth);
+      write(value);
+    }
     return refused;
   }
 
  private:
   int32_t make(int64_t code, int64_t start, int64_t end) {
-    pool_.push_back({code, start, end, -1, -1, -1, 0, 0});
+    pool_.push_back({code, start, end, -1, -1, -1, 0, 0, 0});
     return int32_t(pool_.size()) - 1;
   }
 
@@ -71,7 +80,12 @@ class Runner {
   void reduce(const Rule& rule) {
     const int32_t* parts = values_.data() + values_.size() - rule.length;
     const int64_t start = pool_[parts[0]].start, end = pool_[parts[rule.length - 1]].end;
-    int32_t made = parts[0];
+    int32_t made = parts[0], tokens = 0, deepest = 0;
+    for (int at = 0; at < rule.length; ++at) {
+      const Value& part = pool_[parts[at]];
+      tokens += part.code < 0 && !kFlat.has(Kind(~part.code));
+      deepest = std::max(deepest, part.depth);
+    }
     if (rule.role == kBegin || rule.role == kAppend) {
       if (rule.role == kBegin) made = make(rules_ + Program::kList, start, end);
       else if (!is_list(made) && pool_[made].code != rules_ + Program::kOnto) {
@@ -96,6 +110,7 @@ class Runner {
         else add_absent(made);
       }
     }
+    pool_[made].depth = tokens + deepest;
     values_.resize(values_.size() - rule.length);
     states_.resize(states_.size() - rule.length);
     values_.push_back(made);

@@ -40,6 +40,7 @@ struct Automaton {
 struct Program {
   enum { kList, kOnto, kAbsent };
   std::vector<int64_t> codes, counts, starts, ends;
+  int32_t depth = 0;  // the most tokens around a part, its own with them, but for some that make no tree deeper
 };
 
 // Runs the automaton. Returns -1, or the token that it has no place for (one past the last: the end), what it would have

@@ -64,7 +64,8 @@ QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* acti
 
 // Classifies one statement's tokens (four arrays of `count` each: kinds, starts, ends, words) and runs the automaton.
 // `classified`: they have their final kinds. Writes to `found`: what is wrong with the brackets, and its two places; the
-// token that was refused, or -1; the numbers of tokens, steps, accepted kinds and of bytes of texts. `numbers`: the
+// token that was refused, or -1; the numbers of tokens, steps, accepted kinds and of bytes of texts; how deep the tree is
+// by Program::depth. `numbers`: the
 // tokens' kinds, starts, ends and values, the steps' codes, counts, starts and ends, and the accepted kinds.
 QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int64_t count, int32_t classified,
                                int32_t most_nested, qe::syntax::Poll poll, int64_t* found, const int64_t** numbers,
@@ -74,7 +75,7 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
     parsed = std::make_unique<Parsed>();
     const Tokens given{tokens, tokens + count, tokens + 2 * count, tokens + 3 * count, count};
     auto& [written, program, accepted, partner, all] = *parsed;
-    std::fill_n(found, 8, 0);
+    std::fill_n(found, 9, 0);
     if (classified) {
       for (int64_t at = 0; at < count; ++at) {
         written.add(Kind(given.kinds[at]), given.starts[at], given.ends[at], kAsWritten);
@@ -90,6 +91,7 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
     found[5] = append(all, {&program.codes, &program.counts, &program.starts, &program.ends});
     found[6] = append(all, {&accepted});
     found[7] = int64_t(written.texts.size());
+    found[8] = program.depth;
     *numbers = all.data();
     *texts = written.texts.data();
     return qe::kOk;
