@@ -92,6 +92,8 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
     found[6] = append(all, {&accepted});
     found[7] = int64_t(written.texts.size());
     found[8] = program.depth;
+    program = Program();
+    for (auto* each : {&written.kinds, &written.starts, &written.ends, &written.values}) *each = {};
     *numbers = all.data();
     *texts = written.texts.data();
     return qe::kOk;
