@@ -122,11 +122,11 @@ class Automaton:
         different = np.zeros((len(table["rows"]), len(number)), np.int16)
         for row, entries in zip(different, table["rows"], strict=True):
             row[[number[kind] for kind in entries]] = [target + (target >= 0) for target in entries.values()]
-        actions = different[table["actions"]]
-        gotos = np.zeros((len(table["gotos"]), len(actions)), np.int16)
+        states = np.array(table["actions"], np.int16)
+        gotos = np.zeros((len(table["gotos"]), len(states)), np.int16)
         for row, pairs in zip(gotos, table["gotos"], strict=True):
-            states, targets = zip(*pairs, strict=True) if pairs else ((), ())
-            row[list(states)] = targets
+            befores, behinds = zip(*pairs, strict=True) if pairs else ((), ())
+            row[list(befores)] = behinds
         rules, layouts = list[tuple[int, ...]](), list[int]()
         self._build: list[Any] = []
         for origin, length, name, layout in table["rules"]:
@@ -138,7 +138,7 @@ class Automaton:
         self._handle = ctypes.c_void_p()
         flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
         status = library().qe_syntax_open(
-            len(actions), table["start"], actions, len(gotos), gotos, len(rules), flat, len(places), places,
+            len(states), table["start"], states, len(different), different, len(gotos), gotos, len(rules), flat, len(places), places,
             ctypes.byref(self._handle),
         )  # fmt: skip
         check_status(status)

@@ -38,7 +38,7 @@ _LIKE = {character: number << 5 for number, characters in enumerate(_LOOKALIKES,
 
 library = declared(
     "qe_scan p i8 i4 p p i8 i4 i8 p p p; qe_syntax_names p p -> none; "
-    "qe_syntax_open i4 i4 i2* i4 i2* i4 i4* i4 i4* p; qe_syntax_parse p p i8 i4 i4 p p p p"
+    "qe_syntax_open i4 i4 i2* i4 i2* i4 i2* i4 i4* i4 i4* p; qe_syntax_parse p p i8 i4 i4 p p p p"
 )
 
 

@@ -10,22 +10,17 @@ namespace {
 // Tokens that make no tree deeper.
 constexpr KindSet kFlat{kCOMMA, kCOLON, kRPAR, kRSQB, kRBRACE};
 
-// A token, a rule's value or an absent part (first: -1 for no part); parts are linked by `next`.
-struct Value {
-  int64_t code, start, end;
-  int32_t first, last, next, count;
-  int64_t token;
-  int32_t depth;  // see Program::depth
-};
-
 class Runner {
  public:
-  Runner(const Automaton& automaton, const Classified& tokens, Poll poll, Program& program)
-      : automaton_(automaton), tokens_(tokens), poll_(poll), program_(program), rules_(int64_t(automaton.rules.size())) {}
+  Runner(const Automaton& automaton, const Classified& tokens, Poll poll, Stacks& stacks, Program& program)
+      : automaton_(automaton), tokens_(tokens), poll_(poll), program_(program), rules_(int64_t(automaton.rules.size())),
+        states_(stacks.states), values_(stacks.values), pool_(stacks.pool), open_(stacks.open) {}
 
   int64_t run(std::vector<int64_t>& accepted) {
     const int64_t count = int64_t(tokens_.kinds.size());
-    states_.push_back(automaton_.start);
+    states_.assign(1, automaton_.start);
+    values_.clear();
+    pool_.clear();
     int64_t refused = -1;
     for (int64_t at = 0; at <= count && refused < 0; ++at) {
       if ((at & 0xffff) == 0xffff && poll_()) throw Stopped();
@@ -119,13 +114,13 @@ class Runner {
 
   // Writes a value's steps behind those of its parts.
   void write(int32_t root) {
-    std::vector<std::pair<int32_t, int32_t>> open{{root, pool_[root].first}};  // values, and their parts to come
-    while (!open.empty()) {
-      auto& [at, part] = open.back();
+    open_.assign(1, {root, pool_[root].first});  // values, and their parts to come
+    while (!open_.empty()) {
+      auto& [at, part] = open_.back();
       if (part >= 0) {
         const int32_t next = part;
         part = pool_[next].next;
-        open.emplace_back(next, pool_[next].first);
+        open_.emplace_back(next, pool_[next].first);
         continue;
       }
       const Value& value = pool_[at];
@@ -133,7 +128,7 @@ class Runner {
       program_.counts.push_back(value.code < 0 ? value.token : value.count);
       program_.starts.push_back(value.start);
       program_.ends.push_back(value.end);
-      open.pop_back();
+      open_.pop_back();
     }
   }
 
@@ -155,15 +150,16 @@ class Runner {
   const Poll poll_;
   Program& program_;
   const int64_t rules_;
-  std::vector<int32_t> states_, values_;
-  std::vector<Value> pool_;
+  std::vector<int32_t>&states_, &values_;
+  std::vector<Value>& pool_;
+  std::vector<std::pair<int32_t, int32_t>>& open_;
 };
 
 }  // namespace
 
-int64_t run(const Automaton& automaton, const Classified& tokens, Poll poll, Program& program,
+int64_t run(const Automaton& automaton, const Classified& tokens, Poll poll, Stacks& stacks, Program& program,
             std::vector<int64_t>& accepted) {
-  return Runner(automaton, tokens, poll, program).run(accepted);
+  return Runner(automaton, tokens, poll, stacks, program).run(accepted);
 }
 
 }  // namespace qe::syntax

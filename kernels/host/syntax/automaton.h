@@ -1,5 +1,6 @@
 // The LALR(1) automaton: from tokens to the program that builds a statement's tree.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "syntax/classify.h"
@@ -25,12 +26,13 @@ struct Rule {
 
 struct Automaton {
   int32_t states, start;
-  std::vector<int16_t> actions;  // states × kinds: the state that follows + 1, -1 - rule where one is complete, 0
+  std::vector<int16_t> rows;     // of each state its row of actions
+  std::vector<int16_t> actions;  // rows × kinds: the state that follows + 1, -1 - rule where one is complete, 0
   std::vector<int16_t> gotos;    // origins × states: the state that follows
   std::vector<Rule> rules;
   std::vector<int32_t> layouts;
 
-  int action(int state, Kind kind) const { return actions[int64_t(state) * kKinds + kind]; }
+  int action(int state, Kind kind) const { return actions[int64_t(rows[state]) * kKinds + kind]; }
 };
 
 // Steps of a machine with a stack of values, in the order in which their values are made. `codes`: a rule, whose function
@@ -41,11 +43,31 @@ struct Program {
   enum { kList, kOnto, kAbsent };
   std::vector<int64_t> codes, counts, starts, ends;
   int32_t depth = 0;  // the most tokens around a part, its own with them, but for some that make no tree deeper
+
+  void clear() {
+    for (auto* each : {&codes, &counts, &starts, &ends}) each->clear();
+    depth = 0;
+  }
+};
+
+// A token, a rule's value or an absent part (first: -1 for no part); parts are linked by `next`.
+struct Value {
+  int64_t code, start, end;
+  int32_t first, last, next, count;
+  int64_t token;
+  int32_t depth;  // see Program::depth
+};
+
+// What a run needs, kept from run to run.
+struct Stacks {
+  std::vector<int32_t> states, values;
+  std::vector<Value> pool;
+  std::vector<std::pair<int32_t, int32_t>> open;
 };
 
 // Runs the automaton. Returns -1, or the token that it has no place for (one past the last: the end), what it would have
 // taken in `accepted`; the program then has the steps before that.
-int64_t run(const Automaton& automaton, const Classified& tokens, Poll poll, Program& program,
+int64_t run(const Automaton& automaton, const Classified& tokens, Poll poll, Stacks& stacks, Program& program,
             std::vector<int64_t>& accepted);
 
 }  // namespace qe::syntax

@@ -16,6 +16,12 @@ struct Classified {
   std::string texts;  // each with a line end behind it
   int64_t texts_count = 0;
 
+  void clear() {
+    for (auto* each : {&kinds, &starts, &ends, &values}) each->clear();
+    texts.clear();
+    texts_count = 0;
+  }
+
   void add(Kind kind, int64_t start, int64_t end, int64_t value) {
     kinds.push_back(kind);
     starts.push_back(start);

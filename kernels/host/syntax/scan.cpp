@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "qe/abi.h"
@@ -27,21 +26,59 @@ struct Classes {
 };
 const Classes kAscii;
 
+// The words by a hash, in little memory: between two texts other work has emptied the caches, and most names are no words.
+class WordTable {
+ public:
+  WordTable() {
+#define QE_WORD(name, flags) add(#name, w##name);
+    QE_WORDS(QE_WORD)
+#undef QE_WORD
+  }
+  Word find(std::string_view text) const {
+    uint32_t place = hash(text);
+    const uint8_t tag = tag_of(place);
+    for (place &= kSlots - 1; tags_[place]; place = (place + 1) & (kSlots - 1)) {
+      if (tags_[place] == tag && texts_[place] == text) return words_[place];
+    }
+    return wNONE_OF_THESE;
+  }
+
+ private:
+  static constexpr uint32_t kSlots = 1024;
+  static uint32_t hash(std::string_view text) {
+    uint32_t made = 2166136261u;
+    for (char c : text) made = (made ^ uint8_t(c)) * 16777619u;
+    return made ^ made >> 15;
+  }
+  static uint8_t tag_of(uint32_t hash) { return uint8_t(hash >> 24) | 1; }
+  void add(std::string_view text, Word word) {
+    const uint32_t made = hash(text);
+    uint32_t place = made & (kSlots - 1);
+    while (tags_[place]) place = (place + 1) & (kSlots - 1);
+    tags_[place] = tag_of(made), texts_[place] = text, words_[place] = word;
+  }
+
+  uint8_t tags_[kSlots] = {};
+  Word words_[kSlots] = {};
+  std::string_view texts_[kSlots];
+};
+
 struct Texts {
-  std::unordered_map<std::string_view, Word> words;
+  WordTable words;
+  bool begins_pair[128] = {};
   Kind pairs[128][128] = {};  // signs of two characters
   Kind signs[128] = {};
   Texts() {
-#define QE_WORD(name, flags) words.emplace(#name, w##name);
-    QE_WORDS(QE_WORD)
-#undef QE_WORD
     const std::pair<const char*, Kind> found[] = {
         {"(", kLPAR}, {")", kRPAR}, {"[", kLSQB}, {"]", kRSQB}, {"{", kLBRACE}, {"}", kRBRACE}, {",", kCOMMA},
         {":", kCOLON}, {";", kSEMICOLON}, {"|", kBAR}, {"&", kAMP}, {"!", kBANG}, {"%", kPERCENT}, {"+", kPLUS},
         {"-", kMINUS}, {"*", kSTAR}, {"^", kCARET}, {"=", kEQ}, {"<", kLT}, {">", kGT}, {"..", kDOTDOT}, {"<>", kNE},
         {"<=", kLE}, {">=", kGE}, {"=~", kMATCHES}, {"||", kCONCAT}, {"!=", kBANG_EQ}, {"==", kEQ_EQ}, {"=>", kEQ_GT},
         {"&&", kAMP_AMP}, {"+=", kPLUS_EQ}, {"::", kCOLON_COLON}};
-    for (auto [text, kind] : found) (text[1] ? pairs[int(text[0])][int(text[1])] : signs[int(text[0])]) = kind;
+    for (auto [text, kind] : found) {
+      (text[1] ? pairs[int(text[0])][int(text[1])] : signs[int(text[0])]) = kind;
+      begins_pair[int(text[0])] |= text[1] != 0;
+    }
   }
 };
 const Texts& texts() {
@@ -108,7 +145,7 @@ class Scanner {
     if (is_decimal(begin) || (c == '.' && is_decimal(at_))) return number(begin);
     if (c == '/' && (after == '*' || after == '/')) return comment();
     if (c == '/') return kSLASH;
-    if (after < 128 && at_ < length_ && texts().pairs[c][after]) {
+    if (texts().begins_pair[c] && after < 128 && at_ < length_ && texts().pairs[c][after]) {
       ++at_;
       return texts().pairs[c][after];
     }
@@ -225,8 +262,7 @@ class Scanner {
     }
     const std::string_view written(upper, length);
     if (kind == kPARAMETER) return written == "$ANY" ? wDollarAny : written == "$ALL" ? wDollarAll : wNONE_OF_THESE;
-    const auto found = texts().words.find(written);
-    return found == texts().words.end() ? wNONE_OF_THESE : found->second;
+    return texts().words.find(written);
   }
 
   const Char* text_;

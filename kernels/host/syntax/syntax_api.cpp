@@ -10,12 +10,24 @@
 namespace qe::syntax {
 namespace {
 
+// Memory is kept from statement to statement: its pages would be new ones each time. That of long ones is given back.
+constexpr size_t kKept = 1 << 16;
+
 struct Parsed {
   Classified tokens;
   Program program;
+  Stacks stacks;
   std::vector<int64_t> accepted, partner, all;
+
+  void clear() {
+    if (all.capacity() > kKept) *this = Parsed();
+    tokens.clear();
+    program.clear();
+    accepted.clear();
+    all.clear();
+  }
 };
-thread_local std::unique_ptr<Parsed> parsed;
+thread_local Parsed parsed;
 
 int64_t append(std::vector<int64_t>& all, std::initializer_list<std::vector<int64_t>*> columns) {
   for (auto* each : columns) all.insert(all.end(), each->begin(), each->end());
@@ -41,15 +53,16 @@ QE_API void qe_syntax_names(const char** kinds, const char** words) {
 }
 
 // Keeps an automaton's tables for good. `rules`: six numbers each, as in `Rule`.
-QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* actions, int32_t origins,
-                              const int16_t* gotos, int32_t rule_count, const int32_t* rules, int32_t layout_count,
+QE_API int32_t qe_syntax_open(int32_t states, int32_t start, const int16_t* rows, int32_t different,
+                              const int16_t* actions, int32_t origins, const int16_t* gotos, int32_t rule_count, const int32_t* rules, int32_t layout_count,
                               const int32_t* layouts, void** automaton) {
   using namespace qe::syntax;
   try {
     auto made = std::make_unique<Automaton>();
     made->states = states;
     made->start = start;
-    made->actions.assign(actions, actions + int64_t(states) * kKinds);
+    made->rows.assign(rows, rows + states);
+    made->actions.assign(actions, actions + int64_t(different) * kKinds);
     made->gotos.assign(gotos, gotos + int64_t(origins) * states);
     for (const int32_t* each = rules; each < rules + rule_count * 6; each += 6) {
       made->rules.push_back({each[0], each[1], each[2], each[3], each[4], each[5]});
@@ -72,9 +85,9 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
                                const char** texts) {
   using namespace qe::syntax;
   try {
-    parsed = std::make_unique<Parsed>();
+    parsed.clear();
     const Tokens given{tokens, tokens + count, tokens + 2 * count, tokens + 3 * count, count};
-    auto& [written, program, accepted, partner, all] = *parsed;
+    auto& [written, program, stacks, accepted, partner, all] = parsed;
     std::fill_n(found, 9, 0);
     if (classified) {
       for (int64_t at = 0; at < count; ++at) {
@@ -86,14 +99,12 @@ QE_API int32_t qe_syntax_parse(const void* automaton, const int64_t* tokens, int
       if (error.what) return qe::kOk;
       classify(given, partner, poll, written);
     }
-    found[3] = run(*static_cast<const Automaton*>(automaton), written, poll, program, accepted);
+    found[3] = run(*static_cast<const Automaton*>(automaton), written, poll, stacks, program, accepted);
     found[4] = append(all, {&written.kinds, &written.starts, &written.ends, &written.values});
     found[5] = append(all, {&program.codes, &program.counts, &program.starts, &program.ends});
     found[6] = append(all, {&accepted});
     found[7] = int64_t(written.texts.size());
     found[8] = program.depth;
-    program = Program();
-    for (auto* each : {&written.kinds, &written.starts, &written.ends, &written.values}) *each = {};
     *numbers = all.data();
     *texts = written.texts.data();
     return qe::kOk;
