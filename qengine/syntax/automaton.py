@@ -18,6 +18,7 @@ from qengine._deadline import check_planning
 from qengine.errors import Span
 from qengine.syntax.brackets import MAX_NESTING
 from qengine.syntax.scanner import Token, Tokens, check_status, kinds, library, poll_address
+from qengine.syntax.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,8 +33,8 @@ _ONTO, _ABSENT = 1, 2  # steps behind those of the rules (``Program`` in kernels
 _LEVELS, _LEVELS_AROUND = 2, 8  # of the tree, at most, that a token around a part makes; and those of each statement
 _NOTHING = [[None] * count for count in range(32)]
 
-# What becomes of a rule's parts, by the name of its function (``Role`` in kernels/host/syntax/automaton.h), and which of
-# them: those that are gathered to a list, a bit each, or the one that is passed on.
+# What becomes of a rule's parts, by the name of its function (``Role`` in kernels/host/syntax/automaton.h), and which
+# of them: those that are gathered to a list, a bit each, or the one that is passed on.
 _BUILD, _PASS, _BEGIN, _APPEND, _UNWRAP, _LEAF = range(6)
 _ROLES = {
     "list_first": (_BEGIN, 0b1), "sequence_first": (_BEGIN, 0b1), "list_next": (_APPEND, 0b100),
@@ -46,10 +47,10 @@ BUILT_HERE = frozenset(name for name, (role, _) in _ROLES.items() if name and ro
 """Rules without a function of their own."""
 
 # Terminals that no function is given, except some.
-_SILENT = frozenset(
+_SILENT = word_set(
     "LPAR RPAR LSQB RSQB LBRACE RBRACE COMMA COLON DOT DOTDOT DIVIDER BAR AMP BANG AND_COLON MINUS EQ PATTERN_BEGIN "
     "PATTERN_END MATCH WHERE RETURN WITH AS ORDER BY SKIP LIMIT IN IS CASE WHEN THEN ELSE END LIST_COMPREHENSION "
-    "PATTERN_COMPREHENSION UNWIND REDUCE ALL_REDUCE CAST FROM SEARCH VECTOR_INDEX FOR SCORE YIELD".split()
+    "PATTERN_COMPREHENSION UNWIND REDUCE ALL_REDUCE CAST FROM SEARCH VECTOR_INDEX FOR SCORE YIELD"
 )
 _HEARD = {
     "call": {"LBRACE", "RBRACE"}, "subquery_query": {"LBRACE"}, "subquery_pattern": {"LBRACE"},
@@ -76,8 +77,12 @@ class Unpaired(Exception):
 
 
 class _Parsed(NamedTuple):
-    """What the library has found: the token that it refuses (-1: none), how many tokens and steps there are, all of them
-    in columns, and then the kinds that it would have taken; values of tokens that aren't their text."""
+    """What the library has found of a statement.
+
+    ``refused``: the token that the automaton refuses, -1 for none; ``depth``: the most tokens around a part;
+    ``length``, ``steps``: how many tokens and steps there are; ``numbers``: all of them in columns, and the kinds that
+    it would have taken; ``values``: those of tokens that aren't their text.
+    """
 
     refused: int
     depth: int
@@ -111,9 +116,9 @@ class Automaton:
     table
         As ``_computed`` returns it: JSON's types only.
     builder
-        Has a method for each rule or alias of the grammar but those of ``BUILT_HERE``. It is given the rule's values and
-        those tokens that tell something, with None for optional parts that are absent, and the place of all that the
-        rule took; of a rule that takes a name alone that name.
+        Has a method for each rule or alias of the grammar but those of ``BUILT_HERE``. It is given the rule's values
+        and those tokens that tell something, with None for optional parts that are absent, and the place of all that
+        the rule took; of a rule that takes a name alone that name.
     """
 
     def __init__(self, table: dict[str, Any], builder: object) -> None:
@@ -138,7 +143,8 @@ class Automaton:
         self._handle = ctypes.c_void_p()
         flat, places = np.array(rules, np.int32), np.array(layouts, np.int32)
         status = library().qe_syntax_open(
-            len(states), table["start"], states, len(different), different, len(gotos), gotos, len(rules), flat, len(places), places,
+            len(states), table["start"], states, len(different), different, len(gotos), gotos,
+            len(rules), flat, len(places), places,
             ctypes.byref(self._handle),
         )  # fmt: skip
         check_status(status)
@@ -285,7 +291,9 @@ def _computed() -> dict[str, Any]:
     for (_, name, _), alike in _by_shape(lark.rules).items():
         silent = _SILENT - _HEARD.get(name, set())
         symbols = [[None if part < 0 else rule.expansion[part].name for part in parts] for rule, parts in alike]
-        told = [place for place, each in enumerate(zip(*symbols, strict=True)) if not silent.issuperset({*each} - {None})]
+        told = [
+            place for place, each in enumerate(zip(*symbols, strict=True)) if not silent.issuperset({*each} - {None})
+        ]
         for rule, parts in alike:
             rules[number[rule]][3] = [parts[place] for place in told]
     gotos: list[dict[int, int]] = [{} for _ in origins]

@@ -1,4 +1,4 @@
-"""What is said of brackets that aren't paired or nest too deep: the library pairs them, ``kernels/host/syntax/classify.h``.
+"""What is said of brackets that aren't paired or nest too deep; the native library pairs them.
 
 Whoever forgets a bracket learns where the open one stands, not where the parser gave up.
 """

@@ -221,9 +221,7 @@ class AstBuilder(CommandBuilder):
         _, order, skip, limit = c
         return self._of_all(ast.Projection((), True, False, tuple(order or ()), skip, limit, span=span), span)
 
-    def _of_all(
-        self, projection: ast.Projection, span: Span, where: ast.Expression | None = None
-    ) -> ast.WithClause:
+    def _of_all(self, projection: ast.Projection, span: Span, where: ast.Expression | None = None) -> ast.WithClause:
         """Return a clause that hands on all columns."""
         word = self.text[span.start :].split(maxsplit=1)[0].upper()
         return ast.WithClause(projection, where, word, span=span)

@@ -54,7 +54,7 @@ class Token(NamedTuple):
 class Tokens:
     """The tokens of a text as plain numbers.
 
-    ``columns``: int64, the tokens' kinds (places in ``kinds()``), starts, ends and words, each an array of ``len(self)``.
+    ``columns``: int64, the tokens' kinds (places in ``kinds()``), starts, ends and words, ``len(self)`` of each.
     """
 
     __slots__ = ("columns", "text")

@@ -15,7 +15,7 @@ def _flagged(bit: int) -> frozenset[str]:
 
 
 KEYWORDS = _flagged(1)
-"""All words that the classifier looks at, in upper case; what each may be is listed in ``kernels/host/syntax/kinds.h``."""
+"""All words that the classifier looks at, in upper case; ``kernels/host/syntax/kinds.h`` lists what each may be."""
 
 PATTERN_WORDS = _flagged(256)
 """Words that may stand before a path."""
