@@ -194,11 +194,14 @@ class Automaton:
         return _Parsed(refused, depth, length, steps, memoryview(content).cast("q"), values)
 
     def _objects(self, found: _Parsed, text: str) -> list[Token]:
-        return [self._token(*each, found.values, text) for each in zip(*found.tokens, strict=True)]
+        numbers, starts, ends, values = found.tokens
+        places = zip(numbers, starts, ends, values, strict=True)
+        return [self._token(kind, start, end, value, found.values, text) for kind, start, end, value in places]
 
     def _built(self, found: _Parsed, text: str) -> Any:
         """Return the first value that the steps of a program make."""
         builders, rules, names = self._build, len(self._build), self._names
+        parts: Any
         stack: list[Any] = []
         push, new = stack.append, tuple.__new__  # which takes half of what a call of the class takes
         columns = found.program

@@ -156,7 +156,6 @@ def _names() -> list[list[str]]:
 _stopped = threading.local()
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int32)
 def _poll() -> int:
     """Tell the library whether to stop, and keep the reason."""
     try:
@@ -167,10 +166,13 @@ def _poll() -> int:
     return 0
 
 
+_called = ctypes.CFUNCTYPE(ctypes.c_int32)(_poll)  # which lives as long as the library may call it
+
+
 @cache
 def poll_address() -> int | None:
     """Return what the library's long loops call."""
-    return ctypes.cast(_poll, ctypes.c_void_p).value
+    return ctypes.cast(_called, ctypes.c_void_p).value
 
 
 def check_status(status: int) -> None:
