@@ -641,8 +641,8 @@ class UnionQuery(Ast):
 
 @frozen
 class Remark(Ast):
-    """Something that is accepted and changes nothing: ``kind`` "options", "planner", "concurrent", "retry" or
-    "graph".
+    """Something that is accepted and changes nothing, or is written as in older versions; ``binder.statement`` says what
+    of each kind.
     """
 
     kind: str

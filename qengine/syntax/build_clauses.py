@@ -11,9 +11,11 @@ from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_commands import CommandBuilder, shown
 from qengine.syntax.build_expressions import between, span_of
+from qengine.syntax.build_updates import one_by_one
 from qengine.syntax.checks import check_call, check_query, check_subquery
 from qengine.syntax.conditional import conditional
 from qengine.syntax.next import joined_by_next
+from qengine.syntax.old_procedures import RENAMED, command_of
 from qengine.syntax.otherwise import otherwise
 from qengine.syntax.scanner import Token
 
@@ -97,7 +99,9 @@ class AstBuilder(CommandBuilder):
         before, word, _, items, following = c
         return joined_by_next(self._query(before), word, items, following, self.fail)
 
-    def _single(self, clauses: list[ast.Clause]) -> ast.Query:
+    def _single(self, clauses: list[Any]) -> ast.Query:
+        if list in map(type, clauses):
+            clauses = one_by_one(clauses)
         if isinstance(clauses[-1], ast.ShowClause):
             clauses.append(shown(clauses[-1]))
         if self._use_starts:
@@ -283,7 +287,7 @@ class AstBuilder(CommandBuilder):
 
     # ------------------------------------------------------------------------------------- procedures and LOAD CSV
 
-    def procedure_call(self, c: Sequence[Any]) -> ast.ProcedureCallClause | ast.SetClause:
+    def procedure_call(self, c: Sequence[Any]) -> ast.Clause:
         optional, start, names, args, _, items, where = c
         arguments, closing = args or (None, names[-1])
         end = where or (items[-1] if items else closing)
@@ -295,6 +299,13 @@ class AstBuilder(CommandBuilder):
             return ast.SetClause((ast.SetItem(target, vector, span=span),), span=span)
         if items is not None:
             items = () if isinstance(items[0], Token) else tuple(items)
+        span = between(start, end)
+        if not (optional or where) and (found := command_of(called, arguments or (), items, span)) is not None:
+            self.remark("procedure", found)
+            return found
+        if called.lower() in RENAMED:
+            self.remark(called.lower(), start)
+            called = RENAMED[called.lower()]
         return ast.ProcedureCallClause(
             called,
             arguments,

@@ -58,7 +58,7 @@ class ExpressionBuilder:
         return QuerySyntaxError(message, span=span, text=self.text, hint=hint, code=code)
 
     def remark(self, kind: str, place: Token | ast.Ast) -> None:
-        """Note what changes nothing."""
+        """Note what changes nothing, or is written as in Neo4j 3 and 4."""
         self.remarks.append(ast.Remark(kind, span=span_of(place)))
 
     def condition(self, expression: Any) -> Any:
@@ -172,6 +172,8 @@ class ExpressionBuilder:
         return ast.Variable(token.value, span=Span(token.start_pos, token.end_pos))
 
     def parameter(self, c: Sequence[Any]) -> ast.Parameter:
+        if self.text[c[0].start_pos] == "{":
+            self.remark("parameter", c[0])
         return parameter_of(c[0])
 
     def _literal(self, value: Any, span: Span) -> ast.Literal:
@@ -181,6 +183,9 @@ class ExpressionBuilder:
         return node
 
     def integer(self, c: Sequence[Any]) -> ast.Literal:
+        written = c[0].value
+        if written[0] == "0" and len(written) > 1 and written.isdecimal():
+            self.remark("octal", c[0])
         return self._literal(parse_integer(c[0], self.text), span_of(c[0]))
 
     def float(self, c: Sequence[Any]) -> ast.Literal:
@@ -231,6 +236,10 @@ class ExpressionBuilder:
             # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
+        if name.lower() in ("size", "length") and len(arguments) == 1 and type(arguments[0]) is ast.PatternPredicate:
+            inside = self.text[arguments[0].span.start : arguments[0].span.end]
+            message = "A path pattern can only stand where a condition is expected."
+            raise self.fail(message, arguments[0].span, f"Count its matches: COUNT {{ {inside} }}.")
         match arguments:
             case (subject, ast.Variable(name=key) as written) if name.lower() == "property_exists":
                 looked_up = ast.PropertyAccess(subject, key, span=span, key_span=written.span)
@@ -339,6 +348,8 @@ class ExpressionBuilder:
 
     def list_comprehension(self, c: Sequence[Any]) -> ast.ListComprehension:
         start, name, _, source, where, _, result, end = c
+        if start.value in ("extract", "filter"):
+            self.remark(start.value, start)
         return ast.ListComprehension(name.value, source, where, result, span=between(start, end))
 
     def pattern_comprehension(self, c: Sequence[Any]) -> ast.PatternComprehension:
@@ -359,6 +370,16 @@ class ExpressionBuilder:
         *parts, _, condition, end = c
         reduced = self.reduce([*parts, end])
         return dataclasses.replace(reduced, condition=self.condition(condition))
+
+    def shortest_path_value(self, c: Sequence[Any]) -> ast.Expression:
+        """Return what a shortest path between two nodes is as a value: the path, null for none; or a list of all."""
+        name, span = f"@path {c[0].span.start}", c[0].span
+        path = dataclasses.replace(c[0], name=name)
+        item = ast.ReturnItem(ast.Variable(name, span=span), None, name, span=span)
+        found = ast.ReturnClause(ast.Projection((item,), span=span), span=span)
+        query = ast.Query((ast.MatchClause((path,), span=span), found), span=span)
+        paths = ast.SubqueryExpression("collect", ast.Statement(query, span=span), span=span)
+        return paths if path.selector.startswith("all") else ast.Index(paths, ast.Literal(0, span=span), span=span)
 
     def pattern_predicate(self, c: Sequence[Any]) -> ast.PatternPredicate:
         node = ast.PatternPredicate(c[0], span=c[0].span)

@@ -179,7 +179,9 @@ class PatternBuilder(ExpressionBuilder):
         return _labels(c[1])
 
     def label_disjunction(self, c: Sequence[Any]) -> _Alternatives:
-        first, _, _, other = c
+        first, _, colon, other = c
+        if colon is not None:
+            self.remark("|:", colon)
         found = first if type(first) is _Alternatives else _Alternatives((_labels(first),))
         found.append(_labels(other))
         return found

@@ -152,6 +152,10 @@ class _Classifier(WordRules):
 
     def _open_brace(self, index: int, token: Token) -> int:
         opens_query = self.previous() == "SUBQUERY" or index in self.query_braces
+        if not opens_query and self._is_parameter(index):
+            name = self.tokens[index + 1].value
+            self.out.append(Token("PARAMETER", f"${name}", token.start_pos, self.tokens[index + 2].end_pos))
+            return index + 3
         self.out.append(token)
         if opens_query:
             begins_clause = self.kind(index + 2) != "EQ" and self.word(index + 1) in QUERY_WORDS
@@ -162,6 +166,14 @@ class _Classifier(WordRules):
             return index + 1
         self.push(Context.EXPRESSION, is_map=True)
         return self._map_key(index + 1)
+
+    def _is_parameter(self, index: int) -> bool:
+        """Tell whether ``{name}``, a parameter as Neo4j 3 writes it, stands where a value or properties may."""
+        if not (self.is_name(index + 1) and self.kind(index + 2) == "RBRACE"):
+            return False
+        if self.context is Context.EXPRESSION:
+            return not self.after_operand()  # behind a name it projects: n {name}
+        return self.context is not Context.PATTERN
 
     def _close(self, index: int, token: Token) -> int:
         self.out.append(token)

@@ -91,7 +91,7 @@ _FOREIGN_WORDS = {
     "EXPORT": "Write graph.export(path).",
     "INSERT": "Write CREATE (:Label {key: value}).",
     "BEGIN": _TRANSACTIONS,
-    "START": _TRANSACTIONS,
+    "START": f"START n=node(…) is of Neo4j 3: MATCH (n) WHERE id(n) = …. {_TRANSACTIONS}",
     "COMMIT": _TRANSACTIONS,
     "ROLLBACK": _TRANSACTIONS,
     "FOR": "Write [x IN list WHERE … | …].",

@@ -221,14 +221,19 @@ class WordRules(ClassifierState):
     # --------------------------------------------------------------------------------- clauses that change the graph
 
     def _create(self, index: int, upper: str, after_operand: bool) -> int:
+        if upper == "CREATE" and self.word(index + 1) == "UNIQUE" and self._begins_path(index + 2):
+            self.context = Context.PATTERN
+            return self.path_name(self.emit_joined("CREATE", "CREATE UNIQUE", index, index + 1))
         if self.word(index + 1) in SCHEMA_WORDS:
             return self._command(index, upper, after_operand)
         if upper == "INSERT":
-            path = index + 3 if self.is_name(index + 1) and self.kind(index + 2) == "EQ" else index + 1
-            if not self.begins_clause() or self.kind(path) != "LPAR":
+            if not (self.begins_clause() and self._begins_path(index + 1)):
                 return self.emit("NAME", index)
         self.context = Context.PATTERN
         return self.path_name(self.emit("MERGE" if upper == "MERGE" else "CREATE", index))
+
+    def _begins_path(self, index: int) -> bool:
+        return self.kind(index + 2 if self.is_name(index) and self.kind(index + 1) == "EQ" else index) == "LPAR"
 
     def _on(self, index: int, upper: str, after_operand: bool) -> int:
         if self.word(index + 1) in ("CREATE", "MATCH") and self.word(index + 2) == "SET":
@@ -305,6 +310,8 @@ class WordRules(ClassifierState):
 
     def _soft_clause(self, index: int, upper: str, after_operand: bool) -> int:
         """LET, FOR, FILTER, USE: names unless a clause may begin here and what follows fits."""
+        if upper == "FILTER" and not self.begins_clause():
+            return self._old_comprehension(index, upper, after_operand)
         fits = {
             "LET": self.is_name(index + 1) and self.kind(index + 2) == "EQ",
             "FOR": self.is_name(index + 1) and self.word(index + 2) == "IN",
@@ -443,6 +450,20 @@ class WordRules(ClassifierState):
             return self.emit("ALL", index)
         return self.emit("NAME", index)
 
+    def _old_comprehension(self, index: int, upper: str, after_operand: bool) -> int:
+        """Take ``extract(x IN list | …)`` and ``filter(x IN list WHERE …)``, list comprehensions of Neo4j 3."""
+        named = self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.word(index + 3) == "IN"
+        if not named:
+            return self.emit("NAME", index)
+        end = self.brackets.partner[index + 1]
+        divider = self.paths.divider(index + 1)
+        if divider < 0 and not any(self.word(at) == "WHERE" for at in range(index + 4, end)):
+            return self.emit("NAME", index)
+        self.emit_joined("LIST_COMPREHENSION", upper.lower(), index, index + 1)
+        self.tokens[end].type = "RSQB"
+        self.push(Context.EXPRESSION, divider=divider)
+        return self.emit_name(index + 2)
+
     def _all_reduce(self, index: int, upper: str, after_operand: bool) -> int:
         if self.kind(index + 1) == "LPAR" and self.is_name(index + 2) and self.kind(index + 3) == "EQ":
             self.emit("ALL_REDUCE", index)
@@ -541,6 +562,7 @@ _WORDS = {
     **dict.fromkeys(("THEN", "ELSE"), WordRules._branch),
     **dict.fromkeys(("ALL", "ANY", "NONE", "SINGLE"), WordRules._quantifier),
     "REDUCE": WordRules._reduce,
+    "EXTRACT": WordRules._old_comprehension,
     "KEEP": WordRules._keep,
     "SEARCH": WordRules._search,
     "SCORE": WordRules._score,
