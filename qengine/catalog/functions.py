@@ -56,8 +56,8 @@ class Function:
     """One operator or function of the catalogue.
 
     ``key`` is the name that bound expressions and executors use: an operator's symbol, or a function's name in
-    lower case. ``former``: names that it had in Neo4j 3 and 4. ``strict``: null as soon as one argument is null. ``available``: an executor can evaluate it.
-    ``total``: it gives a value for all arguments that a signature admits.
+    lower case. ``former``: names that it had in Neo4j 3 and 4. ``strict``: null as soon as one argument is null.
+    ``available``: an executor can evaluate it. ``total``: it gives a value for all arguments that a signature admits.
     """
 
     name: str

@@ -226,9 +226,8 @@ class WordRules(ClassifierState):
             return self.path_name(self.emit_joined("CREATE", "CREATE UNIQUE", index, index + 1))
         if self.word(index + 1) in SCHEMA_WORDS:
             return self._command(index, upper, after_operand)
-        if upper == "INSERT":
-            if not (self.begins_clause() and self._begins_path(index + 1)):
-                return self.emit("NAME", index)
+        if upper == "INSERT" and not (self.begins_clause() and self._begins_path(index + 1)):
+            return self.emit("NAME", index)
         self.context = Context.PATTERN
         return self.path_name(self.emit("MERGE" if upper == "MERGE" else "CREATE", index))
 
