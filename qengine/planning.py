@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from qengine.syntax.scanner import Tokens
 
 _SETTERS = ("SETNODEVECTORPROPERTY", "SETRELATIONSHIPVECTORPROPERTY")  # procedures that are SET in other words
-_UPDATING = ("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS", *_SETTERS)
+_MAKERS = (
+    "CREATEINDEX",
+    "CREATEUNIQUEPROPERTYCONSTRAINT",
+    "CREATENODEKEY",
+    "CREATENODEINDEX",
+    "CREATERELATIONSHIPINDEX",
+)
+_UPDATING = (
+    *("CREATE", "MERGE", "SET", "REMOVE", "DELETE", "DROP", "FOREACH", "INSERT", "TRANSACTIONS"),
+    *_SETTERS,
+    *_MAKERS,  # which are CREATE INDEX and CREATE CONSTRAINT
+)
 _LONG = 4096  # characters of texts of which nothing is remembered
 _WORDS = re.compile(rf"\b(?:{'|'.join(_UPDATING)})\b")
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from lark import Lark
 
 _END = "$END"
-_FORMAT = 3  # of the tables that are kept
+_FORMAT = 4  # of the tables that are kept
 _POLLED = 4096  # steps after which the time is looked at
-_AS_WRITTEN = -1  # of a token: its value is its text
+_AS_WRITTEN, _IN_BRACES = -1, -3  # of a token: its value is its text; a parameter, as {name}
 _ONTO, _ABSENT = 1, 2  # steps behind those of the rules (``Program`` in kernels/host/syntax/automaton.h)
 _LEVELS, _LEVELS_AROUND = 2, 8  # of the tree, at most, that a token around a part makes; and those of each statement
 _NOTHING = [[None] * count for count in range(32)]
@@ -54,7 +54,8 @@ _SILENT = word_set(
 )
 _HEARD = {
     "call": {"LBRACE", "RBRACE"}, "subquery_query": {"LBRACE"}, "subquery_pattern": {"LBRACE"},
-    "optional_block": {"LBRACE"}, "show_yielding": {"YIELD"},
+    "optional_block": {"LBRACE"}, "list_comprehension": {"LIST_COMPREHENSION"},
+    "label_disjunction": {"COLON"}, "show_yielding": {"YIELD"},
 }  # fmt: skip
 
 
@@ -234,6 +235,8 @@ class Automaton:
     def _token(self, kind: int, start: int, end: int, value: int, values: list[str], text: str) -> Token:
         if value >= 0:
             written = values[value]
+        elif value == _IN_BRACES:
+            written = f"${text[start + 1 : end - 1].strip()}"
         else:
             written = text[start:end] if value == _AS_WRITTEN else _name(text, start, end)
         return Token(self._names[kind], written, start, end)

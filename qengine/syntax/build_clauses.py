@@ -11,9 +11,11 @@ from qengine.errors import Span
 from qengine.syntax import ast
 from qengine.syntax.build_commands import CommandBuilder, shown
 from qengine.syntax.build_expressions import between, span_of
+from qengine.syntax.build_updates import one_by_one
 from qengine.syntax.checks import check_call, check_query, check_subquery
 from qengine.syntax.conditional import conditional
 from qengine.syntax.next import joined_by_next
+from qengine.syntax.old_procedures import RENAMED, command_of
 from qengine.syntax.otherwise import otherwise
 from qengine.syntax.scanner import Token
 
@@ -100,7 +102,9 @@ class AstBuilder(CommandBuilder):
         before, word, items, following = c
         return joined_by_next(self._query(before), word, items, following, self.fail)
 
-    def _single(self, clauses: list[ast.Clause]) -> ast.Query:
+    def _single(self, clauses: list[Any]) -> ast.Query:
+        if list in map(type, clauses):
+            clauses = one_by_one(clauses)
         if isinstance(clauses[-1], ast.ShowClause):
             clauses.append(shown(clauses[-1]))
         if self._use_starts:
@@ -259,8 +263,8 @@ class AstBuilder(CommandBuilder):
 
     # ------------------------------------------------------------------------------------- procedures and LOAD CSV
 
-    def procedure_call(self, c: Sequence[Any], span: Span) -> ast.ProcedureCallClause | ast.SetClause:
-        optional, _, names, arguments, items, where = c
+    def procedure_call(self, c: Sequence[Any], span: Span) -> ast.Clause:
+        optional, start, names, arguments, items, where = c
         called = ".".join(each.value for each in names)
         if called.lower() in _SETTERS and arguments is not None and len(arguments) == 3 and not (items or optional):
             entity, key, vector = arguments
@@ -268,6 +272,12 @@ class AstBuilder(CommandBuilder):
             return ast.SetClause((ast.SetItem(target, vector, span=span),), span=span)
         if items is not None:
             items = () if isinstance(items[0], Token) else tuple(items)
+        if not (optional or where) and (found := command_of(called, arguments or (), items, span)) is not None:
+            self.remark("procedure", found)
+            return found
+        if called.lower() in RENAMED:
+            self.remark(called.lower(), start)
+            called = RENAMED[called.lower()]
         return ast.ProcedureCallClause(
             called,
             arguments,

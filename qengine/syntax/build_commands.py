@@ -30,7 +30,9 @@ class CommandBuilder(UpdateBuilder):
 
     def command(self, c: Sequence[Any], span: Span) -> ast.Clause:
         (token,) = c
-        return read_schema_command(self.text, span) or ast.UnsupportedClause(token.value.upper(), span=span)
+        return read_schema_command(self.text, span, self.remark) or ast.UnsupportedClause(
+            token.value.upper(), span=span
+        )
 
     def show(self, c: Sequence[Any], span: Span) -> ast.ShowClause:
         token, where = c
@@ -53,6 +55,10 @@ class CommandBuilder(UpdateBuilder):
         words = [each.value.upper() for each in tokens if each.type == "NAME"]
         place, what = min((_LISTED.index(SHOWN[word]), SHOWN[word]) for word in words if word in SHOWN)
         words.remove(next(word for word in words if SHOWN.get(word) == what))
+        if words[-1:] == ["OUTPUT"]:
+            words.pop()
+        if words[-1:] in (["VERBOSE"], ["BRIEF"]) and what in ("INDEXES", "CONSTRAINTS"):
+            self.remark(words.pop().lower(), token)
         names: tuple[ast.Expression, ...] = ()
         if place < _LISTED.index("SETTINGS"):
             unknown = next((word for word in words if word not in _SELECTING), None)

@@ -58,7 +58,7 @@ class ExpressionBuilder:
         return QuerySyntaxError(message, span=span, text=self.text, hint=hint, code=code)
 
     def remark(self, kind: str, place: Token | ast.Ast) -> None:
-        """Note what changes nothing."""
+        """Note what changes nothing, or is written as in Neo4j 3 and 4."""
         self.remarks.append(ast.Remark(kind, span=span_of(place)))
 
     def condition(self, expression: Any) -> Any:
@@ -142,6 +142,8 @@ class ExpressionBuilder:
         return ast.Variable(name, span=span)
 
     def parameter(self, c: Sequence[Any], span: Span) -> ast.Parameter:
+        if self.text[span.start] == "{":
+            self.remark("parameter", c[0])
         return parameter_of(c[0], span)
 
     def _literal(self, value: Any, span: Span) -> ast.Literal:
@@ -151,6 +153,9 @@ class ExpressionBuilder:
         return node
 
     def integer(self, c: Sequence[Any], span: Span) -> ast.Literal:
+        written = c[0].value
+        if written[0] == "0" and len(written) > 1 and written.isdecimal():
+            self.remark("octal", c[0])
         return self._literal(parse_integer(c[0], self.text), span)
 
     def float(self, c: Sequence[Any], span: Span) -> ast.Literal:
@@ -200,6 +205,10 @@ class ExpressionBuilder:
             # exists((a)-->(b)) is the older way to write the predicate, and a boolean wherever it stands.
             self.condition(arguments[0])
             return ast.PatternPredicate(arguments[0].pattern, span=span)
+        if name.lower() in ("size", "length") and len(arguments) == 1 and type(arguments[0]) is ast.PatternPredicate:
+            inside = self.text[arguments[0].span.start : arguments[0].span.end]
+            message = "A path pattern can only stand where a condition is expected."
+            raise self.fail(message, arguments[0].span, f"Count its matches: COUNT {{ {inside} }}.")
         match arguments:
             case (subject, ast.Variable(name=key) as written) if name.lower() == "property_exists":
                 looked_up = ast.PropertyAccess(subject, key, span=span, key_span=written.span)
@@ -305,7 +314,9 @@ class ExpressionBuilder:
         return self.postfix_predicate([[], c[0]], span)
 
     def list_comprehension(self, c: Sequence[Any], span: Span) -> ast.ListComprehension:
-        name, source, where, result = c
+        start, name, source, where, result = c
+        if start.value in ("extract", "filter"):
+            self.remark(start.value, start)
         return ast.ListComprehension(name.value, source, where, result, span=span)
 
     def pattern_comprehension(self, c: Sequence[Any], span: Span) -> ast.PatternComprehension:
@@ -325,6 +336,16 @@ class ExpressionBuilder:
     def all_reduce(self, c: Sequence[Any], span: Span) -> ast.ReduceExpression:
         *parts, condition = c
         return replace(self.reduce(parts, span), condition=self.condition(condition))
+
+    def shortest_path_value(self, c: Sequence[Any], span: Span) -> ast.Expression:
+        """Return what a shortest path between two nodes is as a value: the path, null for none; or a list of all."""
+        name = f"@path {span.start}"
+        path = replace(c[0], name=name)
+        item = ast.ReturnItem(ast.Variable(name, span=span), None, name, span=span)
+        found = ast.ReturnClause(ast.Projection((item,), span=span), span=span)
+        query = ast.Query((ast.MatchClause((path,), span=span), found), span=span)
+        paths = ast.SubqueryExpression("collect", ast.Statement(query, span=span), span=span)
+        return paths if path.selector.startswith("all") else ast.Index(paths, ast.Literal(0, span=span), span=span)
 
     def pattern_predicate(self, c: Sequence[Any], span: Span) -> ast.PatternPredicate:
         node = ast.PatternPredicate(c[0], span=c[0].span)

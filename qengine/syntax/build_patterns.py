@@ -162,7 +162,9 @@ class PatternBuilder(ExpressionBuilder):
         return _labels(c[0])
 
     def label_disjunction(self, c: Sequence[Any], span: Span) -> _Alternatives:
-        first, other = c
+        first, colon, other = c
+        if colon is not None:
+            self.remark("|:", colon)
         found = first if type(first) is _Alternatives else _Alternatives((_labels(first),))
         found.append(_labels(other))
         return found

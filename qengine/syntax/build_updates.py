@@ -3,25 +3,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from qengine.errors import Span
 from qengine.syntax import ast
+from qengine.syntax.build_expressions import between
 from qengine.syntax.build_patterns import PatternBuilder
 from qengine.syntax.checks import check_created, is_plain_labels
+from qengine.syntax.scanner import Token
+
+
+def one_by_one(clauses: Iterable[ast.Clause | list[ast.MergeClause]]) -> list[ast.Clause]:
+    """Return the clauses of a query; what was written as one may be several."""
+    return [each for found in clauses for each in (found if isinstance(found, list) else [found])]
 
 
 class UpdateBuilder(PatternBuilder):
     """Rules of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH."""
 
-    def create(self, c: Sequence[Any], span: Span) -> ast.CreateClause:
-        _, patterns = c
+    def create(self, c: Sequence[Any], span: Span) -> ast.CreateClause | list[ast.MergeClause]:
+        start, patterns = c
+        if start.value == "CREATE UNIQUE":
+            return self._create_unique(start, patterns)
         for path in patterns:
             check_created("CREATE", path, self.text)
         for node in [node for node in self.loose_parameters.values() if span.start <= node.span.start]:
             del self.loose_parameters[id(node)]
         return ast.CreateClause(tuple(patterns), span=span)
+
+    def _create_unique(self, start: Token, patterns: Sequence[ast.PathPattern]) -> list[ast.MergeClause]:
+        """Return CREATE UNIQUE, of Neo4j 3, as a MERGE of each relationship."""
+        for path in patterns:
+            check_created("MERGE", path, self.text)
+            if sum(isinstance(each, ast.RelationshipPattern) for each in path.elements) != 1:
+                hint = "Write a MERGE for each relationship: MERGE (a)-[:TYPE]->(b)."
+                raise self.fail("CREATE UNIQUE is read for one relationship a path.", path.span, hint)
+        self.remark("create unique", start)
+        return [ast.MergeClause(path, span=between(start, path)) for path in patterns]
 
     def merge(self, c: Sequence[Any], span: Span) -> ast.MergeClause:
         _, path, actions = c
@@ -66,4 +85,4 @@ class UpdateBuilder(PatternBuilder):
 
     def foreach(self, c: Sequence[Any], span: Span) -> ast.ForEachClause:
         _, name, source, clauses = c
-        return ast.ForEachClause(name.value, source, tuple(clauses), span=span)
+        return ast.ForEachClause(name.value, source, tuple(one_by_one(clauses)), span=span)

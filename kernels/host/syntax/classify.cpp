@@ -155,6 +155,10 @@ class Classifier : WordRules {
 
   int64_t open_brace(int64_t at) {
     const bool opens_query = previous() == kSUBQUERY || query_braces_.count(at);
+    if (!opens_query && is_parameter(at)) {
+      out_.add(kPARAMETER, tokens_.starts[at], tokens_.ends[at + 2], kInBraces);
+      return at + 3;
+    }
     copy(at);
     if (opens_query) {
       const bool begins_clause = kind(at + 2) != kEQ && word_flags(word(at + 1)) & kQueryWord;
@@ -167,6 +171,12 @@ class Classifier : WordRules {
     }
     push(kExpression, false, true);
     return map_key(at + 1);
+  }
+
+  // Whether {name}, a parameter as Neo4j 3 writes it, stands where a value or properties may.
+  bool is_parameter(int64_t at) const {
+    if (!is_name(at + 1) || kind(at + 2) != kRBRACE) return false;
+    return context_ == kExpression ? !after_operand() : context_ != kPattern;  // behind a name it projects: n {name}
   }
 
   int64_t close(int64_t at) {

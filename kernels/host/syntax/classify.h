@@ -7,9 +7,9 @@
 
 namespace qe::syntax {
 
-// Where the value of a token is that isn't its text: a name in backticks, else the number of a text that was put
+// Where the value of a token is that isn't its text: a name in backticks, a parameter in braces, else the number of a text that was put
 // together (Classified::texts).
-constexpr int64_t kAsWritten = -1, kInBackticks = -2;
+constexpr int64_t kAsWritten = -1, kInBackticks = -2, kInBraces = -3;
 
 struct Classified {
   std::vector<int64_t> kinds, starts, ends, values;

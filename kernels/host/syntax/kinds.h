@@ -48,7 +48,7 @@ enum : uint16_t {
   X(MATCH, 7) X(NOT, 1) X(NULL, 65) X(OR, 25) X(RETURN, 7) X(STARTS, 9) X(THEN, 9) X(TRUE, 1) X(UNION, 15)             \
   X(UNWIND, 7) X(WHEN, 13) X(WHERE, 1) X(WITH, 7) X(XOR, 9)                                                            \
   X(ALL, 257) X(ALLREDUCE, 1) X(ALLSHORTESTPATHS, 1) X(ANY, 321) X(ASC, 1) X(ASCENDING, 1) X(CAST, 1) X(COLLECT, 1)    \
-  X(COUNT, 1) X(DESC, 1) X(DESCENDING, 1) X(END, 1) X(EXCEPT, 1) X(EXISTS, 1) X(FINISH, 7) X(GROUP, 257)               \
+  X(COUNT, 1) X(DESC, 1) X(DESCENDING, 1) X(END, 1) X(EXCEPT, 1) X(EXISTS, 1) X(EXTRACT, 1) X(FINISH, 7) X(GROUP, 257)               \
   X(INTERSECT, 1) X(KEEP, 1) X(LIMIT, 5) X(NONE, 1) X(NULLS, 1) X(OFFSET, 5) X(OPTIONAL, 7) X(ORDER, 5)                \
   X(OTHERWISE, 1) X(REDUCE, 1) X(SCORE, 1) X(SEARCH, 1) X(SHORTESTPATH, 1) X(SINGLE, 1) X(SKIP, 5) X(TRIM, 1)          \
   X(VALUE, 65)                                                                                                         \
@@ -70,7 +70,7 @@ enum : uint16_t {
   X(STEPS, 0) X(ORDINALITY, 0) X(BINDING, 0) X(BINDINGS, 0) X(FIRST, 0) X(LAST, 0) X(CONCURRENT, 0) X(OF, 0)           \
   X(ROW, 0) X(ROWS, 0) X(ERROR, 0) X(FAIL, 0) X(BREAK, 0) X(CONTINUE, 0) X(RETRY, 0) X(REPORT, 0) X(STATUS, 0)         \
   X(SEC, 0) X(SECS, 0) X(SECOND, 0) X(SECONDS, 0) X(CSV, 0) X(HEADERS, 0) X(FROM, 0) X(PERIODIC, 0) X(COMMIT, 0)       \
-  X(BTREE, 0) X(JOIN, 0) X(SEEK, 0) X(SCAN, 0) X(LABELED, 0) X(TYPED, 0) X(NORMALIZED, 0) X(WITHOUT, 0)                \
+  X(BTREE, 16) X(JOIN, 0) X(SEEK, 0) X(SCAN, 0) X(LABELED, 0) X(TYPED, 0) X(NORMALIZED, 0) X(WITHOUT, 0)                \
   X(TIMEZONE, 0) X(ZONE, 0) X(BOTH, 0) X(LEADING, 0) X(TRAILING, 0)
 
 // The scanner's word of a token: of a name, or what is told apart among other tokens; wNONE for all else.

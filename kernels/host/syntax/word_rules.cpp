@@ -59,6 +59,7 @@ int64_t WordRules::rule(int64_t at, Word upper, bool after) {
     case wEND: return emit_if(after, kEND, at);
     case wTHEN: case wELSE: return branch(at, upper);
     case wALL: case wANY: case wNONE: case wSINGLE: return quantifier(at, upper);
+    case wEXTRACT: return old_comprehension(at, upper);
     case wREDUCE: return reduce(at, kREDUCE);
     case wALLREDUCE: return reduce(at, kALL_REDUCE);
     case wKEEP: return keep(at, after);
@@ -151,6 +152,22 @@ int64_t WordRules::reduce(int64_t at, Kind found) {
   if (kind(at + 1) != kLPAR || !is_name(at + 2) || kind(at + 3) != kEQ) return as_name(at);
   emit(found, at);
   return scoped_name(at, false, true);
+}
+
+// Takes extract(x IN list | …) and filter(x IN list WHERE …), list comprehensions of Neo4j 3.
+int64_t WordRules::old_comprehension(int64_t first, Word upper) {
+  if (kind(first + 1) != kLPAR || !is_name(first + 2) || word(first + 3) != wIN) return as_name(first);
+  const int64_t end = partner_[first + 1], divider = divider_of(first + 1);
+  bool has_where = false;
+  for (int64_t at = first + 4; at < end && divider < 0 && !has_where; ++at) {
+    tick(1);
+    has_where = word(at) == wWHERE;
+  }
+  if (divider < 0 && !has_where) return as_name(first);
+  emit_joined(kLIST_COMPREHENSION, upper == wEXTRACT ? "extract" : "filter", first, first + 1);
+  types_[end] = kRSQB;
+  push(kExpression, false, false, divider);
+  return emit_name(first + 2);
 }
 
 // Takes `(` and the name after it, behind the word at `at`; `divided`: by a `|` inside.

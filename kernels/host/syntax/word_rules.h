@@ -39,6 +39,9 @@ class WordRules : protected ClassifierState {
   int64_t keep(int64_t at, bool after_operand);
   int64_t search(int64_t at);
   int64_t create(int64_t at, Word upper);
+  bool begins_path(int64_t at) const {
+    return kind(is_name(at) && kind(at + 1) == kEQ ? at + 2 : at) == kLPAR;
+  }
   int64_t on(int64_t at);
   int64_t call(int64_t at);
   int64_t in(int64_t at);
@@ -57,6 +60,7 @@ class WordRules : protected ClassifierState {
   int64_t branch(int64_t at, Word upper);
   int64_t quantifier(int64_t at, Word upper);
   int64_t reduce(int64_t at, Kind kind);
+  int64_t old_comprehension(int64_t at, Word upper);
   int64_t cast(int64_t at);
   int64_t value(int64_t at);
   int64_t subquery(int64_t at);

@@ -154,11 +154,12 @@ int64_t WordRules::search(int64_t at) {
 }
 
 int64_t WordRules::create(int64_t at, Word upper) {
-  if (flagged(at + 1, kSchemaWord)) return command(at, upper);
-  if (upper == wINSERT) {
-    const int64_t path = is_name(at + 1) && kind(at + 2) == kEQ ? at + 3 : at + 1;
-    if (!begins_clause() || kind(path) != kLPAR) return as_name(at);
+  if (upper == wCREATE && word(at + 1) == wUNIQUE && begins_path(at + 2)) {
+    context_ = kPattern;
+    return path_name(emit_joined(kCREATE, "CREATE UNIQUE", at, at + 1));
   }
+  if (flagged(at + 1, kSchemaWord)) return command(at, upper);
+  if (upper == wINSERT && !(begins_clause() && begins_path(at + 1))) return as_name(at);
   context_ = kPattern;
   return path_name(emit(upper == wMERGE ? kMERGE : kCREATE, at));
 }
@@ -238,6 +239,7 @@ int64_t WordRules::load(int64_t at) {
 
 // LET, FOR, FILTER, USE: names unless a clause may begin here and what follows fits.
 int64_t WordRules::soft_clause(int64_t at, Word upper) {
+  if (upper == wFILTER && !begins_clause()) return old_comprehension(at, upper);
   const bool named = is_name(at + 1);
   const bool fits = upper == wLET ? named && kind(at + 2) == kEQ
                     : upper == wFOR ? named && word(at + 2) == wIN
